@@ -1,0 +1,151 @@
+"""The command line: sub-commands and ``resume=`` are recognised first, everything else is Hydra's. No logic lives here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from hydra.types import RunMode
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from structopt.errors import ConfigError, StructoptError
+from structopt.hydra_glue import conf_dir, friendly, register
+
+DONE, MENDABLE, INTERRUPTED = 0, 2, 130
+COMMANDS = ("predict", "evaluate", "components")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after the program's name; ``sys.argv[1:]`` when not given.
+
+    Returns
+    -------
+    int
+        0 done, 2 the user can mend it, 130 interrupted. Any other exception is a bug and goes through.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _dispatch(words)
+    except StructoptError as error:
+        print(f"structopt: {error}", file=sys.stderr)
+        return MENDABLE
+    except KeyboardInterrupt:
+        print("structopt: interrupted. A run goes on with: structopt resume=RUN_FOLDER", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DONE
+
+
+def _dispatch(words: list[str]) -> None:
+    if words and words[0] in COMMANDS:
+        from structopt import commands
+
+        commands.run(words[0], words[1:])
+    elif folder := resumed_folder(words):
+        from structopt import session
+
+        session.resume(folder, [word for word in words if not word.startswith("resume=")])
+    else:
+        _train(words)
+
+
+def resumed_folder(words: Sequence[str]) -> Path | None:
+    """Return the folder of ``resume=FOLDER``, None where that is not asked for.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such run, or a flag such as ``--multirun`` stands beside it.
+    """
+    values = [word.partition("=")[2].strip("'\"") for word in words if word.startswith("resume=")]
+    if not values or values[-1] in ("", "null"):
+        return None
+    folder = Path(values[-1])
+    if not folder.is_dir():
+        raise ConfigError(f"resume={folder}: there is no such run folder. Name the folder that holds checkpoint/ and .hydra/.")
+    flags = [word for word in words if word.startswith("-")]
+    if flags:
+        raise ConfigError(f"resume={folder} goes on with that one run and cannot be combined with {flags[0]}.")
+    return folder
+
+
+@dataclass
+class _Outcome:
+    """How far Hydra came, and what a single run met that its user can mend."""
+
+    started: bool = False
+    failure: StructoptError | None = None
+
+
+def _train(words: list[str]) -> None:
+    """Let Hydra parse, compose and set up the run folder, then train; of a sweep, once a job."""
+    register()
+    outcome = _Outcome()
+    application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(_job(outcome))
+    try:
+        with _hydra_environment(words):
+            application()
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        if outcome.started:
+            raise
+        raise ConfigError(friendly(error, words)) from error
+    if outcome.failure:
+        raise outcome.failure
+
+
+def _job(outcome: _Outcome) -> Callable[[DictConfig], Any]:
+    def job(config: DictConfig) -> Any:
+        """Train; of a single run keep a user's error for later, since Hydra would print lines of its own about it.
+
+        Of a sweep the other jobs are run all the same, and Hydra raises the first error at the end.
+        """
+        outcome.started = True
+        try:
+            return _train_composed(config)
+        except StructoptError as error:
+            if HydraConfig.get().mode == RunMode.MULTIRUN:
+                print(f"structopt: job {HydraConfig.get().job.num}: {error}", file=sys.stderr)
+                raise
+            outcome.failure = error
+        return None
+
+    return job
+
+
+def _train_composed(config: DictConfig) -> Any:
+    from structopt import configuration
+
+    checked = configuration.validate(configuration.resolved(config))
+    from structopt import session
+
+    return session.train(checked, Path(HydraConfig.get().runtime.output_dir))
+
+
+@contextmanager
+def _hydra_environment(words: list[str]) -> Iterator[None]:
+    """Give Hydra the words, and make it raise its errors instead of printing them and leaving."""
+    before, argv = os.environ.get("HYDRA_FULL_ERROR"), sys.argv
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    sys.argv = [argv[0] if argv else "structopt", *words]
+    try:
+        yield
+    finally:
+        sys.argv = argv
+        os.environ.pop("HYDRA_FULL_ERROR")
+        if before is not None:
+            os.environ["HYDRA_FULL_ERROR"] = before

@@ -1,0 +1,177 @@
+"""What each kind of component promises. The protocols are structural: a plugin need not inherit from anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Flag, auto
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.record import Array
+
+
+class Ability(Flag):
+    """What an inference provides, and what a loss or an optimizer requires of it."""
+
+    MAP = auto()
+    MARGINALS = auto()
+    K_BEST = auto()
+    EXACT = auto()
+    UPPER = auto()
+    CONVEX = auto()
+
+
+class Task(Protocol):
+    """The only component that knows words and files."""
+
+    def read(self, path: str | Path, limit: int | None = None) -> Any:
+        """Read a file into a corpus, or raise `DataError` with file and line."""
+
+    def fit(self, corpus: Any) -> Encoded:
+        """Make labels and vocabulary from the training corpus, and encode it."""
+
+    def encode(self, corpus: Any) -> Encoded:
+        """Encode a corpus with the vocabulary made by `fit`; what is unknown is left out."""
+
+    def decode(self, encoded: Encoded, assignments: Array) -> list[Any]:
+        """Turn label numbers, shape (variables,), into outputs, one an instance."""
+
+    def evaluate(self, gold: Any, predicted: Sequence[Any]) -> dict[str, float]:
+        """Metrics of predicted outputs against a corpus with gold, fractions in [0, 1]."""
+
+    def write(self, source: str | Path, target: str | Path, columns: Sequence[Sequence[Sequence[str]]]) -> None:
+        """Write the input file again with further columns: for each instance, for each variable, the cells to add."""
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """All that `fit` learnt, as JSON values and arrays; no path, time or host."""
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take back what `state` gave."""
+
+
+class FactorGraph(Protocol):
+    """Builds structures: variables, soft factors, hard factors; no scores."""
+
+    def build(self, encoded: Encoded) -> Structure:
+        """Lay out the parts of every instance."""
+
+    def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
+        """Part indicators of the gold outputs."""
+
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array) -> SparseVectors:
+        """Cost p of eq. (8) up to a constant, from a cost for missing each variable's gold label."""
+
+
+class InferenceKernels(NamedTuple):
+    """The algorithms of one inference on one kind of structure; None where it has none."""
+
+    solve: Any
+    k_best: Any = None
+
+
+class Inference(Protocol):
+    """A convex function of the scores with a (sub)gradient."""
+
+    def kernels(self, structure_kind: str) -> InferenceKernels:
+        """Pick the algorithms for a kind of structure."""
+
+    def provides(self, structure_kind: str) -> Ability:
+        """What the algorithms for that kind of structure can do."""
+
+
+class Loss(Protocol):
+    """Scores and gold of one instance to a loss and its residual."""
+
+    requires: Ability
+
+    def kernel(self, variant: str = "") -> Any:
+        """Return the function of signature `structopt.core.signatures.EVALUATE` (compiled or plain Python)."""
+
+    def parameters(self) -> Array:
+        """Return the vector of numbers that the kernel reads (temperature, gamma, ...)."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one step of an optimizer tells: sums over the pass.
+
+    Attributes
+    ----------
+    loss : float
+        Sum of the L_i as met during the pass (nats, or cost units at beta = inf).
+    negative_losses : int
+        How many L_i were below zero (an inference without a bound) and skipped.
+    dual, gap : float or None
+        Certified dual objective and P - D, where the method has them.
+    inference_seconds : float or None
+    """
+
+    loss: float
+    negative_losses: int = 0
+    dual: float | None = None
+    gap: float | None = None
+    inference_seconds: float | None = None
+
+
+State = dict[str, Any]
+
+
+class Optimizer(Protocol):
+    """A learning algorithm as init, step and weights over a state of arrays and scalars."""
+
+    requires: Ability
+    epochs: int
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Return the state before the first pass."""
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """Do one pass over the data."""
+
+    def weights(self, state: State) -> Array:
+        """Return the weights that would be returned now (averaged, if so asked)."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a tracker is told when a run begins.
+
+    Attributes
+    ----------
+    folder : Path
+        The run folder.
+    config : mapping
+        The composed config, nested, plain values.
+    files : mapping of role (train, dev, test) to path
+    label : str
+        A short name a person would give the run, such as ``ner-dca-beta1-gamma0``.
+    """
+
+    folder: Path
+    config: Mapping[str, Any]
+    files: Mapping[str, Path]
+    label: str
+
+
+class Tracker(Protocol):
+    """Records runs. A tracker never raises: when its store is broken it warns once and the run goes on."""
+
+    def start(self, run: Run) -> None:
+        """Begin a run."""
+
+    def log_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
+        """Record the metrics of one pass under their dotted names, with the pass as step."""
+
+    def finish(self, status: str, metrics: Mapping[str, float]) -> None:
+        """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log folder and model."""
+
+
+class Executor(Protocol):
+    """Maps a function over shards of the work, in shard order."""
+
+    workers: int
+
+    def map(self, function: Any, shards: Sequence[Any]) -> list[Any]:
+        """Apply `function` to each shard; the results come back in shard order."""

@@ -1,0 +1,139 @@
+"""Linear chains: one variable a position, factors over neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.record import Array, Record, pack
+from structopt.errors import ConfigError
+
+LARGEST_STATE_SPACE = 1_000_000
+
+
+class LinearChain:
+    """A chain of order k: every run of j + 1 neighbouring labels, 1 <= j <= k, has a factor.
+
+    The (j+1)-gram factors are tied: one table of scores serves all positions. When the task gives features on
+    transitions, the bigram factors are anchored instead: one table a position (order 1 only).
+
+    Parameters
+    ----------
+    order : int
+        How many preceding labels a label depends on; inference costs O(n L^(order + 1)).
+
+    Notes
+    -----
+    Sequence labelling in Martins et al. (2010), section 2.2; k-gram models by tuples of labels.
+    """
+
+    kind = "chain"
+
+    def __init__(self, order: int = 1) -> None:
+        if order < 1:
+            raise ConfigError(f"factor_graph.order={order} must be at least 1.")
+        self.order = order
+
+    def build(self, encoded: Encoded) -> Structure:
+        """Lay out label parts and n-gram parts of every sentence, and the hard constraints."""
+        L, m = len(encoded.labels), len(encoded)
+        self._check_size(L)
+        anchored = "transition" in encoded.tables
+        groups = self._groups(encoded.offsets, L, m, anchored)
+        return Structure(
+            record=self._record(encoded, L, anchored),
+            groups=groups,
+            parts=part_offsets(groups),
+            kind=self.kind,
+            memory=np.zeros(m + 1, np.int64),
+            work=self._work(encoded.offsets, L, anchored),
+        )
+
+    def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
+        """Indicators of the gold labels and of the gold n-grams (counts, where tied)."""
+        assert encoded.gold is not None
+        L, offsets, y = len(encoded.labels), encoded.offsets, encoded.gold.astype(np.int64)
+        lengths = np.diff(offsets)
+        sentence = np.repeat(np.arange(len(encoded)), lengths)
+        position = np.arange(len(y)) - offsets[sentence]
+        parts, owners, start = [position * L + y], [sentence], lengths[sentence] * L
+        for order, group in enumerate(structure.groups[1:], 1):
+            history = sum((_shift(y, d) * L ** (d - 1) for d in range(1, order + 1)), np.zeros_like(y))
+            active = position >= order
+            anchor = 0 if group.tied else (position - 1) * group.width
+            parts.append((start + anchor + history * L + y)[active])
+            owners.append(sentence[active])
+            start = start + group.width
+        return _sparse(np.concatenate(owners), np.concatenate(parts), len(encoded))
+
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array) -> SparseVectors:
+        """p of the cost sum_t weights_t [y'_t != y_t] = p^T z' + q: -weights_t at the gold label parts, 0 elsewhere."""
+        assert encoded.gold is not None
+        position = np.arange(len(encoded.gold)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+        return SparseVectors(encoded.offsets, (position * len(encoded.labels) + encoded.gold).astype(np.int32), -weights)
+
+    def _check_size(self, L: int) -> None:
+        if L**self.order > LARGEST_STATE_SPACE:
+            raise ConfigError(
+                f"factor_graph.order={self.order} with {L} labels makes {L**self.order} states; choose a smaller order."
+            )
+
+    def _groups(self, offsets: Array, L: int, m: int, anchored: bool) -> tuple[PartGroup, ...]:
+        labels = PartGroup("label", L, offsets)
+        if anchored:
+            if self.order > 1:
+                raise ConfigError(
+                    "Features on transitions (features.transitions) need factor_graph.order=1; "
+                    f"with factor_graph.order={self.order} leave them out."
+                )
+            return labels, PartGroup("transition", L * L, offsets - np.arange(m + 1))
+        once = np.arange(m + 1, dtype=np.int64)
+        return labels, *(PartGroup(_ngram_name(j), L ** (j + 1), once, tied=True) for j in range(1, self.order + 1))
+
+    def _record(self, encoded: Encoded, L: int, anchored: bool) -> Record:
+        pairs = [u * L + y for u, y in encoded.forbidden_transitions]
+        excluded_offsets, excluded = _excluded(encoded)
+        return pack(
+            ints=[[L, self.order, anchored], encoded.forbidden_starts, encoded.forbidden_ends, pairs, excluded],
+            longs=[encoded.offsets, excluded_offsets],
+        )
+
+    def _work(self, offsets: Array, L: int, anchored: bool) -> Record:
+        n = int(np.diff(offsets).max(initial=1))
+        states = max(L**self.order, self.order)
+        tables = sum(L ** (j + 1) for j in range(1, self.order + 1))
+        potentials = max(tables, (n - 1) * L * L) if anchored else tables
+        sizes = (n * states, n * states, n, n * L, tables, potentials, states)
+        return pack(ints=[np.zeros(n * states)], floats=[np.zeros(size) for size in sizes])
+
+
+def _ngram_name(order: int) -> str:
+    return "transition" if order == 1 else f"{order + 1}-gram"
+
+
+def _shift(y: Array, distance: int) -> Array:
+    """Label `distance` places earlier (what stands at the very beginning is never used)."""
+    return np.concatenate([np.zeros(min(distance, len(y)), y.dtype), y[: max(0, len(y) - distance)]])
+
+
+def _sparse(owners: Array, parts: Array, m: int) -> SparseVectors:
+    """Group (instance, part) pairs into one sparse vector an instance, counting repeated parts."""
+    order = np.lexsort((parts, owners))
+    owners, parts = owners[order], parts[order]
+    fresh = np.ones(len(parts), bool)
+    fresh[1:] = (parts[1:] != parts[:-1]) | (owners[1:] != owners[:-1])
+    first = np.flatnonzero(fresh)
+    counts = np.diff(np.append(first, len(parts)))
+    offsets = np.searchsorted(owners[first], np.arange(m + 1)).astype(np.int64)
+    return SparseVectors(offsets, parts[first].astype(np.int32), counts.astype(np.float64))
+
+
+def _excluded(encoded: Encoded) -> tuple[Array, Array]:
+    """Forbidden label parts of partially labelled input, per instance."""
+    if encoded.allowed is None:
+        return np.zeros(len(encoded) + 1, np.int64), np.zeros(0, np.int32)
+    L = len(encoded.labels)
+    token, label = np.nonzero(~encoded.allowed)
+    sentence = np.searchsorted(encoded.offsets, token, side="right") - 1
+    offsets = np.searchsorted(sentence, np.arange(len(encoded) + 1)).astype(np.int64)
+    return offsets, ((token - encoded.offsets[sentence]) * L + label).astype(np.int32)

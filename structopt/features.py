@@ -1,0 +1,160 @@
+"""The feature map of a model: which rows of weights there are, which of them may move, and the record the kernels open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
+from structopt.core.record import Array, Record, pack
+
+Support = Literal["seen", "all"]
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows of weights of one part group: `size` attributes, each with `width` weights."""
+
+    name: str
+    width: int
+    size: int
+
+
+class AttributeRows:
+    """Features *attribute x configuration*: a linear operator from weights to part scores, with sparse columns.
+
+    Parameters
+    ----------
+    groups : sequence of RowGroup
+    support : bool, shape (dimension,), or None
+        Which weights may move; None when all may.
+    """
+
+    def __init__(self, groups: Sequence[RowGroup], support: Array | None) -> None:
+        self.groups, self.support = tuple(groups), support
+        self.dimension = sum(group.width * group.size for group in self.groups)
+
+    @classmethod
+    def fit(cls, encoded: Encoded, structure: Structure, gold: SparseVectors, support: Support = "seen") -> AttributeRows:
+        """Lay out the weights for a training corpus.
+
+        With support ``seen`` an (attribute, configuration) pair has a weight only if it occurs in a gold output. Weights
+        that belong to no attribute of the task (tied tables, the constant attribute of anchored ones) always have one.
+        """
+        tables = [_table(group, encoded) for group in structure.groups]
+        groups = [RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True)]
+        if support == "all":
+            return cls(groups, None)
+        masks = [
+            _seen(index, structure, table, gold) for index, table in enumerate(tables)
+        ]
+        return cls(groups, np.concatenate(masks))
+
+    @property
+    def count(self) -> int:
+        """Number of weights that may move."""
+        return self.dimension if self.support is None else int(self.support.sum())
+
+    def record(self, encoded: Encoded, structure: Structure) -> Record:
+        """Pack the attributes of a corpus for the kernels of `structopt.kernels.attribute_rows`."""
+        tables = [_table(group, encoded) for group in structure.groups]
+        entries = np.cumsum([0, *(len(table.ids) for table in tables)])
+        offsets = [table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)]
+        starts = np.cumsum([0, *(len(o) for o in offsets)])[:-1]
+        valued = any(table.values is not None for table in tables)
+        values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
+        support = [] if self.support is None else [self.support]
+        return pack(
+            ints=[[group.width for group in self.groups], np.concatenate([table.ids for table in tables])],
+            longs=[
+                np.cumsum([0, *(group.width * group.size for group in self.groups)]),
+                np.cumsum([0, *(group.size for group in self.groups)]),
+                np.concatenate([group.offsets for group in structure.groups]),
+                starts,
+                np.concatenate(offsets),
+            ],
+            floats=[np.concatenate([*values, np.zeros(0)]), np.concatenate([*support, np.zeros(0)])],
+        )
+
+    def gradient(self, encoded: Encoded, structure: Structure) -> Record:
+        """Empty sparse gradient, large enough for any instance of the corpus."""
+        entries = [_most_entries(group, _table(group, encoded)) for group in structure.groups]
+        rows = sum(n * group.width for n, group in zip(entries, self.groups, strict=True))
+        slots = sum(group.size for group in self.groups)
+        return pack(ints=[np.full(slots, -1), np.zeros(sum(entries))], longs=[np.zeros(len(entries))], floats=[np.zeros(rows)])
+
+    def compress(self, weights: Array) -> Array:
+        """Keep the weights that may move."""
+        return weights if self.support is None else weights[self.support]
+
+    def expand(self, compressed: Array) -> Array:
+        """Undo `compress`: zeros where a weight may not move."""
+        if self.support is None:
+            return compressed
+        weights = np.zeros(self.dimension)
+        weights[self.support] = compressed
+        return weights
+
+    def state(self) -> tuple[list[dict[str, Any]], Array]:
+        """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
+        layout = [{"name": g.name, "width": g.width, "size": g.size} for g in self.groups]
+        return layout, np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)
+
+    @classmethod
+    def restore(cls, layout: Sequence[Mapping[str, Any]], bits: Array) -> AttributeRows:
+        """Undo `state`."""
+        groups = [RowGroup(g["name"], g["width"], g["size"]) for g in layout]
+        dimension = sum(g.width * g.size for g in groups)
+        return cls(groups, np.unpackbits(bits, count=dimension).astype(bool) if len(bits) else None)
+
+
+def _table(group: PartGroup, encoded: Encoded) -> AttributeTable:
+    """Attributes of a group's positions: the task's, or the one constant attribute, or both on anchored transitions."""
+    positions = int(group.offsets[-1])
+    if group.tied:
+        return AttributeTable(np.arange(positions + 1, dtype=np.int64), np.zeros(positions, np.int32), None, 1)
+    table = encoded.tables[group.name]
+    return table if group.name == "label" else _with_constant(table)
+
+
+def _with_constant(table: AttributeTable) -> AttributeTable:
+    """Add an attribute that every position has, numbered after the others."""
+    ends = table.offsets[1:]
+    ids = np.insert(table.ids, ends, table.size).astype(np.int32)
+    values = None if table.values is None else np.insert(table.values, ends, 1.0)
+    return AttributeTable(table.offsets + np.arange(len(table.offsets)), ids, values, table.size + 1)
+
+
+def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseVectors) -> Array:
+    """Which (attribute, configuration) pairs of one group occur in a gold output."""
+    from structopt.kernels.attribute_rows import mark_support
+
+    group = structure.groups[index]
+    support = np.zeros(table.size * group.width)
+    if group.tied:
+        return np.ones(len(support), bool)
+    positions, configurations = _gold_positions(index, structure, gold)
+    mark_support(support, table.offsets, table.ids, positions, configurations, group.width)
+    if group.name != "label":
+        support[-group.width :] = 1.0
+    return support.astype(bool)
+
+
+def _gold_positions(index: int, structure: Structure, gold: SparseVectors) -> tuple[Array, Array]:
+    """Positions of a group, and the gold configuration at each."""
+    group = structure.groups[index]
+    instance = np.repeat(np.arange(len(structure)), np.diff(gold.offsets))
+    start = sum((np.diff(g.offsets) * g.width for g in structure.groups[:index]), np.zeros(len(structure), np.int64))
+    local = gold.parts - start[instance]
+    inside = (local >= 0) & (local < (np.diff(group.offsets) * group.width)[instance])
+    position = group.offsets[instance[inside]] + local[inside] // group.width
+    return position, local[inside] % group.width
+
+
+def _most_entries(group: PartGroup, table: AttributeTable) -> int:
+    """Largest number of attributes that one instance has in this group."""
+    ends = table.offsets[group.offsets]
+    return int(np.diff(ends).max(initial=0))

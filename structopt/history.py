@@ -1,0 +1,104 @@
+"""The run's history: a CSV file with one row a pass."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from pathlib import Path
+
+Value = float | int | None
+
+
+class History:
+    """Appends one row a pass to a CSV file; each row is on the disk before `append` returns.
+
+    The first row's keys are the header. A key that appears later adds a column; a key that is missing, or whose value is
+    None, leaves its cell empty. Opening an existing file goes on behind its last whole row. Numbers are written so that
+    they read back bit for bit.
+
+    Parameters
+    ----------
+    path : Path
+        The file, usually ``history.csv`` in the run folder.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        text = _whole_lines(self.path)
+        self._header = next(csv.reader(io.StringIO(text)), [])
+        if self.path.exists() and self.path.stat().st_size != len(text.encode()):
+            _replace(self.path, text)
+
+    def append(self, row: Mapping[str, Value]) -> None:
+        """Write one pass, flush and sync."""
+        added = [key for key in row if key not in self._header]
+        if added:
+            self._rewrite(read(self.path), [*self._header, *added])
+        with self.path.open("a", encoding="utf-8", newline="") as stream:
+            stream.write(_line(_cell(row.get(key)) for key in self._header))
+            _sync(stream)
+
+    def rewind(self, epoch: int) -> None:
+        """Forget the passes after `epoch`, as a resumed run does; `rewind(0)` empties the history."""
+        kept = [row for row in read(self.path) if (row["epoch"] or 0) <= epoch]
+        self._rewrite(kept, self._header if kept else [])
+
+    def _rewrite(self, rows: list[dict[str, Value]], header: list[str]) -> None:
+        """Write the whole file anew under a header."""
+        self._header = header
+        lines = [_line(_cell(row.get(key)) for key in header) for row in rows]
+        _replace(self.path, "".join([_line(header), *lines]) if header else "")
+
+
+def read(path: str | Path) -> list[dict[str, Value]]:
+    """Read a history: one dict a pass; ``epoch`` is an int, other cells are floats, empty cells None.
+
+    A last line without its newline (a run killed as it wrote) is left out; a missing file is an empty history.
+    """
+    rows = csv.DictReader(io.StringIO(_whole_lines(Path(path))))
+    return [{key: _value(key, cell) for key, cell in row.items()} for row in rows]
+
+
+def _whole_lines(path: Path) -> str:
+    """Return the file's text up to its last newline."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return text[: text.rfind("\n") + 1]
+
+
+def _value(key: str, cell: str | None) -> Value:
+    """Turn a cell into a number."""
+    if not cell:
+        return None
+    return int(cell) if key == "epoch" else float(cell)
+
+
+def _cell(value: Value) -> str:
+    """Turn a number into a cell that reads back to the same number."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, Integral) else repr(float(value))
+
+
+def _line(cells: Iterable[str]) -> str:
+    """Make one CSV line."""
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()
+
+
+def _replace(path: Path, text: str) -> None:
+    """Put a new file in the place of the old one: write, sync, rename."""
+    temporary = path.with_name(path.name + ".tmp")
+    with temporary.open("w", encoding="utf-8", newline="") as stream:
+        stream.write(text)
+        _sync(stream)
+    temporary.replace(path)
+
+
+def _sync(stream: io.TextIOBase | io.TextIOWrapper) -> None:
+    """Flush to the disk."""
+    stream.flush()
+    os.fsync(stream.fileno())

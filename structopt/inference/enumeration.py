@@ -1,0 +1,97 @@
+"""Inference by listing every output: slow, obvious, and the reference for all others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from math import inf, log
+
+import numpy as np
+
+from structopt.core.protocols import Ability, InferenceKernels
+from structopt.core.record import Array, Record
+from structopt.errors import CompatibilityError, ConfigError
+
+MOST_OUTPUTS = 1_000_000
+
+
+class Enumeration:
+    """Visit every output of an instance. In plain Python: a driver that is given it runs un-compiled.
+
+    Refuses instances with more than a million outputs.
+    """
+
+    def provides(self, structure_kind: str) -> Ability:
+        """Return what every exact inference provides."""
+        return Ability.MAP | Ability.MARGINALS | Ability.K_BEST | Ability.EXACT | Ability.UPPER | Ability.CONVEX
+
+    def kernels(self, structure_kind: str) -> InferenceKernels:
+        """Pick the list of outputs for a kind of structure."""
+        if structure_kind not in OUTPUTS:
+            raise CompatibilityError(
+                f"inference=enumeration cannot list the outputs of factor graphs of kind '{structure_kind}'. "
+                f"It can for: {', '.join(OUTPUTS)}."
+            )
+        outputs = OUTPUTS[structure_kind]
+
+        def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:
+            """max_z' s^T z' + temperature * H(z'), over all outputs of instance i."""
+            assignments, vertices = outputs(structure, i, s)
+            return _maximum(vertices, _masked_product(vertices, s), temperature, z)
+
+        def k_best(structure: Record, i: int, s: Array, k: int, values: Array, assignments: Array, work: Record) -> int:
+            """Sort all outputs by their score, best first."""
+            listed, vertices = outputs(structure, i, s)
+            scores = _masked_product(vertices, s)
+            order = np.argsort(-scores, kind="stable")[:k]
+            order = order[scores[order] > -inf]
+            values[: len(order)] = scores[order]
+            assignments[: len(order) * listed.shape[1]] = listed[order].ravel()
+            return len(order)
+
+        return InferenceKernels(solve, k_best)
+
+
+def _masked_product(vertices: Array, s: Array) -> Array:
+    """vertices @ s, where 0 * -inf counts as 0."""
+    forbidden = s == -inf
+    scores = vertices @ np.where(forbidden, 0.0, s)
+    scores[(vertices[:, forbidden] != 0).any(axis=1)] = -inf
+    return np.asarray(scores)
+
+
+def _maximum(vertices: Array, scores: Array, temperature: float, z: Array) -> float:
+    top = float(scores.max())
+    if top == -inf:
+        z[:] = 0.0
+        return top
+    if temperature == 0.0:
+        z[:] = vertices[int(scores.argmax())]
+        return top
+    weights = np.exp((scores - top) / temperature)
+    z[:] = weights @ vertices / weights.sum()
+    return top + temperature * log(weights.sum())
+
+
+def _chain_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
+    """All labellings of chain i, and their part vectors; hard constraints go into s."""
+    from structopt.kernels.chain import constrain, mark, open_chain
+
+    c = open_chain(structure)
+    n = int(c.tokens[i + 1] - c.tokens[i])
+    if c.labels**n > MOST_OUTPUTS:
+        raise ConfigError(
+            f"inference=enumeration: instance {i} has {c.labels}^{n} outputs, more than {MOST_OUTPUTS:,}. "
+            "Use inference=exact, or shorter instances."
+        )
+    constrain.py_func(c, i, n, s)
+    assignments = np.array(list(product(range(c.labels), repeat=n)), dtype=np.int32)
+    vertices = np.zeros((len(assignments), len(s)))
+    for y, vertex in zip(assignments, vertices, strict=True):
+        for t in range(n):
+            history = sum(int(y[t - d]) * c.labels ** (d - 1) for d in range(1, min(t, c.order) + 1))
+            mark.py_func(c, n, t, history, int(y[t]), vertex, 1.0)
+    return assignments, vertices
+
+
+OUTPUTS: dict[str, Callable[[Record, int, Array], tuple[Array, Array]]] = {"chain": _chain_outputs}

@@ -1,0 +1,107 @@
+"""The loss family of Martins et al. (2010)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf, isinf, isnan
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.protocols import Ability
+from structopt.core.record import Array
+from structopt.errors import ConfigError, did_you_mean
+
+MEMBERS = {(1.0, 0.0): "crf", (inf, 1.0): "svm", (inf, 0.0): "perceptron", (1.0, 1.0): "softmax_margin"}
+COSTS = ("hamming", "hamming_normalized", "weighted")
+
+
+class LossFamily:
+    r"""L_{beta,gamma}, between conditional random fields and structured SVMs.
+
+        L(theta; x, y) = (1/beta) log sum_y' exp beta( s^T (chi(y') - z) + gamma * cost(y', y) )
+
+    beta = inf is the limit: max_y' s^T (chi(y') - z) + gamma * cost(y', y).
+
+    Parameters
+    ----------
+    beta : float
+        Inverse temperature, in (0, inf].
+    gamma : float
+        Weight of the cost, at least 0.
+    cost : str
+        ``hamming`` (wrong variables), ``hamming_normalized`` (their share), or ``weighted`` (their `cost_weights`).
+    cost_weights : mapping of label to float
+        What it costs to miss a variable with that gold label; labels that are not listed cost 1.
+
+    Notes
+    -----
+    Martins et al. (2010), equations (3), (8) and (9). (1, 0) is the CRF's log-loss, (inf, 1) the hinge loss, (inf, 0) the
+    perceptron's and (1, 1) the softmax margin.
+    """
+
+    def __init__(
+        self,
+        beta: float = 1.0,
+        gamma: float = 0.0,
+        cost: Literal["hamming", "hamming_normalized", "weighted"] = "hamming",
+        cost_weights: Mapping[str, float] | None = None,
+    ) -> None:
+        if isnan(beta) or beta <= 0:
+            raise ConfigError(f"loss.beta={beta} must be in (0, inf]. beta=1 gives CRFs, beta=inf margins.")
+        if not 0 <= gamma < inf:
+            raise ConfigError(f"loss.gamma={gamma} must be at least 0 and finite.")
+        if cost not in COSTS:
+            raise ConfigError(f"loss.cost={cost} is unknown.{did_you_mean(cost, COSTS)} There are: {', '.join(COSTS)}.")
+        if cost == "weighted" and not cost_weights:
+            raise ConfigError("loss.cost=weighted needs loss.cost_weights, for instance 'loss.cost_weights={O: 0.5}'.")
+        if any(not 0 <= w < inf for w in (cost_weights or {}).values()):
+            raise ConfigError("loss.cost_weights must be at least 0 and finite.")
+        self.beta, self.gamma, self.cost = float(beta), float(gamma), cost
+        self.cost_weights = dict(cost_weights or {})
+
+    @property
+    def requires(self) -> Ability:
+        """Marginals when beta is finite; the maximiser otherwise."""
+        return Ability.MAP if isinf(self.beta) else Ability.MARGINALS
+
+    @property
+    def temperature(self) -> float:
+        """1/beta; 0 means maximise."""
+        return 0.0 if isinf(self.beta) else 1.0 / self.beta
+
+    @property
+    def member(self) -> str:
+        """The name a person would give this member: ``crf (beta=1, gamma=0)``."""
+        numbers = f"beta={self.beta:g}, gamma={self.gamma:g}"
+        name = MEMBERS.get((self.beta, self.gamma), "svm" if isinf(self.beta) and self.gamma > 0 else "family")
+        return f"{name} ({numbers})"
+
+    def parameters(self) -> Array:
+        """Temperature and gamma, as the kernel reads them."""
+        return np.array([self.temperature, self.gamma])
+
+    def kernel(self, variant: str = "max_loss") -> Any:
+        """Return the compiled loss; variant ``prediction`` takes the mode under the scores alone (footnote 7)."""
+        from structopt.kernels import loss
+
+        if variant == "prediction" and not isinf(self.beta):
+            raise ConfigError(
+                f"optimizer.variant=prediction needs loss.beta=inf (this is {self.member}). Add loss.beta=inf, or use max_loss."
+            )
+        return loss.prediction_based if variant == "prediction" else loss.family
+
+    def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
+        """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the variables an instance."""
+        unknown = set(self.cost_weights) - set(labels)
+        if unknown:
+            name = min(unknown)
+            raise ConfigError(
+                f"loss.cost_weights names the label '{name}', which the training data do not have."
+                f"{did_you_mean(name, labels)} Labels: {', '.join(labels)}."
+            )
+        if self.cost == "weighted":
+            return np.array([self.cost_weights.get(label, 1.0) for label in labels], np.float64)[gold]
+        if self.cost == "hamming_normalized":
+            return 1.0 / np.repeat(lengths, lengths)
+        return np.ones(len(gold))

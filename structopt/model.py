@@ -1,0 +1,224 @@
+"""A trained model: weights, vocabularies and config; save, load, predict. Loading runs nothing from the files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structopt import archive, registry
+from structopt.core.protocols import Executor
+from structopt.core.record import Array
+from structopt.decoding import KBest, best_outputs, k_best, marginals
+from structopt.errors import ModelError
+from structopt.features import AttributeRows
+from structopt.problem import Examples, Kernels, compose
+
+FORMAT = 1
+FILES = ("config.json", "vocabulary.json", "weights.safetensors")
+TASK_PATHS = ("train", "dev", "test", "limit", "default_C")
+
+
+class Model:
+    """Weights with everything needed to use them.
+
+    Parameters
+    ----------
+    config : mapping
+        The nodes task, features, factor_graph, inference and loss, without paths.
+    task, graph, inference : components
+        `task` is fitted.
+    rows : AttributeRows
+    weights : float64, shape (dimension,)
+    temperature : float
+        1/beta of the loss, at which probabilities are given (1 where beta = inf).
+    """
+
+    def __init__(
+        self, config: Mapping[str, Any], task: Any, graph: Any, inference: Any, rows: AttributeRows, weights: Array, temperature: float
+    ) -> None:
+        self.config, self.task, self.graph, self.inference = config, task, graph, inference
+        self.rows, self.weights, self.temperature = rows, weights, temperature or 1.0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the input columns."""
+        return tuple(self.task.columns)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label set, in the order of the columns of `marginals`."""
+        return tuple(self.task.labels)
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """Kernels of features and inference."""
+        return compose(self.inference.kernels(self.graph.kind))
+
+    def examples(self, corpus: Any, given: Sequence[str] | None = None) -> Examples:
+        """Encode a corpus for this model."""
+        return Examples.build(self.task.encode(corpus, given), self.graph, self.rows)
+
+    def predict(self, instances: Sequence[Any], executor: Executor | None = None) -> list[list[str]]:
+        """Best output of every instance.
+
+        Parameters
+        ----------
+        instances : sequence
+            For sequence labelling: sentences, each a sequence of words, of tuples of cells in the order of `columns`, or a
+            mapping from column name to sequence. For ``attributes``: each token a list of names or a mapping to values.
+        """
+        return self.task.written(self._outputs(self.task.corpus(instances), executor))  # type: ignore[no-any-return]
+
+    def predict_columns(self, columns: Mapping[str, Sequence[Sequence[str]]]) -> list[list[str]]:
+        """Best outputs of instances given column by column; a column that is missing or all empty counts as padding."""
+        first = self.columns[0]
+        given = {name: cells for name, cells in columns.items() if name == first or any(map(any, cells))}
+        sentences = [dict(zip(given, cells, strict=True)) for cells in zip(*given.values(), strict=True)]
+        return self.predict(sentences)
+
+    def marginals(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Array]:
+        """Probability of every label of every token: one array of shape (tokens, labels) an instance."""
+        return self.corpus_marginals(self.task.corpus(instances), executor)
+
+    def corpus_marginals(self, corpus: Any, executor: Executor | None = None, given: Sequence[str] | None = None) -> list[Array]:
+        """Label probabilities of a corpus that was read."""
+        examples = self.examples(corpus, given)
+        table = marginals(examples, self.kernels, self.weights, executor or _serial(), self.temperature)
+        return list(np.split(table, examples.encoded.offsets[1:-1]))
+
+    def corpus_k_best(self, corpus: Any, k: int, executor: Executor | None = None, given: Sequence[str] | None = None) -> list[KBest]:
+        """The k best outputs of every instance of a corpus that was read."""
+        return k_best(self.examples(corpus, given), self.kernels, self.weights, k, executor or _serial())
+
+    def corpus_outputs(self, corpus: Any, executor: Executor | None = None, given: Sequence[str] | None = None) -> list[list[str]]:
+        """Best outputs of a corpus that was read, in the scheme of the files."""
+        return self.task.written(self._outputs(corpus, executor, given))  # type: ignore[no-any-return]
+
+    def evaluate(self, path: str | Path, executor: Executor | None = None) -> dict[str, float]:
+        """Metrics on a labelled file."""
+        corpus = self.task.read(path)
+        return self.task.evaluate(corpus, self._outputs(corpus, executor))  # type: ignore[no-any-return]
+
+    def report(self, path: str | Path, executor: Executor | None = None) -> tuple[dict[str, float], str]:
+        """Metrics on a labelled file, and the task's table of them."""
+        corpus = self.task.read(path)
+        predicted = self._outputs(corpus, executor)
+        return self.task.evaluate(corpus, predicted), self.task.report(corpus, predicted)
+
+    def named_weights(self) -> dict[tuple[str, str, int], float]:
+        """Non-zero weights by part group, attribute name and configuration number."""
+        found: dict[tuple[str, str, int], float] = {}
+        start = 0
+        for group in self.rows.groups:
+            names = [*self.task.attribute_names(group.name), ""][: group.size]
+            block = self.weights[start : start + group.size * group.width].reshape(group.size, group.width)
+            for a, y in zip(*np.nonzero(block), strict=True):
+                found[group.name, names[a], int(y)] = float(block[a, y])
+            start += group.size * group.width
+        return found
+
+    def _outputs(self, corpus: Any, executor: Executor | None, given: Sequence[str] | None = None) -> list[list[str]]:
+        examples = self.examples(corpus, given)
+        assignments = best_outputs(examples, self.kernels, self.weights, executor or _serial())
+        return self.task.decode(examples.encoded, assignments)  # type: ignore[no-any-return]
+
+    def save(self, folder: Path) -> None:
+        """Write the model folder; equal models give equal bytes."""
+        folder.mkdir(parents=True, exist_ok=True)
+        values, arrays = self.task.state()
+        layout, support = self.rows.state()
+        task_arrays = {f"task.{name}": array for name, array in arrays.items()}
+        weights = {"weights": self.rows.compress(self.weights), "support": support}
+        archive.write_json(folder / "config.json", self.config)
+        archive.write_json(
+            folder / "vocabulary.json", {"task": values, "rows": layout, "temperature": self.temperature}
+        )
+        archive.write_arrays(folder / "weights.safetensors", weights | task_arrays)
+        manifest = {"format": FORMAT, "sha256": {name: archive.digest(folder / name) for name in FILES}}
+        archive.write_json(folder / "manifest.json", manifest)
+
+    @classmethod
+    def load(cls, folder: Path) -> Model:
+        """Read a model folder.
+
+        Raises
+        ------
+        ModelError
+            If a file is missing, truncated, altered, or of a later format.
+        ConfigError
+            If a component that the model was made with is not installed.
+        """
+        _verify(folder)
+        config = json.loads((folder / "config.json").read_text(encoding="utf8"))
+        vocabulary = json.loads((folder / "vocabulary.json").read_text(encoding="utf8"))
+        arrays, _ = archive.read_arrays(folder / "weights.safetensors")
+        task = registry.create("task", config["task"])
+        task.restore(vocabulary["task"], {k.removeprefix("task."): a for k, a in arrays.items() if k.startswith("task.")})
+        rows = AttributeRows.restore(vocabulary["rows"], arrays["support"])
+        weights = rows.expand(arrays["weights"])
+        graph, inference = (registry.create(kind, config[kind]) for kind in ("factor_graph", "inference"))
+        return cls(config, task, graph, inference, rows, weights, vocabulary["temperature"])
+
+
+def model_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part of a run's config that a model needs: components without paths, times or hosts."""
+    kept = {kind: dict(config[kind]) for kind in ("task", "factor_graph", "inference", "loss")}
+    kept["task"] = {key: value for key, value in kept["task"].items() if key not in TASK_PATHS}
+    return kept
+
+
+def find_model(address: str) -> Path:
+    """Return the model folder of a run folder, a model folder, or an MLflow address (``runs:/...``, ``models:/...``).
+
+    Raises
+    ------
+    ModelError
+        If there is no model there.
+    """
+    if address.startswith(("runs:/", "models:/")):
+        return _download(address)
+    folder = Path(address)
+    for candidate in (folder, folder / "model", folder / "artifacts" / "model"):
+        if (candidate / "manifest.json").is_file():
+            return candidate
+    what = "has no model in it" if folder.is_dir() else "does not exist"
+    raise ModelError(
+        f"{address}: {what}. Give a run folder, a model folder (with manifest.json), or an MLflow address such as runs:/ID/model."
+    )
+
+
+def _download(address: str) -> Path:
+    from structopt.tracker.mlflow import download_model
+
+    folder = download_model(address)
+    for found in sorted(folder.rglob("manifest.json")):
+        return found.parent
+    raise ModelError(f"{address}: this MLflow model was not saved by structopt.")
+
+
+def _verify(folder: Path) -> None:
+    """Compare every file with the digest in the manifest."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf8"))
+        expected = manifest["sha256"]
+    except FileNotFoundError:
+        raise ModelError(f"{folder}: there is no model here (manifest.json is missing).") from None
+    except (ValueError, KeyError, TypeError):
+        raise ModelError(f"{folder / 'manifest.json'}: truncated or altered. Take it from a backup, or train again.") from None
+    if manifest["format"] > FORMAT:
+        raise ModelError(f"{folder}: the model has format {manifest['format']}; this version reads {FORMAT}. Update structopt.")
+    for name in FILES:
+        if not (folder / name).is_file():
+            raise ModelError(f"{folder / name}: the file is missing; the model is not complete.")
+        if archive.digest(folder / name) != expected.get(name):
+            raise ModelError(f"{folder / name}: truncated or altered since it was saved. Take it from a backup, or train again.")
+
+
+def _serial() -> Executor:
+    executor: Executor = registry.create("executor", {"name": "serial"})
+    return executor

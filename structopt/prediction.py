@@ -1,0 +1,84 @@
+"""The commands `predict` and `evaluate`: a saved model on a file."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from structopt import registry
+from structopt.core.protocols import Executor
+from structopt.core.record import Array
+from structopt.decoding import KBest
+from structopt.errors import DataError
+from structopt.model import Model, find_model
+
+log = logging.getLogger(__name__)
+
+
+def predict(options: Mapping[str, Any]) -> None:
+    """Write the input again with predicted columns.
+
+    After the best label come, with ``probabilities``, the probability of that label (``label:p`` of all labels that have at
+    least a thousandth), and with ``k_best=K`` the labels of the 1st to Kth best output. With ``partial``, labels given in the
+    input are kept and ``_`` or ``?`` marks free tokens.
+    """
+    model, executor = Model.load(find_model(options["model"])), _executor(options["threads"])
+    corpus = model.task.read(options["input"], labelled=False)
+    given = _given(model, corpus, options) if options.get("partial") else None
+    for name in model.task.missing_columns(corpus):
+        log.warning("%s has no column '%s'; the model reads it as padding.", options["input"], name)
+    added = [[[label] for label in labels] for labels in model.corpus_outputs(corpus, executor, given)]
+    if options["probabilities"]:
+        _extend(added, [_probabilities(model.labels, p) for p in model.corpus_marginals(corpus, executor, given)])
+    if options["k_best"] > 1:
+        _extend(added, _ranked(model, model.corpus_k_best(corpus, options["k_best"], executor, given), options["k_best"]))
+    model.task.write(options["input"], options["output"], added)
+
+
+def evaluate(options: Mapping[str, Any]) -> dict[str, float]:
+    """Print the task's table and, on the last line, the metrics as JSON."""
+    model = Model.load(find_model(options["model"]))
+    metrics, table = model.report(options["input"], _executor(options["threads"]))
+    print(table)
+    print(json.dumps(metrics))
+    return metrics
+
+
+def _executor(threads: int) -> Executor:
+    executor: Executor = registry.create("executor", {"name": "threads", "workers": threads})
+    return executor
+
+
+def _given(model: Model, corpus: Any, options: Mapping[str, Any]) -> Sequence[str]:
+    given: Sequence[str] | None = model.task.given_labels(corpus)
+    if given is None:
+        raise DataError(options["input"], None, "partial=true needs the label column, with _ for every token that is free.")
+    return given
+
+
+def _extend(added: list[list[list[str]]], more: Sequence[Sequence[Sequence[str]]]) -> None:
+    for cells, further in zip(added, more, strict=True):
+        for cell, extra in zip(cells, further, strict=True):
+            cell.extend(extra)
+
+
+def _probabilities(labels: Sequence[str], table: Array) -> list[list[str]]:
+    """One cell a token: its labels with their probabilities, the likeliest first, those of a thousandth or more."""
+    cells = []
+    for row in table:
+        order = (-row).argsort(kind="stable")
+        cells.append([",".join(f"{labels[y]}:{row[y]:.4f}" for y in order if row[y] >= 0.001 or y == order[0])])
+    return cells
+
+
+def _ranked(model: Model, lists: Sequence[KBest], k: int) -> list[list[list[str]]]:
+    """For every token its label in each of the k best outputs; ``-`` where there are fewer."""
+    ranked = []
+    for best in lists:
+        outputs = model.task.written([[model.labels[y] for y in assignment] for assignment in best.assignments.tolist()])
+        length = best.assignments.shape[1]
+        outputs += [["-"] * length] * (k - len(outputs))
+        ranked.append([list(cells) for cells in zip(*outputs, strict=True)])
+    return ranked

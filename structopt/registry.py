@@ -1,0 +1,134 @@
+"""The only door to components: entry points, the core's own among them. YAML names a component, never a class.
+
+``installed`` tells what there is and imports nothing; ``load`` gives the class, ``schema`` its parameters, and ``create``
+an instance from a config node that it checks first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from structopt.errors import ConfigError, did_you_mean
+from structopt.schema import REQUIRED, Parameter, check_keys, coerce, of_class, of_source
+
+KINDS = ("task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A component that some distribution brings.
+
+    Attributes
+    ----------
+    name, kind : str
+    distribution : str
+        The package to install or uninstall.
+    entry_point : EntryPoint
+    """
+
+    name: str
+    kind: str
+    distribution: str
+    entry_point: EntryPoint
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.distribution})"
+
+
+def installed(kind: str) -> dict[str, Installed]:
+    """Return the components of one kind by name, sorted; none of them is imported.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such kind, or two distributions claim one name.
+    """
+    if kind not in KINDS:
+        raise ConfigError(f"There is no kind of component called '{kind}'.{did_you_mean(kind, KINDS)} Kinds: {', '.join(KINDS)}.")
+    found: dict[str, Installed] = {}
+    for point in sorted(entry_points(group=f"structopt.{kind}"), key=lambda point: point.name):
+        component = Installed(point.name, kind, point.dist.name if point.dist else "unknown", point)
+        rival = found.setdefault(point.name, component)
+        if rival.distribution != component.distribution:
+            owners = " and ".join(sorted((rival.distribution, component.distribution)))
+            raise ConfigError(f"{kind} '{point.name}' is claimed by two distributions, {owners}. Uninstall one of them.")
+    return found
+
+
+def load(kind: str, name: str) -> Any:
+    """Import and return a component's class.
+
+    Raises
+    ------
+    ConfigError
+        If it is not installed, or its package cannot be imported.
+    """
+    known = installed(kind)
+    if name not in known:
+        raise ConfigError(not_installed(kind, name))
+    component = known[name]
+    try:
+        return component.entry_point.load()
+    except Exception as error:
+        value, reason = component.entry_point.value, f"{type(error).__name__}: {error}"
+        raise ConfigError(
+            f"{kind}={name} comes from {component.distribution}, and {value} cannot be imported: {reason}. "
+            f"Reinstall or update {component.distribution}."
+        ) from error
+
+
+def not_installed(kind: str, name: str) -> str:
+    """Say that there is no such component, and what there is, from which package."""
+    known = installed(kind)
+    listing = ", ".join(map(str, known.values())) or "none; is structopt itself installed? Run: pip install -e ."
+    return f"{kind} '{name}' is not installed.{did_you_mean(str(name), known)} Installed: {listing}"
+
+
+def schema(cls: Any) -> dict[str, Parameter]:
+    """Return the parameters of a component's constructor: types, defaults and documentation."""
+    return of_class(cls)
+
+
+def described(component: Installed) -> list[Parameter]:
+    """Return a component's parameters for display: from its source where that tells, else by importing it."""
+    module, _, name = component.entry_point.value.partition(":")
+    found = of_source(module, name)
+    return list(schema(load(component.kind, component.name)).values()) if found is None else found
+
+
+def create(kind: str, node: Mapping[str, Any], **given: Any) -> Any:
+    """Make a component from its config node.
+
+    Parameters
+    ----------
+    kind : str
+    node : mapping
+        ``name`` and parameters.
+    **given
+        What the program offers beside the node (features, seed, threads); a constructor takes what it asks for by name.
+
+    Raises
+    ------
+    ConfigError
+        At an unknown component or parameter, an ill-typed value, or a required parameter that is missing.
+    """
+    values = checked(kind, node, given)
+    cls = load(kind, values.pop("name"))
+    offered = {key: value for key, value in given.items() if key in schema(cls) and key not in values}
+    return cls(**offered, **values)
+
+
+def checked(kind: str, node: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a node with every value in the type that the constructor asks for, or raise `ConfigError`."""
+    if not isinstance(node, Mapping) or "name" not in node:
+        raise ConfigError(f"{kind} needs the name of a component: type {kind}=NAME. Installed: {', '.join(installed(kind))}.")
+    name, parameters = node["name"], schema(load(kind, node["name"]))
+    values = {key: value for key, value in node.items() if key != "name"}
+    check_keys(f"{kind}={name}", list(values), parameters)
+    missing = [p for p in parameters.values() if p.default is REQUIRED and p.name not in values and p.name not in given]
+    if missing:
+        raise ConfigError(f"{kind}={name} needs a value: type {kind}.{missing[0].name}=... ({missing[0]}).")
+    return {"name": name} | {key: coerce(f"{kind}.{key}", value, parameters[key].type) for key, value in values.items()}

@@ -1,0 +1,277 @@
+"""One training run from a checked config to a folder with a model: build, read, fit, evaluate, save, track."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structopt import archive, compatibility, registry
+from structopt.core.protocols import Executor, Run
+from structopt.core.record import Array
+from structopt.decoding import best_outputs
+from structopt.errors import ConfigError
+from structopt.features import AttributeRows
+from structopt.model import Model, find_model, model_config
+from structopt.problem import Examples, Problem
+from structopt.terminal import ProgressLine, closing_table
+from structopt.trainer import Row, Trainer
+
+log = logging.getLogger(__name__)
+
+SHOWN = ("f1", "precision", "recall", "accuracy")
+
+
+@dataclass(frozen=True)
+class Components:
+    """The components of a run, made and checked against each other before any data is read."""
+
+    task: Any
+    graph: Any
+    inference: Any
+    loss: Any
+    optimizer: Any
+    tracker: Any
+    executor: Executor
+
+
+def make_components(config: Mapping[str, Any]) -> Components:
+    """Make every component of a config.
+
+    Raises
+    ------
+    StructoptError
+        For an unknown or ill-typed parameter, or components that do not fit together.
+    """
+    given = {key: config[key] for key in ("features", "seed", "threads") if key in config}
+    made = {
+        kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
+    }
+    compatibility.check(**made, structure_kind=made["factor_graph"].kind)
+    made["loss"].kernel(getattr(made["optimizer"], "variant", "max_loss"))
+    executor = registry.create("executor", config["executor"])
+    if executor.workers == 1 and config["threads"] > 1:
+        executor = registry.create("executor", {"name": "threads", "workers": config["threads"]})
+    for path in made["task"].files.values():
+        if not path.is_file():
+            raise ConfigError(f"{path}: there is no such file. Check task.train, task.dev and task.test.")
+    tracker = registry.create("tracker", config["tracker"])
+    return Components(made["task"], made["factor_graph"], made["inference"], made["loss"], made["optimizer"], tracker, executor)
+
+
+class Session:
+    """A training run.
+
+    Parameters
+    ----------
+    config : mapping
+        The composed and validated config.
+    folder : Path
+        The run folder.
+    """
+
+    def __init__(self, config: Mapping[str, Any], folder: Path) -> None:
+        self.config, self.folder = config, folder
+        self.parts = make_components(config)
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def run(self, resuming: bool = False) -> Model:
+        """Train (or go on), evaluate, save and track; return the model."""
+        tracker, status = self.parts.tracker, "FAILED"
+        metrics: dict[str, dict[str, Any]] = {}
+        tracker.start(Run(self.folder, self.config, self.parts.task.files, self._label()))
+        try:
+            self._prepare()
+            trainer = self._trainer()
+            try:
+                weights = self._fit(trainer, resuming)
+                status = "FINISHED"
+            except KeyboardInterrupt:
+                status = "KILLED"
+                weights = self._last_finished(trainer)
+                raise
+            finally:
+                if status != "FAILED":
+                    metrics = self._close(trainer, weights)
+            return self._model(weights)
+        finally:
+            tracker.finish(status, _dotted(metrics))
+
+    def _prepare(self) -> None:
+        """Read and encode the training part, build the problem, read the dev and test parts."""
+        parts, started = self.parts, time.perf_counter()
+        task, files = parts.task, parts.task.files
+        corpus = task.read(files["train"], task.limit)
+        encoded = task.fit(corpus)
+        structure = parts.graph.build(encoded)
+        gold = parts.graph.gold(encoded, structure)
+        rows = AttributeRows.fit(encoded, structure, gold, self.config.get("features", {}).get("support", "seen"))
+        rows, self.start_weights = self._start_weights(rows)
+        self.rows = rows
+        examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
+        self.featurize_seconds = time.perf_counter() - started
+        costs = parts.loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
+        inference = parts.inference.kernels(structure.kind)
+        self.problem = Problem(
+            examples, gold, parts.graph.cost(encoded, structure, costs), parts.loss, inference, parts.optimizer.C,
+            self.config["seed"], getattr(parts.optimizer, "variant", "max_loss"),
+        )  # fmt: skip
+        self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
+        log.info(
+            "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
+            files["train"].name, len(examples), rows.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
+        )  # fmt: skip
+
+    def _start_weights(self, rows: AttributeRows) -> tuple[AttributeRows, Array]:
+        if not self.config.get("warm_start"):
+            return rows, np.zeros(rows.dimension)
+        from structopt.warm_start import transfer
+
+        rows, weights, count = transfer(Model.load(find_model(self.config["warm_start"])), self.parts.task, rows)
+        log.info("warm start: %d weights carried over", count)
+        return rows, weights
+
+    def _held_out(self, role: str) -> tuple[Any, Examples]:
+        corpus = self.parts.task.read(self.parts.task.files[role])
+        encoded = self.parts.task.encode(corpus)
+        unseen = 0 if encoded.gold is None else int((encoded.gold < 0).sum())
+        if unseen:
+            log.warning(
+                "%s: %d tokens have a label that the training part never shows; they count as errors.",
+                self.parts.task.files[role], unseen,
+            )  # fmt: skip
+        return corpus, Examples.build(encoded, self.parts.graph, self.rows)
+
+    def _scores(self, role: str, weights: Array) -> dict[str, float]:
+        corpus, examples = self.held_out[role]
+        assignments = best_outputs(examples, self.problem.kernels, weights, self.parts.executor)
+        predicted = self.parts.task.decode(examples.encoded, assignments)
+        return self.parts.task.evaluate(corpus, predicted)  # type: ignore[no-any-return]
+
+    def _trainer(self) -> Trainer:
+        config, parts = self.config, self.parts
+        if config.get("patience") is not None and "dev" not in self.held_out:
+            raise ConfigError("patience needs a dev part to look at. Give task.dev, or leave patience=null.")
+        return Trainer(
+            self.problem, parts.optimizer, parts.executor, self.folder,
+            develop=partial(self._scores, "dev") if "dev" in self.held_out else None,
+            metric=parts.task.main_metric,
+            objective_every=config["objective_every"],
+            patience=config.get("patience"),
+        )  # fmt: skip
+
+    def _fit(self, trainer: Trainer, resuming: bool) -> Array:
+        if not (resuming and trainer.resume()):
+            trainer.start(self.start_weights)
+        if self.config.get("check"):
+            from structopt.checks import check_inference
+
+            log.warning("check: %s", check_inference(self.problem, trainer.weights(), self.config["seed"]))
+        metric = self.parts.task.main_metric
+        with ProgressLine(trainer.progress.epoch, self.parts.optimizer.epochs, metric) as line:
+            trainer.watch = partial(self._watch, line)
+            weights = trainer.run()
+        if self.config.get("check"):
+            log.warning("check after training: %s", check_inference(self.problem, weights, self.config["seed"]))
+        return weights
+
+    def _watch(self, line: ProgressLine, row: Row) -> None:
+        line.show(row)
+        known = {name: value for name, value in row.items() if value is not None}
+        log.info("pass %s", "  ".join(f"{name} {value:.6g}" for name, value in known.items() if "_" not in name))
+        self.parts.tracker.log_epoch(int(row["epoch"] or 0), _epoch_metrics(known))
+
+    def _last_finished(self, trainer: Trainer) -> Array:
+        """Weights of the last pass that was finished, whatever the interrupt left half done."""
+        if not trainer.resume():
+            trainer.start(self.start_weights)
+        return trainer.weights()
+
+    def _close(self, trainer: Trainer, weights: Array) -> dict[str, dict[str, Any]]:
+        """Save the model first, then metrics and pictures, and print the closing table."""
+        self._model(weights).save(self.folder / "model")
+        metrics: dict[str, dict[str, Any]] = {"train": self._train_metrics(trainer, weights)}
+        metrics |= {role: self._scores(role, weights) for role in self.held_out}
+        archive.write_json(self.folder / "metrics.json", metrics)
+        self._draw()
+        self._print(trainer, metrics)
+        return metrics
+
+    def _train_metrics(self, trainer: Trainer, weights: Array) -> dict[str, Any]:
+        progress = trainer.progress
+        return {
+            "objective": self.problem.objective(weights, self.parts.executor),
+            "dual": None,
+            "gap": None,
+            "epochs": progress.epoch,
+            "seconds": progress.seconds,
+            "seconds_per_epoch": float(np.median(progress.passes)) if progress.passes else None,
+            "seconds_per_evaluation": None,
+            "instances": self.problem.m,
+            "features": self.rows.count,
+            "featurize_seconds": self.featurize_seconds,
+            "negative_losses": progress.negative_losses,
+        }
+
+    def _draw(self) -> None:
+        from structopt.history import read
+        from structopt.plots import learning_curve
+
+        rows = read(self.folder / "history.csv")
+        if rows:
+            (self.folder / "plots").mkdir(exist_ok=True)
+            learning_curve(rows, self.folder / "plots" / "learning_curve.png", f"dev.{self.parts.task.main_metric}")
+
+    def _print(self, trainer: Trainer, metrics: Mapping[str, Mapping[str, Any]]) -> None:
+        train, progress = metrics["train"], trainer.progress
+        table = closing_table(metrics, SHOWN)
+        per_pass = f", {train['seconds_per_epoch']:.3f} s a pass" if progress.passes else ""
+        lines = [
+            f"{self._label()}: {train['instances']} instances, {train['features']} weights, {self.parts.loss.member}",
+            f"{progress.epoch} passes in {progress.seconds:.2f} s{per_pass}; objective {train['objective']:.6g}",
+        ]
+        if progress.negative_losses:
+            lines.append(f"negative losses: {progress.negative_losses} (their steps were skipped)")
+        if progress.stopped:
+            lines.append(f"stopped: {progress.stopped}")
+        print("\n".join([*lines, *([table] if table else []), f"model: {self.folder / 'model'}"]), flush=True)
+
+    def _model(self, weights: Array) -> Model:
+        parts = self.parts
+        return Model(
+            model_config(self.config), parts.task, parts.graph, parts.inference, self.rows, weights, parts.loss.temperature
+        )
+
+    def _label(self) -> str:
+        config = self.config
+        return f"{config['task']['name']}-{config['optimizer']['name']}-{self.parts.loss.member.partition(' ')[0]}"
+
+
+def train(config: Mapping[str, Any], folder: Path) -> Model:
+    """Run a composed and validated config in a run folder."""
+    return Session(config, folder).run()
+
+
+def resume(folder: Path, overrides: list[str]) -> Model:
+    """Go on with a run from its last finished pass, in its folder and with its config."""
+    from structopt.configuration import continued, saved_config
+
+    config = continued(saved_config(folder), overrides)
+    return Session(config, folder).run(resuming=True)
+
+
+def _epoch_metrics(row: Mapping[str, float | int]) -> dict[str, float]:
+    """History cells under their dotted names in MLflow."""
+    train = {"loss", "primal", "dual", "gap", "seconds", "inference_seconds"}
+    named = {f"train.{name}" if name in train else name: float(value) for name, value in row.items() if name != "epoch"}
+    return {("train.objective" if name == "train.primal" else name): value for name, value in named.items()}
+
+
+def _dotted(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    return {f"{part}.{name}": float(v) for part, values in metrics.items() for name, v in values.items() if v is not None}

@@ -1,0 +1,128 @@
+"""Sequences in CRFsuite's attribute text: every token brings its own attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structopt.core.data import AttributeTable, Encoded
+from structopt.core.record import Array
+from structopt.errors import ConfigError
+from structopt.task import crfsuite_text
+from structopt.task.crfsuite_text import AttributeText
+from structopt.task.labelling import Labelling, check_keys
+from structopt.task.strings import pack_strings, unpack_strings
+
+FEATURE_KEYS = ("support", "min_count")
+
+
+class AttributeLabelling(Labelling):
+    """One label a token from given attributes, ``label TAB attribute[:value] TAB ...``; labels are learnt as they stand.
+
+    Parameters
+    ----------
+    train, dev, test, limit, encoding, scheme, valid_tags, default_C
+        See `structopt.task.labelling.Labelling`; the scheme matters to scores and constraints only.
+    features : mapping
+        ``min_count``: attributes that occur less often in training are left out.
+    """
+
+    shipped_format = "crfsuite"
+    columns = ("attributes",)
+
+    def __init__(
+        self,
+        train: str | None = None,
+        dev: str | None = None,
+        test: str | None = None,
+        limit: int | None = None,
+        encoding: str = "utf8",
+        scheme: str = "auto",
+        valid_tags: bool = False,
+        default_C: float = 1.0,
+        features: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(train, dev, test, limit, encoding, scheme, "none", valid_tags, default_C)
+        check_keys("features", features or {}, FEATURE_KEYS)
+        self.min_count = int((features or {}).get("min_count", 1))
+        if self.min_count < 1:
+            raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")
+        self._attributes: dict[str, int] = {}
+
+    def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> AttributeText:
+        """Read a file of attribute text."""
+        return crfsuite_text.read(path, limit, self.encoding)
+
+    def corpus(self, instances: Sequence[Any]) -> AttributeText:
+        """Make an unlabelled corpus: a sentence is a sequence of tokens, a token a list of names or a mapping to values."""
+        tokens = [dict.fromkeys(t, 1.0) if not isinstance(t, Mapping) else t for sentence in instances for t in sentence]
+        names = {name: j for j, name in enumerate(dict.fromkeys(name for token in tokens for name in token))}
+        values = np.array([float(v) for token in tokens for v in token.values()])
+        return AttributeText(
+            path="<memory>",
+            offsets=np.cumsum([0, *map(len, instances)]).astype(np.int64),
+            attribute_offsets=np.cumsum([0, *map(len, tokens)]).astype(np.int64),
+            attributes=list(names),
+            ids=np.array([names[name] for token in tokens for name in token], np.int32),
+            values=None if (values == 1.0).all() else values,
+            labels=[],
+            lines=np.arange(1, len(tokens) + 1),
+        )
+
+    def fit(self, corpus: AttributeText) -> Encoded:
+        """Learn labels and attributes from the training corpus, and encode it."""
+        bounds = corpus.offsets.tolist()
+        self._settle_scheme([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
+        if self.scheme != "none":
+            self.target_scheme = self.scheme
+        self._learn_labels(corpus.labels)
+        counts = np.bincount(corpus.ids, minlength=len(corpus.attributes))
+        kept = [name for name, count in zip(corpus.attributes, counts.tolist(), strict=True) if count >= self.min_count]
+        self._attributes = {name: j for j, name in enumerate(kept)}
+        return self.encode(corpus)
+
+    def encode(self, corpus: AttributeText, given: Sequence[str] | None = None) -> Encoded:
+        """Encode a corpus with the attributes seen in training; `given` labels are kept."""
+        allowed = None if given is None else self._allowed(corpus, given)
+        return self._encoded(corpus, {"label": self._table(corpus)}, self._gold_labels(corpus), allowed)
+
+    def given_labels(self, corpus: AttributeText) -> list[str] | None:
+        """Labels of partially labelled input, as they stand in the file."""
+        return corpus.labels or None
+
+    def missing_columns(self, corpus: AttributeText) -> list[str]:
+        """Attribute text always brings all there is."""
+        return []
+
+    def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
+        """Write the label of every token and further columns."""
+        crfsuite_text.write(source, target, added, self.encoding)
+
+    def attribute_names(self, group: str = "label") -> list[str]:
+        """Names of all attributes of a part group."""
+        return list(self._attributes) if group == "label" else []
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Labels, scheme and attribute names."""
+        packed, offsets = pack_strings(self._attributes)
+        return self._label_state(), {"attribute_bytes": packed, "attribute_offsets": offsets}
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take back what `state` gave."""
+        self._restore_labels(values)
+        names = unpack_strings(arrays["attribute_bytes"], arrays["attribute_offsets"])
+        self._attributes = {name: j for j, name in enumerate(names)}
+
+    def _gold_labels(self, corpus: AttributeText) -> list[str] | None:
+        return corpus.labels or None
+
+    def _table(self, corpus: AttributeText) -> AttributeTable:
+        numbers = np.array([self._attributes.get(name, -1) for name in corpus.attributes], np.int32)
+        ids = numbers[corpus.ids] if len(numbers) else corpus.ids
+        known = ids >= 0
+        before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
+        values = None if corpus.values is None else corpus.values[known]
+        return AttributeTable(before[corpus.attribute_offsets], ids[known], values, len(self._attributes))

@@ -1,0 +1,197 @@
+"""What all tasks share that give one label to every token of a sequence: labels, outputs, scores, hard constraints."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from structopt import corpus as shipped
+from structopt.core.data import AttributeTable, Encoded
+from structopt.core.record import Array
+from structopt.errors import ConfigError, DataError, did_you_mean
+from structopt.task import entities, tags
+
+FREE = ("_", "?")  # marks of a token without a given label in partially labelled input
+
+
+class Labelled(Protocol):
+    """What a corpus must have: where it came from, sentence offsets and the line of each token."""
+
+    path: str
+    offsets: Array
+    lines: Array
+
+
+class Labelling(ABC):
+    """Base of the sequence tasks; a subclass brings reading, attributes and writing.
+
+    Parameters
+    ----------
+    train, dev, test : str or None
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package takes the place of all three.
+    limit : int or None
+        Number of training sentences to read.
+    encoding : str
+        Encoding of the files.
+    scheme : str
+        Tag scheme of the files: iob1, iob2, bioes, none (plain labels), or auto (told from the training tags).
+    target_scheme : str
+        Scheme that is learnt; predictions are written in the files' scheme.
+    valid_tags : bool
+        Forbid label sequences that the learnt scheme does not allow, in training and prediction.
+    default_C : float
+        C for optimizers that are not given one.
+    """
+
+    shipped_format = "conll"
+
+    def __init__(
+        self,
+        train: str | None = None,
+        dev: str | None = None,
+        test: str | None = None,
+        limit: int | None = None,
+        encoding: str = "utf8",
+        scheme: str = "auto",
+        target_scheme: str = "iob2",
+        valid_tags: bool = False,
+        default_C: float = 1.0,
+    ) -> None:
+        for name, choice, choices in (("scheme", scheme, ("auto", *tags.SCHEMES)), ("target_scheme", target_scheme, tags.SCHEMES)):
+            if choice not in choices:
+                raise ConfigError(
+                    f"task.{name}={choice} is unknown.{did_you_mean(choice, choices)} Schemes: {', '.join(choices)}."
+                )
+        if limit is not None and limit < 1:
+            raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
+        if train is None and (dev or test):
+            raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
+        self._paths = {"train": train, "dev": dev, "test": test}
+        self.limit, self.encoding, self.scheme, self.target_scheme = limit, encoding, scheme, target_scheme
+        self.valid_tags, self.default_C = valid_tags, default_C
+        self.labels: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Files by role (train, dev, test), the shipped corpus where none is given."""
+        if self._paths["train"] is None:
+            return {part: shipped.path(part, self.shipped_format) for part in shipped.PARTS}
+        return {role: Path(path) for role, path in self._paths.items() if path is not None}
+
+    @property
+    def main_metric(self) -> str:
+        """The metric that early stopping and pictures look at: entity F1, or accuracy where labels are plain."""
+        return "accuracy" if self.scheme == "none" else "f1"
+
+    def decode(self, encoded: Encoded, assignments: Array) -> list[list[str]]:
+        """Label sequences, one a sentence, from label numbers, shape (tokens,)."""
+        names = [self.labels[y] for y in assignments.tolist()]
+        bounds = encoded.offsets.tolist()
+        return [names[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+
+    def evaluate(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+        """Token accuracy, and precision, recall and F1 of entities where labels are tags (fractions)."""
+        gold = self.gold_outputs(corpus)
+        scores = entities.score(gold, predicted)
+        return {"accuracy": scores["accuracy"]} if self.scheme == "none" else scores
+
+    def report(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> str:
+        """Scores as a table to read."""
+        gold = self.gold_outputs(corpus)
+        if self.scheme == "none":
+            return f"accuracy: {100 * entities.score(gold, predicted)['accuracy']:.2f}%\n"
+        return entities.report(gold, predicted)
+
+    def gold_outputs(self, corpus: Any) -> list[list[str]]:
+        """Gold label sequences of a corpus, in the learnt scheme."""
+        labels = self._gold_labels(corpus)
+        if labels is None:
+            raise DataError(corpus.path, None, "has no labels to compare with; give a file with a label column.")
+        bounds = corpus.offsets.tolist()
+        return [labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+
+    def written(self, outputs: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Label sequences in the scheme of the files."""
+        if self.scheme in ("none", "auto", self.target_scheme):
+            return [list(output) for output in outputs]
+        return [tags.convert(output, self.target_scheme, self.scheme) for output in outputs]
+
+    @abstractmethod
+    def _gold_labels(self, corpus: Any) -> list[str] | None:
+        """Gold labels of all tokens, in the learnt scheme; None for unlabelled input."""
+
+    def _settle_scheme(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Replace the scheme ``auto`` by what the training tags show."""
+        if self.scheme == "auto":
+            self.scheme = detect_scheme(sentences)
+        if self.scheme == "none":
+            self.target_scheme = "none"
+
+    def _learn_labels(self, labels: Sequence[str]) -> None:
+        self.labels = tuple(sorted(set(labels)))
+
+    def _encoded(
+        self, corpus: Labelled, tables: Mapping[str, AttributeTable], labels: Sequence[str] | None, allowed: Array | None = None
+    ) -> Encoded:
+        numbers = {label: y for y, label in enumerate(self.labels)}
+        gold = None if labels is None else np.array([numbers.get(label, -1) for label in labels], np.int32)
+        starts, pairs, ends = tags.constraints(self.labels, self.target_scheme) if self.valid_tags else ((), (), ())
+        return Encoded(corpus.offsets, tables, self.labels, gold, allowed, starts, ends, pairs)
+
+    def _allowed(self, corpus: Labelled, given: Sequence[str]) -> Array:
+        """Which labels each token may take: all where `given` has a mark for free, else the given one."""
+        numbers = {label: y for y, label in enumerate(self.labels)}
+        allowed = np.zeros((len(given), len(self.labels)), bool)
+        for t, label in enumerate(given):
+            if label in FREE:
+                allowed[t] = True
+            elif label in numbers:
+                allowed[t, numbers[label]] = True
+            else:
+                raise DataError(
+                    corpus.path,
+                    int(corpus.lines[t]),
+                    f"the given label '{label}' is not one of the model's.{did_you_mean(label, self.labels)} "
+                    f"Labels: {', '.join(self.labels)}; write {FREE[0]} for a token that is free.",
+                )
+        return allowed
+
+    def _label_state(self) -> dict[str, Any]:
+        return {"labels": list(self.labels), "scheme": self.scheme, "target_scheme": self.target_scheme}
+
+    def _restore_labels(self, values: Mapping[str, Any]) -> None:
+        self.labels = tuple(values["labels"])
+        self.scheme, self.target_scheme = values["scheme"], values["target_scheme"]
+
+
+def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:
+    """Tell the tag scheme from the tags: bioes, iob2 or iob1 by their prefixes, none when they have no prefixes.
+
+    Entities that all begin with B- are iob2; with any that begins with I-, iob1.
+    """
+    distinct = {tag for sentence in sentences for tag in sentence}
+    prefixed = {tag for tag in distinct if tag[1:2] == "-" and tag[:1] in "BIES" and len(tag) > 2}
+    if not prefixed or any(tag != "O" for tag in distinct - prefixed):
+        return "none"
+    if any(tag[0] in "ES" for tag in prefixed):
+        return "bioes"
+    return "iob2" if all(tags.valid(sentence, "iob2") is None for sentence in sentences) else "iob1"
+
+
+def rows_of(table: AttributeTable, keep: Array) -> AttributeTable:
+    """Rows of an attribute table that a mask over positions keeps."""
+    counts = np.diff(table.offsets)
+    entries = np.repeat(keep, counts)
+    offsets = np.concatenate([[0], np.cumsum(counts[keep])]).astype(np.int64)
+    return AttributeTable(offsets, table.ids[entries], None if table.values is None else table.values[entries], table.size)
+
+
+def check_keys(place: str, given: Collection[str], known: Collection[str]) -> None:
+    """Raise ConfigError for a key that is not known."""
+    for key in given:
+        if key not in known:
+            raise ConfigError(f"There is no key '{place}.{key}'.{did_you_mean(key, known)} Keys: {', '.join(known)}.")

@@ -1,0 +1,182 @@
+"""The syntax of feature templates: strings such as ``prefix(lower(word), 1..4)[-1..1] & pos`` become tuples of terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from structopt.errors import ConfigError, did_you_mean
+
+BIAS = "bias"
+ARGUMENTS: dict[str, str | None] = {
+    "lower": None,
+    "prefix": "number",
+    "suffix": "number",
+    "shape": None,
+    "collapsed": None,
+    "length": None,
+    "digits": None,
+    "kind": None,
+    "list": "list",
+}
+"""The functions a view may use, and what they take besides the view: nothing, a number (or a range of them), a word list."""
+
+_TOKEN = re.compile(r"\s*(?:(?P<number>[+-]?\d+)|(?P<name>[^\W\d][\w-]*)|(?P<mark>\.\.|[()\[\],&])|(?P<other>\S))")
+
+Argument = str | int | None
+
+
+@dataclass(frozen=True)
+class View:
+    """A column seen through functions, innermost first: ``prefix(lower(word), 3)`` is word, then lower, then prefix 3."""
+
+    column: str
+    steps: tuple[tuple[str, Argument], ...] = ()
+
+    @property
+    def word_list(self) -> str | None:
+        """The name of the word list that the view looks words up in; None for other views."""
+        return str(self.steps[-1][1]) if self.steps and self.steps[-1][0] == "list" else None
+
+    @property
+    def inner(self) -> View:
+        """The view without its outermost function."""
+        return View(self.column, self.steps[:-1])
+
+    def __str__(self) -> str:
+        name = self.column
+        for function, argument in self.steps:
+            name = f"{function}({name})" if argument is None else f"{function}({name}, {argument})"
+        return name
+
+
+@dataclass(frozen=True)
+class Term:
+    """A view at an offset from the current token."""
+
+    view: View
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.view}[{self.offset}]"
+
+
+Template = tuple[Term, ...]
+"""A conjunction of terms; the empty one is the bias."""
+
+
+def parse(text: str) -> list[Template]:
+    """Expand one line of templates.
+
+    Parameters
+    ----------
+    text : str
+        ``bias``, or terms joined by ``&``.
+
+    Returns
+    -------
+    list of Template
+        One for every combination of the numbers in its ranges, the last range running fastest; without repetitions.
+
+    Raises
+    ------
+    ConfigError
+        If the line does not follow the syntax, names an unknown function, or has an empty range.
+    """
+    if not isinstance(text, str):
+        raise ConfigError(f"template {text!r}: expected a string such as 'word[-2..2]'; quote it in the YAML file.")
+    if text.strip() == BIAS:
+        return [()]
+    choices = _Parser(text).template()
+    return list(dict.fromkeys(tuple(dict.fromkeys(terms)) for terms in product(*choices)))
+
+
+class _Parser:
+    """Recursive descent over the tokens of one line; every method returns the choices that ranges leave open."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = [(str(match.lastgroup), match[str(match.lastgroup)]) for match in _TOKEN.finditer(text)]
+        self.at = 0
+
+    def template(self) -> list[list[Term]]:
+        terms = [self.term()]
+        while self.accept("&"):
+            terms.append(self.term())
+        if self.at < len(self.tokens):
+            raise self.expected("'&' and another term, an offset such as [-1], or the end")
+        return terms
+
+    def term(self) -> list[Term]:
+        views = self.view()
+        offsets = [0]
+        if self.accept("["):
+            offsets = list(self.numbers("an offset such as -1, or a range such as -2..2"))
+            self.require("]")
+        return [Term(view, offset) for view in views for offset in offsets]
+
+    def view(self) -> list[View]:
+        name = self.take("name", "a column such as word, or a function such as lower(word)")
+        if not self.accept("("):
+            return [View(name)]
+        self.check_function(name)
+        views = self.view()
+        if any(view.word_list is not None for view in views):
+            raise self.error("list(...) can only be the outermost function")
+        arguments = self.arguments(name)
+        self.require(")")
+        return [View(view.column, (*view.steps, (name, argument))) for view in views for argument in arguments]
+
+    def check_function(self, name: str) -> None:
+        if name not in ARGUMENTS:
+            known = ", ".join(ARGUMENTS)
+            raise self.error(f"unknown function '{name}'; the functions are {known}.{did_you_mean(name, ARGUMENTS)}")
+
+    def arguments(self, function: str) -> list[Argument]:
+        kind = ARGUMENTS[function]
+        if kind is None:
+            return [None]
+        if not self.accept(","):
+            what = "a number of characters" if kind == "number" else "the name of a word list"
+            raise self.expected(f"', ' and {what} for {function}")
+        if kind == "list":
+            return [self.take("name", "the name of a word list, one of those under 'lists'")]
+        return list(self.lengths(function))
+
+    def lengths(self, function: str) -> Iterator[int]:
+        numbers = self.numbers("a number of characters such as 3, or a range such as 1..4")
+        if numbers[0] < 1:
+            raise self.error(f"{function} takes at least 1 character, not {numbers[0]}")
+        return iter(numbers)
+
+    def numbers(self, what: str) -> range:
+        first = last = int(self.take("number", what))
+        if self.accept(".."):
+            last = int(self.take("number", "the last number of the range"))
+        if last < first:
+            raise self.error(f"the range {first}..{last} is empty; write the smaller number first: {last}..{first}")
+        return range(first, last + 1)
+
+    def accept(self, mark: str) -> bool:
+        found = self.at < len(self.tokens) and self.tokens[self.at] == ("mark", mark)
+        self.at += found
+        return found
+
+    def require(self, mark: str) -> None:
+        if not self.accept(mark):
+            raise self.expected(f"'{mark}'")
+
+    def take(self, kind: str, what: str) -> str:
+        if self.at >= len(self.tokens) or self.tokens[self.at][0] != kind:
+            raise self.expected(what)
+        self.at += 1
+        return self.tokens[self.at - 1][1]
+
+    def expected(self, what: str) -> ConfigError:
+        found = f"'{self.tokens[self.at][1]}'" if self.at < len(self.tokens) else "the end"
+        return self.error(f"expected {what}, found {found}")
+
+    def error(self, message: str) -> ConfigError:
+        return ConfigError(f"template '{self.text}': {message}")

@@ -1,0 +1,127 @@
+"""Opening, decoding and replacing text files, plain or gzip, with errors that say where and what to do."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from codecs import lookup
+from pathlib import Path
+
+from structopt.errors import ConfigError, DataError, did_you_mean
+
+GZIP_SIGNATURE = b"\x1f\x8b"
+ENCODINGS = ("utf8", "utf-8", "latin-1", "ascii", "utf-16", "cp1252", "iso8859-15")
+
+
+def read_text(path: str | Path, encoding: str = "utf8") -> str:
+    r"""Return the whole text of a file, plain or gzip, with ``\n`` for every ``\r\n`` and without a byte order mark.
+
+    Raises
+    ------
+    DataError
+        A file that is missing, a directory, unreadable, empty, a truncated or damaged gzip, or not in this encoding.
+    ConfigError
+        An unknown encoding.
+    """
+    return _decode(path, encoding).removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def read_verbatim(path: str | Path, encoding: str = "utf8") -> str:
+    """Return the whole text of a file with its line ends as they are; the errors of `read_text`."""
+    return _decode(path, encoding)
+
+
+def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
+    """Replace a file at once (write, sync, rename); gzip where the name ends in ``.gz``; equal texts give equal bytes.
+
+    Raises
+    ------
+    DataError
+        The folder does not exist or cannot be written; nothing is left behind.
+    """
+    path = Path(path)
+    data = _encode(path, text, encoding)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with open(partial, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        message = f"the file cannot be written ({error.strerror}): choose a folder that exists and is writable."
+        raise DataError(path, None, message) from error
+    finally:
+        if partial.parent.is_dir():
+            partial.unlink(missing_ok=True)
+
+
+def check_limit(limit: int | None) -> None:
+    """Raise ConfigError unless `limit` is None or at least 1."""
+    if limit is not None and limit < 1:
+        raise ConfigError(f"limit={limit} reads no sentence: give a number of sentences from 1 on, or null for all of them.")
+
+
+def _known(encoding: str) -> None:
+    try:
+        lookup(encoding)
+    except LookupError:
+        raise ConfigError(
+            f"task.encoding={encoding!r} is not an encoding Python knows.{did_you_mean(encoding, ENCODINGS)}"
+            " Usual ones: utf8, latin-1."
+        ) from None
+
+
+def _decode(path: str | Path, encoding: str) -> str:
+    _known(encoding)
+    data = _read_bytes(path)
+    if not data.strip():
+        raise DataError(path, None, "the file is empty: check the path, or make the file again.")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _undecodable(path, data, encoding, error) from error
+
+
+def _undecodable(path: str | Path, data: bytes, encoding: str, error: UnicodeDecodeError) -> DataError:
+    line = data.count(b"\n", 0, error.start) + 1
+    found = " ".join(f"{byte:02x}" for byte in data[error.start : max(error.end, error.start + 1)][:4])
+    advice = "set task.encoding to the file's encoding, for example task.encoding=latin-1"
+    return DataError(path, line, f"the bytes {found} are not {encoding} ({error.reason}): {advice}.")
+
+
+def _read_bytes(path: str | Path) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise DataError(path, None, "there is no such file: check the path.") from None
+    except IsADirectoryError:
+        raise DataError(path, None, "this is a directory: give the path of a file in it.") from None
+    except OSError as error:
+        raise DataError(path, None, f"the file cannot be read ({error.strerror}): check the path and its permissions.") from error
+    if data.startswith(GZIP_SIGNATURE):
+        return _decompress(path, data)
+    if data and str(path).endswith(".gz"):
+        raise DataError(path, None, "the name ends in .gz, but this is not a gzip file: rename it, or compress it with gzip.")
+    return data
+
+
+def _decompress(path: str | Path, data: bytes) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except EOFError:
+        raise DataError(path, None, "the gzip file is truncated: copy or download it again.") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(path, None, f"the gzip file is damaged ({error}): copy or download it again.") from error
+
+
+def _encode(path: Path, text: str, encoding: str) -> bytes:
+    _known(encoding)
+    try:
+        data = text.encode(encoding)
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        found = text[error.start : error.end]
+        raise DataError(path, line, f"{found!r} cannot be written as {encoding}: set task.encoding=utf8.") from error
+    return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data

@@ -1,0 +1,55 @@
+"""What a person at the terminal sees: a progress line, a closing table. Nothing moves where the output is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+
+class ProgressLine:
+    """One line on stderr with pass, loss, dev score and the time left; silent when stderr is not a terminal.
+
+    Parameters
+    ----------
+    done, total : int
+        Passes done before, and all passes.
+    metric : str
+        The dev metric to show.
+    """
+
+    def __init__(self, done: int, total: int, metric: str) -> None:
+        self.done, self.total, self.metric = done, total, metric
+
+    def __enter__(self) -> ProgressLine:
+        from tqdm import tqdm
+
+        form = "{desc} {n_fmt}/{total_fmt} |{bar:24}| {elapsed}<{remaining}{postfix}"
+        self._line: Any = tqdm(
+            total=self.total, initial=self.done, desc="pass", disable=None, leave=False, bar_format=form, file=sys.stderr
+        )
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._line.close()
+
+    def show(self, row: Mapping[str, float | int | None]) -> None:
+        """Move on by one pass."""
+        score = row.get(f"dev.{self.metric}")
+        parts = {"loss": f"{row['loss']:.6g}"} | ({} if score is None else {f"dev {self.metric}": f"{score:.4f}"})
+        self._line.set_postfix(parts, refresh=False)
+        self._line.update()
+
+
+def closing_table(metrics: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> str:
+    """Scores of the parts side by side, fractions as percentages."""
+    parts = [part for part in ("dev", "test") if metrics.get(part)]
+    if not parts:
+        return ""
+    rows = [(name, [metrics[part].get(name) for part in parts]) for name in names]
+    shown = [(name, values) for name, values in rows if any(value is not None for value in values)]
+    width = max(len(name) for name, _ in shown) + 2
+    lines = [" " * width + "".join(f"{part:>9}" for part in parts)]
+    lines += [f"{name:<{width}}" + "".join("        -" if v is None else f"{100 * v:9.2f}" for v in values) for name, values in shown]
+    return "\n".join(lines)

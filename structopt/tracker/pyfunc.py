@@ -1,0 +1,74 @@
+"""The labeller that MLflow serves: logged as code, so that loading it unpickles nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sized
+from typing import Any
+
+import mlflow.models
+import pandas as pd
+from mlflow.pyfunc.model import PythonModel
+
+WORDS = "tokens"
+PADDING = ""
+_logger = logging.getLogger("structopt.tracker")
+
+
+class Labeller(PythonModel):
+    """Labels sequences of tokens: a DataFrame with one sequence a row.
+
+    Input columns are ``tokens`` and, where the model's templates use them, further columns such as ``pos`` and
+    ``chunk``; each cell is a list with one string a token. The output has one column, ``labels``. A column that the
+    model uses and the input lacks counts as padding, and is warned about once.
+    """
+
+    def __init__(self) -> None:
+        self._model: Any = None
+        self._warned: set[str] = set()
+
+    def load_context(self, context: Any) -> None:
+        """Load the saved model among the artifacts."""
+        import structopt
+
+        self._model = structopt.load(context.artifacts["model"])  # type: ignore[attr-defined, unused-ignore]
+
+    def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
+        """Label every row."""
+        words = [_cells(row) for row in model_input[WORDS]]
+        names = tuple(self._model.columns)
+        columns = {names[0]: words} | {name: self._column(model_input, name, words) for name in names[1:]}
+        return pd.DataFrame({"labels": self._model.predict_columns(columns)}, index=model_input.index)
+
+    def _column(self, frame: pd.DataFrame, name: str, words: list[list[str]]) -> list[list[str]]:
+        """Take one further column, padding where it is missing."""
+        if name not in frame.columns:
+            self._warn_once(name)
+            return [[PADDING] * len(row) for row in words]
+        return [self._row(name, place, cell, words[place]) for place, cell in enumerate(frame[name])]
+
+    def _row(self, name: str, place: int, cell: Any, words: list[str]) -> list[str]:
+        """Take one sequence's cells of a further column; they must be as many as its tokens."""
+        if not isinstance(cell, Sized):
+            self._warn_once(name)
+            return [PADDING] * len(words)
+        cells = _cells(cell)
+        if len(cells) != len(words):
+            raise ValueError(f"row {place}: {len(words)} tokens but {len(cells)} entries in column {name!r}; give one a token.")
+        return cells
+
+    def _warn_once(self, name: str) -> None:
+        """Say, once for each column, that it is missing."""
+        if name not in self._warned:
+            self._warned.add(name)
+            _logger.warning("the model uses column %r, which the input lacks; it counts as padding", name)
+
+
+def _cells(row: Any) -> list[str]:
+    """Turn a list or an array of strings into a list of str; a bare string is refused."""
+    if isinstance(row, str):
+        raise ValueError(f"expected a list of tokens, got the string {row!r}; split it into tokens first.")
+    return [str(cell) for cell in row]
+
+
+mlflow.models.set_model(Labeller())

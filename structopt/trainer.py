@@ -1,0 +1,182 @@
+"""The only loop over the steps of an optimizer: history, checkpoints, early stopping, resume."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structopt import archive
+from structopt.core.protocols import Executor, Optimizer, Report, State
+from structopt.core.record import Array
+from structopt.history import History
+from structopt.problem import Problem
+
+Row = dict[str, float | int | None]
+
+
+@dataclass
+class Progress:
+    """What is known after some passes; with the optimizer's state, all that a resumed run needs.
+
+    Attributes
+    ----------
+    epoch : int
+        Passes done.
+    seconds : float
+        Optimizer time so far.
+    passes : list of float
+        Seconds of each pass.
+    negative_losses : int
+        Losses below zero met so far.
+    best, best_epoch : float, int
+        Highest dev score and its pass.
+    stopped : str
+        Why training ended before its last pass, or the empty string.
+    """
+
+    epoch: int = 0
+    seconds: float = 0.0
+    passes: list[float] = field(default_factory=list)
+    negative_losses: int = 0
+    best: float = -inf
+    best_epoch: int = 0
+    stopped: str = ""
+
+
+class Trainer:
+    """Runs an optimizer pass by pass.
+
+    Parameters
+    ----------
+    problem : Problem
+    optimizer : Optimizer
+    executor : Executor
+        For the evaluation of the objective.
+    folder : Path
+        Run folder: ``history.csv`` and ``checkpoint/state.safetensors`` go there.
+    develop : callable or None
+        Weights to dev metrics.
+    metric : str
+        The dev metric that early stopping looks at.
+    objective_every : int
+        Passes between two evaluations of P; 0 means at the end only.
+    patience : int or None
+        Stop after so many passes without a better dev score, and return the weights of the best pass.
+    watch : callable
+        Called after every pass with its history row.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        optimizer: Optimizer,
+        executor: Executor,
+        folder: Path,
+        develop: Callable[[Array], Mapping[str, float]] | None = None,
+        metric: str = "f1",
+        objective_every: int = 1,
+        patience: int | None = None,
+        watch: Callable[[Row], None] = lambda row: None,
+    ) -> None:
+        self.problem, self.optimizer, self.executor = problem, optimizer, executor
+        self.develop, self.metric, self.watch = develop, metric, watch
+        self.objective_every, self.patience = objective_every, patience
+        self.history = History(folder / "history.csv")
+        self.checkpoint = folder / "checkpoint" / "state.safetensors"
+        self.progress = Progress()
+        self.best_weights: Array | None = None
+        self.state: State = {}
+
+    def start(self, weights: Array) -> None:
+        """Begin anew from the given weights."""
+        self.state = self.optimizer.init(self.problem, weights)
+        self.history.rewind(0)
+
+    def resume(self) -> bool:
+        """Go on from the checkpoint; return whether there is one."""
+        if not self.checkpoint.is_file():
+            return False
+        arrays, notes = archive.read_arrays(self.checkpoint)
+        self.progress = Progress(**{**notes["progress"], "best": float(notes["progress"]["best"])})
+        expand = self.problem.examples.rows.expand
+        for name, array in arrays.items():
+            if name == "best_weights":
+                self.best_weights = expand(array)
+            else:
+                self.state[name] = expand(array) if name in notes["weights"] else array
+        self.state |= notes["scalars"]
+        self.history.rewind(self.progress.epoch)
+        return True
+
+    def run(self) -> Array:
+        """Do the passes that are left; return the weights."""
+        while self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
+            report = self._pass()
+            row = self._row(report)
+            self._look_for_best(row)
+            self.history.append(row)
+            self._save()
+            self.watch(row)
+        return self.weights()
+
+    def weights(self) -> Array:
+        """Weights to return: of the best pass where early stopping asks for it, else of the last."""
+        if self.patience is not None and self.best_weights is not None:
+            return self.best_weights
+        return self.optimizer.weights(self.state)
+
+    def _pass(self) -> Report:
+        started = time.perf_counter()
+        self.state, report = self.optimizer.step(self.problem, self.state)
+        seconds = time.perf_counter() - started
+        self.progress.epoch += 1
+        self.progress.seconds += seconds
+        self.progress.passes.append(seconds)
+        self.progress.negative_losses += report.negative_losses
+        return report
+
+    def _row(self, report: Report) -> Row:
+        progress, weights = self.progress, self.optimizer.weights(self.state)
+        last = progress.epoch == self.optimizer.epochs
+        due = last or (self.objective_every > 0 and progress.epoch % self.objective_every == 0)
+        row: Row = {
+            "epoch": progress.epoch,
+            "seconds": progress.seconds,
+            "inference_seconds": report.inference_seconds,
+            "loss": report.loss,
+            "primal": self.problem.objective(weights, self.executor) if due else None,
+            "dual": report.dual,
+            "gap": report.gap,
+        }
+        if self.develop is not None:
+            row |= {f"dev.{name}": value for name, value in self.develop(weights).items()}
+        return row
+
+    def _look_for_best(self, row: Row) -> None:
+        score = row.get(f"dev.{self.metric}")
+        progress = self.progress
+        if score is not None and score > progress.best:
+            progress.best, progress.best_epoch = float(score), progress.epoch
+            if self.patience is not None:
+                self.best_weights = self.optimizer.weights(self.state)
+        if self.patience is not None and progress.epoch - progress.best_epoch >= self.patience:
+            progress.stopped = f"no better dev {self.metric} in {self.patience} passes"
+
+    def _save(self) -> None:
+        """Write the checkpoint: arrays of weights keep their supported entries only."""
+        rows = self.problem.examples.rows
+        arrays = {name: value for name, value in self.state.items() if isinstance(value, np.ndarray)}
+        weights = [name for name, array in arrays.items() if array.shape == (rows.dimension,)]
+        if self.best_weights is not None:
+            arrays["best_weights"] = self.best_weights
+        packed = {n: rows.compress(a) if n in weights or n == "best_weights" else a for n, a in arrays.items()}
+        scalars = {name: value for name, value in self.state.items() if not isinstance(value, np.ndarray)}
+        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        notes = {"progress": asdict(self.progress), "scalars": scalars, "weights": weights}
+        archive.write_arrays(self.checkpoint, packed, notes)

@@ -1,0 +1,266 @@
+"""Commands, exit codes, and messages, as a user meets them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import types
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra.core.global_hydra import GlobalHydra
+
+import structopt
+from structopt import cli, registry
+from structopt.errors import DataError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Session(types.ModuleType):
+    """Stands in for structopt.session: records the calls, and raises what it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__("structopt.session")
+        self.calls: list[tuple[Any, ...]] = []
+        self.error: BaseException | None = None
+
+    def _called(self, *call: Any) -> dict[str, Any]:
+        self.calls.append(call)
+        if self.error:
+            raise self.error
+        return {"train": {}}
+
+    def train(self, config: dict[str, Any], folder: Path) -> dict[str, Any]:
+        return self._called("train", config, folder)
+
+    def resume(self, folder: Path, overrides: list[str]) -> dict[str, Any]:
+        return self._called("resume", folder, overrides)
+
+    def predict(self, options: dict[str, Any]) -> None:
+        self._called("predict", options)
+
+    def evaluate(self, options: dict[str, Any]) -> None:
+        self._called("evaluate", options)
+
+    def compare(self, options: dict[str, Any]) -> None:
+        self._called("compare", options)
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    fake = Session()
+    monkeypatch.setitem(sys.modules, "structopt.session", fake)
+    monkeypatch.setattr(structopt, "session", fake, raising=False)
+    monkeypatch.chdir(tmp_path)
+    yield fake
+    GlobalHydra.instance().clear()
+
+
+def failed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """Run a command that the user must mend; return its one message."""
+    assert cli.main(words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("structopt: ")
+    assert error.count("\n") == 1
+    return error.removeprefix("structopt: ").strip()
+
+
+def run(*words: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "structopt", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+
+
+def test_train(session: Session, tmp_path: Path) -> None:
+    assert cli.main(["task=attributes", "loss.beta=inf", "tracker=none", "hydra.run.dir=here"]) == 0
+    (command, config, folder) = session.calls[0]
+    assert (command, folder) == ("train", tmp_path / "here")
+    assert (config["task"]["name"], config["loss"]["beta"], config["optimizer"]["C"]) == ("attributes", float("inf"), 1.0)
+    assert "hydra" not in config
+    assert (tmp_path / "here/.hydra/config.yaml").is_file()
+
+
+def test_default_folders(session: Session, tmp_path: Path) -> None:
+    assert cli.main(["tracker=none"]) == 0
+    assert session.calls[0][2].relative_to(tmp_path).parts[0] == "outputs"
+    assert cli.main(["--multirun", "tracker=none", "loss.beta=1,3,inf"]) == 0
+    folders = [call[2].relative_to(tmp_path) for call in session.calls[1:]]
+    assert [folder.parts[:2] for folder in folders] == [("outputs", "multirun")] * 3
+    assert [folder.name for folder in folders] == ["0", "1", "2"]
+    assert [call[1]["loss"]["beta"] for call in session.calls[1:]] == [1.0, 3.0, float("inf")]
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("optimizer=dac", "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: dca (structopt-trainer)"),
+        ("optimizer.epochs=abc", "optimizer.epochs=abc is not an int."),
+        (
+            "optimizer.epoch=3",
+            "optimizer=dca has no parameter 'epoch'. Did you mean 'epochs'? It takes C: float = 1.0, epochs: int",
+        ),
+        ("+loss.betta=3", "loss=family has no parameter 'betta'. Did you mean 'beta'? It takes beta: float = 1.0, gamma: "),
+        ("optimzer=dca", "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: "),
+        ("+optimizer=dca", "optimizer appears more than once in the final defaults list"),
+        ("task=null", "A group takes the name of a choice, such as task=ner."),
+        ("word", "'word' cannot be read. Type KEY=VALUE"),
+        ("hydra.run.dir=${nope}", "hydra.run.dir: Interpolation key 'nope' not found."),
+    ],
+)
+def test_what_the_user_can_mend(session: Session, capsys: pytest.CaptureFixture[str], word: str, text: str) -> None:
+    before = os.environ.get("HYDRA_FULL_ERROR")
+    assert failed(capsys, word, "tracker=none").startswith(text)
+    assert not session.calls
+    assert os.environ.get("HYDRA_FULL_ERROR") == before
+
+
+def test_errors_of_the_job(session: Session, capsys: pytest.CaptureFixture[str]) -> None:
+    session.error = DataError("train.conll", 3, "2 columns instead of 4.")
+    assert failed(capsys, "tracker=none") == "train.conll:3: 2 columns instead of 4."
+    assert cli.main(["--multirun", "tracker=none", "seed=0,1"]) == 2
+    error = capsys.readouterr().err
+    assert "structopt: job 0: train.conll:3: 2 columns" in error
+    assert "structopt: job 1: train.conll:3: 2 columns" in error
+    assert error.endswith("structopt: train.conll:3: 2 columns instead of 4.\n")
+    assert len(session.calls) == 3
+
+
+def test_interrupted(session: Session, capsys: pytest.CaptureFixture[str]) -> None:
+    session.error = KeyboardInterrupt()
+    assert cli.main(["tracker=none"]) == 130
+    assert "structopt resume=RUN_FOLDER" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [ValueError("a bug"), ZeroDivisionError("a bug")])
+def test_bugs_go_through(session: Session, error: Exception) -> None:
+    session.error = error
+    with pytest.raises(type(error), match="a bug"):
+        cli.main(["tracker=none"])
+
+
+def test_resume(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "run").mkdir()
+    assert cli.main(["optimizer.epochs=9", "resume=run"]) == 0
+    assert session.calls == [("resume", Path("run"), ["optimizer.epochs=9"])]
+    assert cli.main(["resume=null", "tracker=none"]) == 0
+    assert session.calls[1][0] == "train"
+    assert failed(capsys, "resume=nowhere") == (
+        "resume=nowhere: there is no such run folder. Name the folder that holds checkpoint/ and .hydra/."
+    )
+    assert (
+        failed(capsys, "--multirun", "resume=run")
+        == "resume=run goes on with that one run and cannot be combined with --multirun."
+    )
+
+
+def test_predict_and_evaluate(session: Session) -> None:
+    assert cli.main(["predict", "model=m", "input=a=b.txt", "output=o", "probabilities=true", "k_best=5"]) == 0
+    assert cli.main(["evaluate", "model=m", "input=a", "threads=2"]) == 0
+    assert session.calls == [
+        ("predict", {"model": "m", "input": "a=b.txt", "threads": 1, "output": "o", "probabilities": True, "k_best": 5}),
+        ("evaluate", {"model": "m", "input": "a", "threads": 2}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["predict"], "predict needs model=... and input=... and output=.... Usage: structopt predict model=MODEL input=FILE "),
+        (["evaluate", "model=m"], "evaluate needs input=.... Usage: structopt evaluate model=MODEL input=FILE"),
+        (["predict", "modle=m"], "predict has no option 'modle'. Did you mean 'model'? Usage: structopt predict "),
+        (["evaluate", "output=m"], "evaluate has no option 'output'."),
+        (["predict", "model=m", "input=i", "output=o", "k_best=x"], "k_best=x is not an int."),
+        (["predict", "model=m", "input=i", "output=o", "k_best=0"], "k_best=0 is too small: at least 1."),
+        (["predict", "model=m", "input=i", "output=o", "probabilities=yes"], "probabilities=yes is not a bool."),
+        (["predict", "model="], "predict: 'model=' gives model no value; type model=VALUE."),
+        (["components", "optimiser"], "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: "),
+        (["components", "task", "loss"], "components takes one kind. Usage: structopt components [task|factor_graph|"),
+        (["compare"], "compare takes run folders or one experiment. Usage: structopt compare RUN RUN ... | experiment=NAME"),
+        (["compare", "a", "experiment=b"], "compare takes run folders or one experiment."),
+    ],
+)
+def test_options_that_the_user_can_mend(
+    session: Session, capsys: pytest.CaptureFixture[str], words: list[str], text: str
+) -> None:
+    assert failed(capsys, *words).startswith(text)
+    assert not session.calls
+
+
+def test_compare(session: Session) -> None:
+    assert cli.main(["compare", "a", "b"]) == 0
+    assert cli.main(["compare", "experiment=conll"]) == 0
+    assert session.calls == [
+        ("compare", {"runs": ["a", "b"], "experiment": None}),
+        ("compare", {"runs": [], "experiment": "conll"}),
+    ]
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "components", "compare"])
+def test_usage_of_sub_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([command, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: structopt {command} ")
+
+
+def test_components(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["components"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["kind", "name", "package", "parameters"]
+    rows = {tuple(line.split()[:2]): line for line in lines[1:]}
+    assert list(rows) == [(kind, name) for kind in registry.KINDS for name in registry.installed(kind)]
+    assert "structopt-trainer" in rows["optimizer", "dca"]
+    assert "C: float = 1.0, epochs: int = 30, tolerance: float = 0.0" in rows["optimizer", "dca"]
+    assert "beta: float = inf, gamma: float = 1.0" in rows["loss", "svm"]
+    assert cli.main(["components", "loss"]) == 0
+    assert {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"loss"}
+
+
+def test_components_is_quick(tmp_path: Path) -> None:
+    run("components", folder=tmp_path)
+    begin = time.perf_counter()
+    assert run("components", folder=tmp_path).returncode == 0
+    assert time.perf_counter() - begin < 1.5
+
+
+def test_help_needs_hydra_only(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom structopt.cli import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'mlflow', 'numba', 'cvxpy', 'scipy', 'numpy', 'pandas', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(f'imported: {sorted(heavy)}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "structopt trains linear structured predictors" in done.stdout
+    for group in (
+        "task: attributes, chunking, ner, tagging",
+        "optimizer: dca",
+        "loss: crf, family, perceptron, softmax_margin, svm",
+    ):
+        assert group in done.stdout
+
+
+@pytest.mark.parametrize("full", ["0", "1"])
+def test_as_a_process(tmp_path: Path, full: str) -> None:
+    done = run("--cfg", "job", folder=tmp_path, HYDRA_FULL_ERROR=full)
+    assert done.returncode == 0
+    assert "factor_graph:\n  name: linear_chain" in done.stdout
+    done = run("optimizer=dac", folder=tmp_path, HYDRA_FULL_ERROR=full)
+    assert done.returncode == 2
+    assert done.stderr == "structopt: optimizer 'dac' is not installed. Did you mean 'dca'? Installed: dca (structopt-trainer)\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_wheel_contains_the_config_files(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("structopt_trainer-*-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    conf, installed = ROOT / "conf", tmp_path / "site/structopt/conf"
+    assert {p.relative_to(conf) for p in conf.rglob("*.yaml")} == {p.relative_to(installed) for p in installed.rglob("*.yaml")}
+    done = run("--info", "searchpath", folder=tmp_path / "site")
+    assert str(installed) in done.stdout

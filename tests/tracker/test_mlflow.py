@@ -1,0 +1,233 @@
+"""MLflow tracker: what it records, that it never raises, and that it never waits long."""
+
+import json
+import logging
+import math
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from structopt.core.protocols import Run
+from structopt.tracker.mlflow import MLflowTracker, _absolute, flatten
+
+CONFIG = {
+    "task": {"name": "ner", "train": None, "check": True},
+    "loss": {"beta": math.inf, "gamma": 0},
+    "optimizer": {"C": 1.5, "sizes": [1, 2], "long": "x" * 9000},
+    "empty": {},
+}
+
+
+class FakeModel:
+    """Labels a token O, or B where its pos is NNP."""
+
+    columns = ("word", "pos")
+
+    def predict_columns(self, columns):
+        assert set(columns) == set(self.columns)
+        return [["B" if tag == "NNP" else "O" for tag in row] for row in columns["pos"]]
+
+
+def make_run(folder: Path) -> Run:
+    """A run folder as training leaves it."""
+    folder.mkdir(parents=True)
+    for name in ("model", "plots", ".hydra"):
+        (folder / name).mkdir()
+    (folder / "model" / "weights.safetensors").write_bytes(b"weights")
+    (folder / "plots" / "curve.png").write_bytes(b"png")
+    (folder / ".hydra" / "config.yaml").write_text("a: 1\n")
+    for name in ("history.csv", "metrics.json", "train.log"):
+        (folder / name).write_text("x\n")
+    data = folder.parent / f"{folder.name}.train.txt"
+    data.write_text("w O\n")
+    return Run(folder, CONFIG, {"train": data, "dev": folder / "missing"}, "ner-dca")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """A recorded run in a temporary sqlite store: client, run, tracker, run folder."""
+    root = tmp_path_factory.mktemp("store")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("STRUCTOPT_PARENT_RUN", "abc123")
+    tracker = MLflowTracker(uri=f"sqlite:///{root}/deep/mlflow.db", experiment="exp")
+    run = make_run(root / "run")
+    begun = time.monotonic()
+    tracker.start(run)
+    tracker.log_epoch(1, {"primal": 3.0, "dual": math.inf, "dev.f1": 0.5})
+    tracker.log_epoch(2, {"primal": 2.0, "dual": math.nan, "dev.f1": 0.75})
+    queued = time.monotonic() - begun
+    tracker.finish("FINISHED", {"dev.f1": 0.75, "test.f1": 0.25, "train.gap": math.inf})
+    patch.undo()
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=tracker.uri)
+    return SimpleNamespace(client=client, run=client.get_run(tracker.run_id), tracker=tracker, root=root, queued=queued)
+
+
+def test_start_does_not_wait_for_the_import(store):
+    assert store.queued < 1.0
+
+
+def test_params_are_dotted_strings(store):
+    params = store.run.data.params
+    assert params["loss.beta"] == "inf"
+    assert params["task.train"] == "null"
+    assert params["task.check"] == "true"
+    assert params["optimizer.sizes"] == "[1,2]"
+    assert len(params["optimizer.long"]) == 500
+
+
+def test_epoch_metrics_have_steps_and_are_finite(store):
+    history = store.client.get_metric_history(store.tracker.run_id, "primal")
+    assert [(point.step, point.value) for point in history] == [(1, 3.0), (2, 2.0)]
+    assert len(store.client.get_metric_history(store.tracker.run_id, "dev.f1")) == 2
+    assert store.run.data.metrics == {"primal": 2.0, "dev.f1": 0.75, "test.f1": 0.25}
+
+
+def test_tags_and_status(store):
+    tags = store.run.data.tags
+    assert store.run.info.status == "FINISHED"
+    assert store.run.info.run_name == "ner-dca"
+    assert tags["mlflow.parentRunId"] == "abc123"
+    assert {"version.structopt", "version.python", "version.numpy", "version.numba"} <= set(tags)
+
+
+def test_data_files_are_inputs(store):
+    (only,) = store.run.inputs.dataset_inputs
+    assert only.dataset.name == "run.train.txt"
+    assert only.tags[0].value == "train"
+    digest = store.run.data.tags["data.train.sha256"]
+    assert len(digest) == 64 and digest.startswith(only.dataset.digest)
+    assert json.loads(only.dataset.profile)["size"] == 4
+    assert store.run.data.tags["data.train.size"] == "4"
+
+
+def test_artifacts_lie_beside_the_store(store):
+    listed = {file.path for file in store.client.list_artifacts(store.tracker.run_id)}
+    assert {".hydra", "plots", "history.csv", "metrics.json", "train.log"} <= listed
+    assert (store.root / "deep" / "mlartifacts").is_dir()
+
+
+def test_model_holds_no_pickle(store):
+    files = [path.name for path in (store.root / "deep" / "mlartifacts").rglob("*") if path.is_file()]
+    assert "weights.safetensors" in files and "MLmodel" in files
+    assert not [name for name in files if name.endswith((".pkl", ".pickle", ".cloudpickle"))]
+
+
+def test_model_reloads_and_labels(store, monkeypatch, caplog):
+    import mlflow
+    import pandas as pd
+
+    import structopt
+
+    loaded = []
+    monkeypatch.setattr(structopt, "load", lambda path: loaded.append(path) or FakeModel(), raising=False)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store.tracker.uri)
+    model = mlflow.pyfunc.load_model(f"runs:/{store.tracker.run_id}/model")
+    assert (Path(loaded[0]) / "weights.safetensors").read_bytes() == b"weights"
+    frame = pd.DataFrame({"tokens": [["Ann", "sleeps"], ["ok"]], "pos": [["NNP", "VBZ"], ["JJ"]]})
+    assert model.predict(frame)["labels"].tolist() == [["B", "O"], ["O"]]
+    with caplog.at_level(logging.WARNING, "structopt.tracker"):
+        for _ in range(2):
+            assert model.predict(frame[["tokens"]])["labels"].tolist() == [["O", "O"], ["O"]]
+    assert len([record for record in caplog.records if "'pos'" in record.getMessage()]) == 1
+    with pytest.raises(ValueError, match="row 0: 2 tokens but 1"):
+        model.predict(pd.DataFrame({"tokens": [["a", "b"]], "pos": [["X"]]}))
+
+
+def test_model_can_be_left_out_and_run_fails(tmp_path, store):
+    tracker = MLflowTracker(uri=store.tracker.uri, experiment="exp", run_name="mine", log_model=False)
+    tracker.start(make_run(tmp_path / "run"))
+    tracker.finish("FAILED", {})
+    run = store.client.get_run(tracker.run_id)
+    assert (run.info.status, run.info.run_name, run.outputs.model_outputs) == ("FAILED", "mine", [])
+
+
+def test_failure_while_running_warns_once_and_closes_the_run(tmp_path, store, caplog):
+    tracker = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    tracker.start(make_run(tmp_path / "run"))
+    tracker.log_epoch(1, {"f1": 10**400})  # no float can hold it
+    tracker.log_epoch(2, {"f1": 0.75})
+    tracker.finish("FINISHED", {"test.f1": 1.0})
+    warned = [record.getMessage() for record in caplog.records if "tracking stopped" in record.getMessage()]
+    assert len(warned) == 1 and "OverflowError" in warned[0] and str(tmp_path / "run") in warned[0]
+    assert store.client.get_run(tracker.run_id).info.status == "FINISHED"
+
+
+@pytest.mark.parametrize("uri", ["http://127.0.0.1:9", "silent", "nonsense://x", "sqlite:////proc/nowhere/x.db"])
+def test_broken_store_costs_seconds(tmp_path, uri, caplog):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(8)
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}" if uri == "silent" else uri
+        begun = time.monotonic()
+        tracker = MLflowTracker(uri=address, timeout=1.0)
+        tracker.start(make_run(tmp_path / "run"))
+        tracker.log_epoch(1, {"f1": 0.5})
+        tracker.finish("FINISHED", {"f1": 0.5})
+    assert time.monotonic() - begun < 20
+    assert tracker.run_id is None
+    warned = [record.getMessage() for record in caplog.records if "tracking stopped" in record.getMessage()]
+    assert len(warned) == 1 and str(tmp_path / "run") in warned[0]
+
+
+PROCESS = """
+import sys
+from pathlib import Path
+from structopt.core.protocols import Run
+from structopt.tracker.mlflow import MLflowTracker
+tracker = MLflowTracker()
+folder = Path(sys.argv[1])
+(folder / "model").mkdir(parents=True)
+(folder / "model" / "config.json").write_text("{}")
+tracker.start(Run(folder, {"seed": 1}, {}, "job"))
+tracker.log_epoch(1, {"f1": 0.5})
+tracker.finish("FINISHED", {})
+print(tracker.run_id)
+"""
+
+
+def test_two_processes_make_one_store(tmp_path):
+    root = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": root}
+    commands = [[sys.executable, "-c", PROCESS, str(tmp_path / name)] for name in "ab"]
+    jobs = [subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=-1, stderr=-1, text=True) for command in commands]
+    results = [job.communicate(timeout=55) for job in jobs]
+    assert [stderr for _, stderr in results] == ["", ""]
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path}/outputs/mlflow.db")
+    assert all(client.get_run(stdout.strip()).data.metrics == {"f1": 0.5} for stdout, _ in results)
+    assert (tmp_path / "outputs" / "mlartifacts").as_uri() in client.get_experiment_by_name("structopt").artifact_location
+
+
+def test_addresses_do_not_depend_on_the_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert _absolute(None) == f"sqlite:///{tmp_path}/outputs/mlflow.db"
+    assert _absolute("sqlite:///a.db") == f"sqlite:///{tmp_path}/a.db"
+    assert _absolute("http://host:5000") == "http://host:5000"
+
+
+def test_flatten_keeps_empty_groups():
+    assert flatten({"a": {"b": {"c": 1e-3}}, "d": {}}) == {"a.b.c": "0.001", "d": "{}"}
+
+
+def test_finish_without_start_returns():
+    begun = time.monotonic()
+    tracker = MLflowTracker(uri="http://127.0.0.1:9")
+    tracker.finish("FAILED", {})
+    tracker.finish("FAILED", {})
+    assert time.monotonic() - begun < 1.0
+
+
+def test_interpreter_ends_cleanly_while_mlflow_is_imported(tmp_path):
+    code = "import sys; from structopt.tracker.mlflow import MLflowTracker; MLflowTracker(); sys.exit(2)"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "")
