@@ -66,7 +66,7 @@ class AttributeRows:
         starts = np.cumsum([0, *(len(o) for o in offsets)])[:-1]
         valued = any(table.values is not None for table in tables)
         values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
-        support = [] if self.support is None else [self.support]
+        masks, support = self._support_words()
         return pack(
             ints=[[group.width for group in self.groups], np.concatenate([table.ids for table in tables])],
             longs=[
@@ -75,9 +75,19 @@ class AttributeRows:
                 np.concatenate([group.offsets for group in structure.groups]),
                 starts,
                 np.concatenate(offsets),
+                masks,
+                support,
             ],
-            floats=[np.concatenate([*values, np.zeros(0)]), np.concatenate([*support, np.zeros(0)])],
+            floats=[np.concatenate([*values, np.zeros(0)])],
         )
+
+    def _support_words(self) -> tuple[Array, Array]:
+        """Support as bits, ceil(width / 64) words an attribute, and where the words of each group begin."""
+        if self.support is None:
+            return np.zeros(len(self.groups), np.int64), np.zeros(0, np.int64)
+        ends = np.cumsum([group.width * group.size for group in self.groups])[:-1]
+        blocks = [_words(block, g.width) for block, g in zip(np.split(self.support, ends), self.groups, strict=True)]
+        return np.cumsum([0, *(len(block) for block in blocks[:-1])]), np.concatenate(blocks)
 
     def gradient(self, encoded: Encoded, structure: Structure) -> Record:
         """Empty sparse gradient, large enough for any instance of the corpus."""
@@ -109,6 +119,14 @@ class AttributeRows:
         groups = [RowGroup(g["name"], g["width"], g["size"]) for g in layout]
         dimension = sum(g.width * g.size for g in groups)
         return cls(groups, np.unpackbits(bits, count=dimension).astype(bool) if len(bits) else None)
+
+
+def _words(support: Array, width: int) -> Array:
+    """Bits of rows of a given width, each row in whole int64 words, lowest bit first."""
+    rows = support.reshape(-1, width)
+    padded = np.zeros((len(rows), -(-width // 64) * 64), bool)
+    padded[:, :width] = rows
+    return np.packbits(padded, axis=1, bitorder="little").view("<i8").astype(np.int64).ravel()
 
 
 def _table(group: PartGroup, encoded: Encoded) -> AttributeTable:

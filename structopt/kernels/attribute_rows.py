@@ -31,7 +31,8 @@ class Rows(NamedTuple):
     starts : (G,) where the offsets of each group begin in `offsets`
     offsets : where the attributes of each position begin in `ids`
     values : the attributes' values, or empty when all are 1
-    support : 1 for a weight that may move, 0 for one that stays zero; or empty when all may move
+    masks : (G,) where each group's words begin in `support`
+    support : one bit a weight, set when it may move: ceil(width / 64) words an attribute; or empty when all may move
     """
 
     widths: np.ndarray
@@ -42,11 +43,12 @@ class Rows(NamedTuple):
     starts: np.ndarray
     offsets: np.ndarray
     values: np.ndarray
+    masks: np.ndarray
     support: np.ndarray
 
 
 class RowGradient(NamedTuple):
-    """A sparse gradient, opened: `slot` of an attribute (-1: untouched), touched attributes, rows, and counts a group."""
+    """A sparse gradient, opened: `slot` of an attribute in its group's rows (-1: untouched), touched attributes, rows, and counts a group."""
 
     slot: np.ndarray
     touched: np.ndarray
@@ -66,8 +68,9 @@ def open_rows(features):
         n[at[5] : at[6]],
         n[at[6] : at[7]],
         n[at[7] : at[8]],
-        f[at[9] : at[10]],
-        f[at[10] : at[11]],
+        f[at[11] : at[12]],
+        n[at[8] : at[9]],
+        n[at[9] : at[10]],
     )
 
 
@@ -76,6 +79,12 @@ def open_gradient(gradient):
     """Open a gradient record."""
     i, n, f, at = gradient.ints, gradient.longs, gradient.floats, gradient.at
     return RowGradient(i[at[0] : at[1]], i[at[1] : at[2]], n[at[3] : at[4]], f[at[5] : at[6]])
+
+
+@inlined
+def rows_of(vector, start, count, width):
+    """View `count` rows of `width` that begin at `start`; rows, unlike sums of indices, let inner loops be vectorised."""
+    return vector[start : start + count * width].reshape((count, width))
 
 
 @kernel(SCORES)
@@ -87,23 +96,25 @@ def scores(features, theta, i, s):
     valued = len(x.values) > 0
     part = 0
     for g in range(groups):
-        width, base, start = x.widths[g], x.weights[g], x.starts[g]
-        for p in range(x.positions[g * stride + i], x.positions[g * stride + i + 1]):
-            row = s[part : part + width]
+        width, start = np.int64(x.widths[g]), x.starts[g]
+        first, last = x.positions[g * stride + i], x.positions[g * stride + i + 1]
+        W = rows_of(theta, x.weights[g], x.attributes[g + 1] - x.attributes[g], width)
+        S = rows_of(s, part, last - first, width)
+        for p in range(last - first):
+            row = S[p]
             row[:] = 0.0
-            first, last = x.offsets[start + p], x.offsets[start + p + 1]
+            offset = start + first + p
             if valued:
-                for j in range(first, last):
-                    v = x.values[j]
-                    w = theta[base + x.ids[j] * width : base + x.ids[j] * width + width]
+                for j in range(x.offsets[offset], x.offsets[offset + 1]):
+                    v, w = x.values[j], W[x.ids[j]]
                     for y in range(width):
                         row[y] += v * w[y]
             else:
-                for j in range(first, last):
-                    w = theta[base + x.ids[j] * width : base + x.ids[j] * width + width]
+                for j in range(x.offsets[offset], x.offsets[offset + 1]):
+                    w = W[x.ids[j]]
                     for y in range(width):
                         row[y] += w[y]
-            part += width
+        part += (last - first) * width
 
 
 @kernel(PULLBACK)
@@ -113,54 +124,62 @@ def pullback(features, i, r, gradient):
     groups = len(x.widths)
     stride = len(x.positions) // groups
     valued, masked = len(x.values) > 0, len(x.support) > 0
-    part, touched, place, norm = 0, 0, 0, 0.0
+    part, before, place, norm = 0, 0, 0, 0.0
+    ids, offsets = x.ids, x.offsets
     for k in range(groups):
-        width, start, shift = x.widths[k], x.starts[k], x.attributes[k]
-        first_touched, first_place = touched, place
-        for p in range(x.positions[k * stride + i], x.positions[k * stride + i + 1]):
-            row = r[part : part + width]
-            part += width
-            largest = 0.0
+        width, start = np.int64(x.widths[k]), x.starts[k]
+        first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
+        R = rows_of(r, part, last - first, width)
+        G = rows_of(g.rows, place, (len(g.rows) - place) // width, width)
+        slot, chosen, touched = g.slot[x.attributes[k] : x.attributes[k + 1]], g.touched[before:], 0
+        for p in range(last - first):
+            row, largest = R[p], 0.0
             for y in range(width):
                 largest = max(largest, abs(row[y]))
             if largest < SMALLEST:
                 continue
-            for j in range(x.offsets[start + p], x.offsets[start + p + 1]):
-                a = shift + x.ids[j]
-                q = g.slot[a]
-                if q < 0:
-                    q = touched
-                    touched += 1
-                    g.slot[a] = q
-                    g.touched[q] = a
-                    target = g.rows[place : place + width]
-                    place += width
-                    if valued:
-                        for y in range(width):
-                            target[y] = x.values[j] * row[y]
+            entries = range(offsets[start + first + p], offsets[start + first + p + 1])
+            if valued:
+                for j in entries:
+                    q = slot[ids[j]]
+                    if q < 0:
+                        q = touched
+                        touched += 1
+                        slot[ids[j]] = q
+                        chosen[q] = ids[j]
+                        G[q] = 0.0
+                    target, v = G[q], x.values[j]
+                    for y in range(width):
+                        target[y] += v * row[y]
+            else:
+                for j in entries:
+                    a = ids[j]
+                    q = slot[a]
+                    if q < 0:
+                        q = touched
+                        touched += 1
+                        slot[a] = q
+                        chosen[q] = a
+                        G[q] = row
                     else:
-                        for y in range(width):
-                            target[y] = row[y]
-                else:
-                    target = g.rows[first_place + (q - first_touched) * width : first_place + (q - first_touched) * width + width]
-                    if valued:
-                        for y in range(width):
-                            target[y] += x.values[j] * row[y]
-                    else:
+                        target = G[q]
                         for y in range(width):
                             target[y] += row[y]
-        g.counts[k] = touched - first_touched
-        for q in range(first_touched, touched):
-            a = g.touched[q]
-            g.slot[a] = -1
-            target = g.rows[first_place + (q - first_touched) * width : first_place + (q - first_touched) * width + width]
+        words = (width + 63) // 64
+        for q in range(touched):
+            target, a = G[q], np.int64(chosen[q])
+            slot[a] = -1
             if masked:
-                base = x.weights[k] + (a - shift) * width
-                allowed = x.support[base : base + width]
-                for y in range(width):
-                    target[y] *= allowed[y]
+                for c in range(words):
+                    word, cut = x.support[x.masks[k] + a * words + c], target[64 * c :]
+                    for y in range(min(64, width - 64 * c)):
+                        cut[y] *= (word >> y) & 1
             for y in range(width):
                 norm += target[y] * target[y]
+        g.counts[k] = touched
+        part += (last - first) * width
+        place += touched * width
+        before += touched
     return norm
 
 
@@ -168,31 +187,34 @@ def pullback(features, i, r, gradient):
 def add(features, theta, gradient, step):
     """theta += step * gradient, in O(nnz)."""
     x, g = open_rows(features), open_gradient(gradient)
-    place, q = 0, 0
+    place, before = 0, 0
     for k in range(len(x.widths)):
-        width, base, shift = x.widths[k], x.weights[k], x.attributes[k]
-        for _ in range(g.counts[k]):
-            at = base + (g.touched[q] - shift) * width
-            w, target = theta[at : at + width], g.rows[place : place + width]
+        width, count = np.int64(x.widths[k]), g.counts[k]
+        W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
+        G = rows_of(g.rows, place, count, width)
+        for q in range(count):
+            w, row = W[g.touched[before + q]], G[q]
             for y in range(width):
-                w[y] += step * target[y]
-            place += width
-            q += 1
+                w[y] += step * row[y]
+        place += count * width
+        before += count
 
 
 @kernel(DOT)
 def dot(features, theta, gradient):
     """Inner product of theta and the gradient, in O(nnz)."""
     x, g = open_rows(features), open_gradient(gradient)
-    place, q, total = 0, 0, 0.0
+    place, before, total = 0, 0, 0.0
     for k in range(len(x.widths)):
-        width, base, shift = x.widths[k], x.weights[k], x.attributes[k]
-        for _ in range(g.counts[k]):
-            at = base + (g.touched[q] - shift) * width
+        width, count = np.int64(x.widths[k]), g.counts[k]
+        W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
+        G = rows_of(g.rows, place, count, width)
+        for q in range(count):
+            w, row = W[g.touched[before + q]], G[q]
             for y in range(width):
-                total += theta[at + y] * g.rows[place + y]
-            place += width
-            q += 1
+                total += w[y] * row[y]
+        place += count * width
+        before += count
     return total
 
 
@@ -200,19 +222,19 @@ def dot(features, theta, gradient):
 def flatten(features, gradient, indices, values):
     """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
     x, g = open_rows(features), open_gradient(gradient)
-    place, q, count = 0, 0, 0
+    place, q, found = 0, 0, 0
     for k in range(len(x.widths)):
-        width, base, shift = x.widths[k], x.weights[k], x.attributes[k]
+        width = np.int64(x.widths[k])
         for _ in range(g.counts[k]):
-            at = base + (g.touched[q] - shift) * width
+            at = x.weights[k] + g.touched[q] * width
             for y in range(width):
                 if g.rows[place + y] != 0.0:
-                    indices[count] = at + y
-                    values[count] = g.rows[place + y]
-                    count += 1
+                    indices[found] = at + y
+                    values[found] = g.rows[place + y]
+                    found += 1
             place += width
             q += 1
-    return count
+    return found
 
 
 @inlined

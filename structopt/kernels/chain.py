@@ -206,10 +206,13 @@ def potentials(scores, size, temperature, out):
         top = max(top, scores[q])
     if top == -inf:
         return top, False
+    lowest = 1.0
     for q in range(size):
         out[q] = exp((scores[q] - top) * beta)
-        if out[q] < UNSAFE and scores[q] > -inf:
-            safe = False
+        lowest = min(lowest, out[q])
+    if lowest < UNSAFE:
+        for q in range(size):
+            safe = safe and (out[q] >= UNSAFE or scores[q] == -inf)
     return top, safe
 
 

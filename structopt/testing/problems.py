@@ -1,0 +1,186 @@
+"""Small random problems, and slow, direct computations on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structopt.core.data import AttributeTable, Encoded
+from structopt.core.protocols import FactorGraph, Inference, Loss
+from structopt.core.record import Array
+from structopt.features import AttributeRows, Support
+from structopt.problem import Examples, Problem
+
+
+class Outputs(NamedTuple):
+    """All allowed outputs of one instance.
+
+    Attributes
+    ----------
+    vertices : float64, shape (outputs, parts)
+        Part indicators chi(y).
+    features : float64, shape (parts, dimension)
+        F(x)^T, restricted to the weights that may move.
+    gold : float64, shape (parts,)
+    costs : float64, shape (outputs,)
+        cost(y', y), its constant included: 0 for the gold output.
+    """
+
+    vertices: Array
+    features: Array
+    gold: Array
+    costs: Array
+
+
+def random_encoded(
+    seed: int = 0,
+    lengths: Sequence[int] = (1, 2, 3, 4),
+    labels: int = 3,
+    attributes: int = 6,
+    values: bool = False,
+    anchored: bool = False,
+    constrained: bool = False,
+    partial: bool = False,
+) -> Encoded:
+    """Make a random corpus of sequences.
+
+    Parameters
+    ----------
+    seed : int
+    lengths : sequence of int
+        Tokens of each instance.
+    labels, attributes : int
+        Sizes of the label set and of the vocabulary.
+    values : bool
+        Whether attributes have random values (else they are 1).
+    anchored : bool
+        Whether there are features on transitions.
+    constrained : bool
+        Whether a start, an end and a transition are forbidden.
+    partial : bool
+        Whether some tokens may take only some of the labels; the gold output stays possible.
+    """
+    generator = np.random.default_rng([seed, labels, sum(lengths)])
+    offsets = np.cumsum([0, *lengths]).astype(np.int64)
+    table = _random_table(generator, int(offsets[-1]), attributes, values)
+    tables = {"label": table}
+    if anchored:
+        tables["transition"] = _random_table(generator, int(offsets[-1]) - len(lengths), attributes, values)
+    last, forbidden = labels - 1, labels > 1 and constrained
+    starts, pairs = ((last,), ((last, last),)) if forbidden else ((), ())
+    ends = (0,) if forbidden and labels > 2 else ()
+    gold = np.concatenate([np.zeros(0, np.int32), *(_gold(generator, n, labels, starts, ends, pairs) for n in lengths)])
+    allowed = None
+    if partial:
+        allowed = generator.random((len(gold), labels)) < 0.6
+        allowed[np.arange(len(gold)), gold] = True
+    names = tuple(f"y{k}" for k in range(labels))
+    return Encoded(offsets, tables, names, gold.astype(np.int32), allowed, starts, ends, pairs)
+
+
+def make_problem(
+    encoded: Encoded,
+    graph: FactorGraph,
+    loss: Loss,
+    inference: Inference,
+    C: float = 1.0,
+    seed: int = 0,
+    support: Support = "all",
+    variant: str = "max_loss",
+) -> Problem:
+    """Put an encoded corpus and components together, as a session does."""
+    structure = graph.build(encoded)
+    assert encoded.gold is not None
+    gold = graph.gold(encoded, structure)
+    costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))  # type: ignore[attr-defined]
+    rows = AttributeRows.fit(encoded, structure, gold, support)
+    examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
+    kernels = inference.kernels(structure.kind)
+    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, kernels, C, seed, variant)
+
+
+def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:
+    """Normal weights, zero where a weight may not move."""
+    weights = scale * np.random.default_rng(seed).normal(size=problem.dimension)
+    support = problem.examples.rows.support
+    return weights if support is None else weights * support
+
+
+def instance_scores(problem: Problem, weights: Array, i: int) -> Array:
+    """Part scores F(x_i)^T theta."""
+    parts = problem.structure.parts
+    s = np.zeros(int(parts[i + 1] - parts[i]))
+    problem.kernels.scores(problem.features, weights, i, s)
+    return s
+
+
+def residual(problem: Problem, s: Array, i: int) -> tuple[float, Array]:
+    """Loss of instance i at the given part scores, and its gradient by them."""
+    k, memory = problem.kernels, problem.structure.memory
+    evaluate = plain_if_needed(k.evaluate, k.solve)
+    r = np.zeros(len(s))
+    messages = problem.messages[memory[i] : memory[i + 1]]
+    work, record = problem.workspace.work, problem.structure.record
+    value = evaluate(k.solve, record, problem.target, problem.parameters, i, s.copy(), r, messages, work)
+    return float(value), r
+
+
+def loss_and_gradient(problem: Problem, weights: Array, i: int) -> tuple[float, Array]:
+    """L_i and its gradient as a dense vector."""
+    k, gradient = problem.kernels, problem.workspace.gradient
+    value, r = residual(problem, instance_scores(problem, weights, i), i)
+    k.pullback(problem.features, i, r, gradient)
+    dense = np.zeros(problem.dimension)
+    k.add(problem.features, dense, gradient, 1.0)
+    return value, dense
+
+
+def plain_if_needed(kernel: Any, *given: Any) -> Any:
+    """Pick a kernel, or its Python source where a kernel that it is given is plain Python."""
+    return kernel if all(hasattr(g, "signatures") for g in given) else getattr(kernel, "py_func", kernel)
+
+
+def outputs(problem: Problem, i: int) -> Outputs:
+    """List the outputs of one instance, with its features and costs as dense arrays."""
+    from structopt.inference.enumeration import OUTPUTS
+
+    parts = problem.structure.parts
+    s = np.zeros(int(parts[i + 1] - parts[i]))
+    vertices = OUTPUTS[problem.structure.kind](problem.structure.record, i, s)[1]
+    vertices = vertices[~(vertices[:, s == -inf] != 0).any(axis=1)]
+    identity = np.eye(problem.dimension)
+    columns = [instance_scores(problem, unit, i) for unit in identity]
+    support = problem.examples.rows.support
+    features = np.stack(columns, axis=1) * (1.0 if support is None else support)
+    gold, cost = _target(problem, i, len(s))
+    return Outputs(vertices, features, gold, vertices @ cost - gold @ cost)
+
+
+def _target(problem: Problem, i: int, size: int) -> tuple[Array, Array]:
+    """Gold indicators and costs of one instance as dense vectors."""
+    from structopt.kernels.loss import open_target
+
+    t = open_target.py_func(problem.target)
+    gold, cost = np.zeros(size), np.zeros(size)
+    inside, charged = slice(*t.gold_offsets[i : i + 2]), slice(*t.cost_offsets[i : i + 2])
+    np.add.at(gold, t.gold_parts[inside], t.gold_values[inside])
+    np.add.at(cost, t.cost_parts[charged], t.cost_values[charged])
+    return gold, cost
+
+
+def _random_table(generator: np.random.Generator, positions: int, size: int, values: bool) -> AttributeTable:
+    counts = generator.integers(0, 4, positions)
+    ids = generator.integers(0, size, int(counts.sum())).astype(np.int32)
+    offsets = np.cumsum([0, *counts]).astype(np.int64)
+    return AttributeTable(offsets, ids, generator.normal(size=len(ids)) if values else None, size)
+
+
+def _gold(generator: np.random.Generator, n: int, labels: int, starts: Any, ends: Any, pairs: Any) -> Array:
+    while True:
+        y = generator.integers(0, labels, n)
+        broken = y[0] in starts or y[-1] in ends or any((int(a), int(b)) in pairs for a, b in zip(y[:-1], y[1:], strict=True))
+        if not broken:
+            return np.asarray(y, dtype=np.int32)
