@@ -1,8 +1,8 @@
 """A trainer for structured prediction: everything between CRFs and structured SVMs, composed by YAML.
 
-    model = structopt.train(["task=ner", "optimizer=dca", "loss.beta=1"])
-    model = structopt.load("outputs/2026-01-31/12-00-00-000000")
-    model.predict([["Ann", "Falk", "visited", "Oslo", "."]])
+model = structopt.train(["task=ner", "optimizer=dca", "loss.beta=1"])
+model = structopt.load("outputs/2026-01-31/12-00-00-000000")
+model.predict([["Ann", "Falk", "visited", "Oslo", "."]])
 """
 
 from __future__ import annotations

@@ -26,13 +26,13 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 
 def write_json(path: Path, values: Any) -> None:
-    """Write JSON with sorted keys; equal values give equal bytes."""
+    """Write JSON in the order of the keys (columns have one that matters); equal values give equal bytes."""
     write_bytes(path, json_bytes(values))
 
 
 def json_bytes(values: Any) -> bytes:
-    """JSON with sorted keys, UTF-8, indented, infinities as the words ``inf`` and ``-inf``."""
-    return (json.dumps(_plain(values), indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    """JSON in the order of the keys, UTF-8, indented, infinities as the words ``inf`` and ``-inf``."""
+    return (json.dumps(_plain(values), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def _plain(value: Any) -> Any:

@@ -43,8 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except StructoptError as error:
         print(f"structopt: {error}", file=sys.stderr)
         return MENDABLE
-    except KeyboardInterrupt:
-        print("structopt: interrupted. A run goes on with: structopt resume=RUN_FOLDER", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        folder = interrupt.args[0] if interrupt.args else "RUN_FOLDER"
+        print(f"structopt: interrupted. A run goes on with: structopt resume={folder}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -32,7 +32,8 @@ def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: An
     Parameters
     ----------
     task, factor_graph, inference, loss, optimizer : components
-        Whichever of them has an attribute ``requires`` (an `Ability`) is heard.
+        Whichever of them has an attribute ``requires`` (an `Ability`) is heard; an optimizer with a method
+        ``check_loss(loss)`` may also refuse a loss itself.
     structure_kind : str
         The kind of structure that the factor graph builds.
 
@@ -51,6 +52,8 @@ def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: An
         for ability in getattr(component, "requires", Ability(0)) & ~provided:
             needs, does = f"{_who(kind, component)} needs {NEEDS[ability]}", f"{name} {_what_it_does(provided)}"
             raise CompatibilityError(f"{needs}, but {does}. {_advice(ability, structure_kind)}")
+    if hasattr(optimizer, "check_loss"):
+        optimizer.check_loss(loss)
 
 
 def name_of(kind: str, component: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
@@ -177,7 +177,7 @@ def saved_config(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(f"resume={folder}: {path} is missing, so this is no run folder that can go on.")
     register()
-    return validate(resolved(OmegaConf.create(OmegaConf.to_container(OmegaConf.load(path)))))
+    return validate(resolved(cast(DictConfig, OmegaConf.load(path))))
 
 
 def run_folder(config: Mapping[str, Any], folder: str | Path | None) -> Path:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.core.protocols import Executor
-from structopt.core.record import Array
+from structopt.core.record import Array, Record
 from structopt.errors import ConfigError
 from structopt.problem import Examples, Kernels, driver_for
 
@@ -68,7 +68,9 @@ def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executo
     return [lists for part in executor.map(shard, examples.shards(executor.workers)) for lists in part]
 
 
-def _instance_k_best(examples, kernels, weights, k, i, scores, work):  # type: ignore[no-untyped-def]
+def _instance_k_best(
+    examples: Examples, kernels: Kernels, weights: Array, k: int, i: int, scores: Array, work: Record
+) -> KBest:
     structure, variables = examples.structure, examples.encoded.offsets
     n = int(variables[i + 1] - variables[i])
     s = scores[: structure.parts[i + 1] - structure.parts[i]]

@@ -39,7 +39,14 @@ class Model:
     """
 
     def __init__(
-        self, config: Mapping[str, Any], task: Any, graph: Any, inference: Any, rows: AttributeRows, weights: Array, temperature: float
+        self,
+        config: Mapping[str, Any],
+        task: Any,
+        graph: Any,
+        inference: Any,
+        rows: AttributeRows,
+        weights: Array,
+        temperature: float,
     ) -> None:
         self.config, self.task, self.graph, self.inference = config, task, graph, inference
         self.rows, self.weights, self.temperature = rows, weights, temperature or 1.0
@@ -91,11 +98,15 @@ class Model:
         table = marginals(examples, self.kernels, self.weights, executor or _serial(), self.temperature)
         return list(np.split(table, examples.encoded.offsets[1:-1]))
 
-    def corpus_k_best(self, corpus: Any, k: int, executor: Executor | None = None, given: Sequence[str] | None = None) -> list[KBest]:
+    def corpus_k_best(
+        self, corpus: Any, k: int, executor: Executor | None = None, given: Sequence[str] | None = None
+    ) -> list[KBest]:
         """The k best outputs of every instance of a corpus that was read."""
         return k_best(self.examples(corpus, given), self.kernels, self.weights, k, executor or _serial())
 
-    def corpus_outputs(self, corpus: Any, executor: Executor | None = None, given: Sequence[str] | None = None) -> list[list[str]]:
+    def corpus_outputs(
+        self, corpus: Any, executor: Executor | None = None, given: Sequence[str] | None = None
+    ) -> list[list[str]]:
         """Best outputs of a corpus that was read, in the scheme of the files."""
         return self.task.written(self._outputs(corpus, executor, given))  # type: ignore[no-any-return]
 

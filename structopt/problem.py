@@ -41,9 +41,11 @@ class Workspace(NamedTuple):
 
 
 def compose(inference: InferenceKernels, evaluate: Any = None) -> Kernels:
-    """Put the kernels of features, inference and loss side by side."""
+    """Put the kernels of features, inference and loss side by side; with an inference in plain Python, the loss is plain too."""
     from structopt.kernels import attribute_rows as rows
 
+    if not hasattr(inference.solve, "signatures"):
+        evaluate = getattr(evaluate, "py_func", evaluate)
     return Kernels(rows.scores, rows.pullback, rows.add, rows.dot, rows.flatten, evaluate, *inference)
 
 
@@ -122,7 +124,7 @@ class Problem:
         )
         self.parameters = np.ascontiguousarray(loss.parameters(), dtype=np.float64)
         self.kernels = compose(inference, loss.kernel(variant))
-        self.objective_kernels = self.kernels._replace(evaluate=loss.kernel())
+        self.objective_kernels = compose(inference, loss.kernel())
         self.messages = np.zeros(int(self.structure.memory[-1]))
         _check_gold(examples, gold)
 
@@ -155,7 +157,7 @@ class Problem:
                 )
             )  # fmt: skip
 
-        return sum(executor.map(shard, self.examples.shards(executor.workers)))
+        return float(sum(executor.map(shard, self.examples.shards(executor.workers))))
 
     def objective(self, weights: Array, executor: Executor) -> float:
         """P(theta) at the given weights."""

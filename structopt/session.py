@@ -172,7 +172,7 @@ class Session:
         if self.config.get("check"):
             from structopt.checks import check_inference
 
-            log.warning("check: %s", check_inference(self.problem, trainer.weights(), self.config["seed"]))
+            log.warning("check before training: %s", check_inference(self.problem, trainer.weights(), self.config["seed"]))
         metric = self.parts.task.main_metric
         with ProgressLine(trainer.progress.epoch, self.parts.optimizer.epochs, metric) as line:
             trainer.watch = partial(self._watch, line)
@@ -195,6 +195,11 @@ class Session:
 
     def _close(self, trainer: Trainer, weights: Array) -> dict[str, dict[str, Any]]:
         """Save the model first, then metrics and pictures, and print the closing table."""
+        if trainer.progress.epoch and not weights.any():
+            log.warning(
+                "Every weight is still zero: %s has no loss there to step by. Set loss.gamma=1, or type warm_start=MODEL.",
+                self.parts.loss.member,
+            )
         self._model(weights).save(self.folder / "model")
         metrics: dict[str, dict[str, Any]] = {"train": self._train_metrics(trainer, weights)}
         metrics |= {role: self._scores(role, weights) for role in self.held_out}

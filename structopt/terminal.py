@@ -49,6 +49,8 @@ def closing_table(metrics: Mapping[str, Mapping[str, Any]], names: tuple[str, ..
         return ""
     rows = [(name, [metrics[part].get(name) for part in parts]) for name in names]
     shown = [(name, values) for name, values in rows if any(value is not None for value in values)]
+    if not shown:
+        return ""
     width = max(len(name) for name, _ in shown) + 2
     lines = [" " * width + "".join(f"{part:>9}" for part in parts)]
     lines += [f"{name:<{width}}" + "".join("        -" if v is None else f"{100 * v:9.2f}" for v in values) for name, values in shown]

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from structopt import archive
 from structopt.core.protocols import Executor, Optimizer, Report, State
 from structopt.core.record import Array
+from structopt.errors import ModelError
 from structopt.history import History
 from structopt.problem import Problem
 
@@ -94,7 +94,9 @@ class Trainer:
         self.state: State = {}
 
     def start(self, weights: Array) -> None:
-        """Begin anew from the given weights."""
+        """Begin anew from the given weights; a checkpoint that an earlier run left in the folder is not this run's."""
+        self.checkpoint.unlink(missing_ok=True)
+        self.progress, self.best_weights = Progress(), None
         self.state = self.optimizer.init(self.problem, weights)
         self.history.rewind(0)
 
@@ -103,16 +105,24 @@ class Trainer:
         if not self.checkpoint.is_file():
             return False
         arrays, notes = archive.read_arrays(self.checkpoint)
-        self.progress = Progress(**{**notes["progress"], "best": float(notes["progress"]["best"])})
-        expand = self.problem.examples.rows.expand
-        for name, array in arrays.items():
-            if name == "best_weights":
-                self.best_weights = expand(array)
-            else:
-                self.state[name] = expand(array) if name in notes["weights"] else array
-        self.state |= notes["scalars"]
+        try:
+            self._restore(arrays, notes)
+        except (KeyError, TypeError, ValueError):
+            raise ModelError(
+                f"{self.checkpoint}: not a checkpoint of this run: other data or another version. Undo the change, or train again."
+            ) from None
         self.history.rewind(self.progress.epoch)
         return True
+
+    def _restore(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
+        """Take back what `_save` wrote."""
+        self.progress = Progress(**{**notes["progress"], "best": float(notes["progress"]["best"])})
+        rows = self.problem.examples.rows
+        full = {n: rows.expand(a) if n in notes["weights"] or n == "best_weights" else a for n, a in arrays.items()}
+        if any(full[name].shape != (rows.dimension,) for name in notes["weights"]):
+            raise ValueError("weights of another problem")
+        self.best_weights = full.pop("best_weights", None)
+        self.state = {**full, **notes["scalars"]}
 
     def run(self) -> Array:
         """Do the passes that are left; return the weights."""
@@ -164,7 +174,7 @@ class Trainer:
         if score is not None and score > progress.best:
             progress.best, progress.best_epoch = float(score), progress.epoch
             if self.patience is not None:
-                self.best_weights = self.optimizer.weights(self.state)
+                self.best_weights = self.optimizer.weights(self.state).copy()
         if self.patience is not None and progress.epoch - progress.best_epoch >= self.patience:
             progress.stopped = f"no better dev {self.metric} in {self.patience} passes"
 

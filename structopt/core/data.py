@@ -1,4 +1,4 @@
-"""What travels between the components: attribute tables, encoded corpora, part layouts. Ragged data is flat buffers and offsets."""
+"""What travels between components: attribute tables, encoded corpora, part layouts; ragged data as buffers and offsets."""
 
 from __future__ import annotations
 

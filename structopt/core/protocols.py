@@ -24,22 +24,52 @@ class Ability(Flag):
 
 
 class Task(Protocol):
-    """The only component that knows words and files."""
+    """The only component that knows words and files.
 
-    def read(self, path: str | Path, limit: int | None = None) -> Any:
-        """Read a file into a corpus, or raise `DataError` with file and line."""
+    Attributes
+    ----------
+    files : mapping of role (train, dev, test) to path
+    limit : int or None
+        Training instances to read.
+    labels : tuple of str
+    columns : tuple of str
+        Names of the input columns.
+    main_metric : str
+        The metric that early stopping and pictures look at.
+    """
+
+    files: Mapping[str, Path]
+    limit: int | None
+    labels: tuple[str, ...]
+    columns: tuple[str, ...]
+    main_metric: str
+
+    def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Any:
+        """Read a file into a corpus, or raise `DataError` with file and line; unlabelled input may lack columns."""
+
+    def corpus(self, instances: Sequence[Any]) -> Any:
+        """Make an unlabelled corpus of instances given in memory."""
 
     def fit(self, corpus: Any) -> Encoded:
         """Make labels and vocabulary from the training corpus, and encode it."""
 
-    def encode(self, corpus: Any) -> Encoded:
-        """Encode a corpus with the vocabulary made by `fit`; what is unknown is left out."""
+    def encode(self, corpus: Any, given: Sequence[str] | None = None) -> Encoded:
+        """Encode a corpus with the vocabulary made by `fit`; what is unknown is left out, `given` labels are kept."""
 
     def decode(self, encoded: Encoded, assignments: Array) -> list[Any]:
         """Turn label numbers, shape (variables,), into outputs, one an instance."""
 
     def evaluate(self, gold: Any, predicted: Sequence[Any]) -> dict[str, float]:
         """Metrics of predicted outputs against a corpus with gold, fractions in [0, 1]."""
+
+    def report(self, corpus: Any, predicted: Sequence[Any]) -> str:
+        """Return the scores as a table to read."""
+
+    def written(self, outputs: Sequence[Any]) -> list[Any]:
+        """Outputs in the form of the files."""
+
+    def attribute_names(self, group: str = "label") -> list[str]:
+        """Readable names of the attributes of a part group; warm starts match weights by them."""
 
     def write(self, source: str | Path, target: str | Path, columns: Sequence[Sequence[Sequence[str]]]) -> None:
         """Write the input file again with further columns: for each instance, for each variable, the cells to add."""
@@ -52,7 +82,15 @@ class Task(Protocol):
 
 
 class FactorGraph(Protocol):
-    """Builds structures: variables, soft factors, hard factors; no scores."""
+    """Builds structures: variables, soft factors, hard factors; no scores.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of the structures it builds, by which an inference finds its algorithms.
+    """
+
+    kind: str
 
     def build(self, encoded: Encoded) -> Structure:
         """Lay out the parts of every instance."""
@@ -82,11 +120,26 @@ class Inference(Protocol):
 
 
 class Loss(Protocol):
-    """Scores and gold of one instance to a loss and its residual."""
+    """Scores and gold of one instance to a loss and its residual.
+
+    Attributes
+    ----------
+    requires : Ability
+        What it needs of the inference.
+    temperature : float
+        1/beta; 0 for losses that maximise.
+    member : str
+        What a person would call it.
+    """
 
     requires: Ability
+    temperature: float
+    member: str
 
-    def kernel(self, variant: str = "") -> Any:
+    def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
+        """Cost of missing each variable's gold label, shape (variables,)."""
+
+    def kernel(self, variant: str = "max_loss") -> Any:
         """Return the function of signature `structopt.core.signatures.EVALUATE` (compiled or plain Python)."""
 
     def parameters(self) -> Array:
@@ -119,10 +172,23 @@ State = dict[str, Any]
 
 
 class Optimizer(Protocol):
-    """A learning algorithm as init, step and weights over a state of arrays and scalars."""
+    """A learning algorithm as init, step and weights over a state of arrays and scalars.
+
+    State arrays of shape (dimension,) must be zero wherever a weight may not move: checkpoints keep the rest only.
+
+    Attributes
+    ----------
+    requires : Ability
+        What it needs of the inference, beyond what the loss needs.
+    epochs : int
+        Passes over the data.
+    C : float
+        1/(lambda m), at which the objective is reported.
+    """
 
     requires: Ability
     epochs: int
+    C: float
 
     def init(self, problem: Any, weights: Array) -> State:
         """Return the state before the first pass."""

@@ -30,12 +30,14 @@ class Record(NamedTuple):
 
 def pack(ints: Sequence[Any] = (), longs: Sequence[Any] = (), floats: Sequence[Any] = ()) -> Record:
     """Pack arrays into a `Record`; a kernel opens it again with a function that knows the order of the arrays."""
-    buffers, offsets = [], []
+    buffers: list[Array] = []
+    offsets: list[Array] = []
     for group, dtype in ((ints, np.int32), (longs, np.int64), (floats, np.float64)):
         flat = [np.asarray(a, dtype=dtype).ravel() for a in group]
         buffers.append(np.ascontiguousarray(np.concatenate([*flat, np.zeros(0, dtype)])))
         offsets.append(np.cumsum([0, *(a.size for a in flat)]))
-    return Record(*buffers, np.concatenate(offsets).astype(np.int64))
+    int_buffer, long_buffer, float_buffer = buffers
+    return Record(int_buffer, long_buffer, float_buffer, np.concatenate(offsets).astype(np.int64))
 
 
 EMPTY = pack()

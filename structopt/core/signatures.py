@@ -17,7 +17,7 @@ from numba import types
 
 from structopt.core.record import EMPTY
 
-RECORD = numba.typeof(EMPTY)
+RECORD: Any = numba.typeof(EMPTY)  # type: ignore[no-untyped-call]
 VECTOR = types.float64[::1]
 LONGS = types.int64[::1]
 INTS = types.int32[::1]

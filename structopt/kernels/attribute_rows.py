@@ -48,7 +48,7 @@ class Rows(NamedTuple):
 
 
 class RowGradient(NamedTuple):
-    """A sparse gradient, opened: `slot` of an attribute in its group's rows (-1: untouched), touched attributes, rows, and counts a group."""
+    """A sparse gradient, opened: row of every attribute (`slot`, -1: none), touched attributes, counts a group, and the rows."""
 
     slot: np.ndarray
     touched: np.ndarray
@@ -185,7 +185,7 @@ def pullback(features, i, r, gradient):
 
 @kernel(ADD)
 def add(features, theta, gradient, step):
-    """theta += step * gradient, in O(nnz)."""
+    """Theta += step * gradient, in O(nnz)."""
     x, g = open_rows(features), open_gradient(gradient)
     place, before = 0, 0
     for k in range(len(x.widths)):

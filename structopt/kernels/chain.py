@@ -19,6 +19,7 @@ import numpy as np
 from structopt.core.signatures import K_BEST, SOLVE, inlined, kernel
 
 UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
+LOST = 1e250  # so does a backward value above this: its forward value may have become zero by underflow
 
 
 class Chain(NamedTuple):
@@ -164,7 +165,7 @@ def viterbi(c, n, s, x, z):
 
 @inlined
 def trace_best(c, n, x, z, states):
-    """Follow the back pointers from the best last state, marking label and transition parts in z."""
+    """Follow the back pointers from the best last state, marking label and transition parts in z (none where none is allowed)."""
     L = c.labels
     N = x.temporary.size
     last = x.alpha[(n - 1) * N : n * N]
@@ -174,6 +175,8 @@ def trace_best(c, n, x, z, states):
             v = u
     value = last[v]
     z[:] = 0.0
+    if value == -inf:
+        return value
     for t in range(n - 1, -1, -1):
         u = np.int64(x.back[t * N + v]) if t > 0 else np.int64(0)
         mark(c, n, t, u, v % L, z, 1.0)
@@ -200,7 +203,7 @@ def mark(c, n, t, u, y, z, amount):
 
 @inlined
 def potentials(scores, size, temperature, out):
-    """out = exp((scores - top) / temperature); return (top, whether nothing finite comes near underflow)."""
+    """Out = exp((scores - top) / temperature); return (top, whether nothing finite comes near underflow)."""
     top, safe, beta = -inf, True, 1.0 / temperature
     for q in range(size):
         top = max(top, scores[q])
@@ -279,13 +282,15 @@ def forward_backward(c, n, s, temperature, x, z):
         for v in range(states):
             now[v] /= total
         value += temperature * log(total)
-    backward(c, n, x, z, states, table)
-    return value, True
+    return value, backward(c, n, x, z, states, table)
 
 
 @inlined
 def backward(c, n, x, z, states, table):
-    """Backward pass: label marginals and (expected) transition counts into z, given the forward tables."""
+    """Backward pass: label marginals and (expected) transition counts into z, given the forward tables.
+
+    Returns whether the forward tables can have lost nothing that counts.
+    """
     L, k = c.labels, c.order
     N = x.temporary.size
     z[n * L :] = 0.0
@@ -317,12 +322,15 @@ def backward(c, n, x, z, states, table):
                 total += q
                 count[y] += a * q
             now[u] = total
+            if not total < LOST:
+                return False
         if t <= k and t > 1:
             table -= previous  # the table of histories one label shorter has previous entries
         states = previous
     if not c.anchored:
         fold_counts(c, n, z)
     label_marginals(c, n, x, z)
+    return True
 
 
 @inlined
@@ -343,7 +351,7 @@ def fold_counts(c, n, z):
 
 @inlined
 def label_marginals(c, n, x, z):
-    """z of the label parts: the product of forward and backward tables, summed over the tuples' older labels."""
+    """Z of the label parts: the product of forward and backward tables, summed over the tuples' older labels."""
     L, k = c.labels, c.order
     N = x.temporary.size
     states = L

@@ -21,9 +21,17 @@ FREE = ("_", "?")  # marks of a token without a given label in partially labelle
 class Labelled(Protocol):
     """What a corpus must have: where it came from, sentence offsets and the line of each token."""
 
-    path: str
-    offsets: Array
-    lines: Array
+    @property
+    def path(self) -> str:
+        """The file."""
+
+    @property
+    def offsets(self) -> Array:
+        """Where each sentence begins in the tokens."""
+
+    @property
+    def lines(self) -> Array:
+        """The line of each token."""
 
 
 class Labelling(ABC):
@@ -61,11 +69,8 @@ class Labelling(ABC):
         valid_tags: bool = False,
         default_C: float = 1.0,
     ) -> None:
-        for name, choice, choices in (("scheme", scheme, ("auto", *tags.SCHEMES)), ("target_scheme", target_scheme, tags.SCHEMES)):
-            if choice not in choices:
-                raise ConfigError(
-                    f"task.{name}={choice} is unknown.{did_you_mean(choice, choices)} Schemes: {', '.join(choices)}."
-                )
+        _check_scheme("scheme", scheme, ("auto", *tags.SCHEMES))
+        _check_scheme("target_scheme", target_scheme, tags.SCHEMES)
         if limit is not None and limit < 1:
             raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
         if train is None and (dev or test):
@@ -166,6 +171,11 @@ class Labelling(ABC):
     def _restore_labels(self, values: Mapping[str, Any]) -> None:
         self.labels = tuple(values["labels"])
         self.scheme, self.target_scheme = values["scheme"], values["target_scheme"]
+
+
+def _check_scheme(key: str, scheme: str, known: tuple[str, ...]) -> None:
+    if scheme not in known:
+        raise ConfigError(f"task.{key}={scheme} is unknown.{did_you_mean(scheme, known)} Schemes: {', '.join(known)}.")
 
 
 def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:

@@ -144,10 +144,10 @@ class SequenceLabelling(Labelling):
         """Take back what `state` gave."""
         self._restore_labels(values)
         self._columns = dict(values["columns"])
-        self._templates = {
-            name: FeatureTemplates.restore(part, {k.removeprefix(f"{name}."): a for k, a in arrays.items() if k.startswith(f"{name}.")})
-            for name, part in values["templates"].items()
-        }
+        self._templates = {}
+        for name, part in values["templates"].items():
+            own = {key.removeprefix(f"{name}."): a for key, a in arrays.items() if key.startswith(f"{name}.")}
+            self._templates[name] = FeatureTemplates.restore(part, own)
 
     def _gold_labels(self, corpus: Columns) -> list[str] | None:
         if "tag" not in corpus.cells:

@@ -95,7 +95,7 @@ def make_problem(
     structure = graph.build(encoded)
     assert encoded.gold is not None
     gold = graph.gold(encoded, structure)
-    costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))  # type: ignore[attr-defined]
+    costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
     rows = AttributeRows.fit(encoded, structure, gold, support)
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
     kernels = inference.kernels(structure.kind)
@@ -120,11 +120,10 @@ def instance_scores(problem: Problem, weights: Array, i: int) -> Array:
 def residual(problem: Problem, s: Array, i: int) -> tuple[float, Array]:
     """Loss of instance i at the given part scores, and its gradient by them."""
     k, memory = problem.kernels, problem.structure.memory
-    evaluate = plain_if_needed(k.evaluate, k.solve)
     r = np.zeros(len(s))
     messages = problem.messages[memory[i] : memory[i + 1]]
     work, record = problem.workspace.work, problem.structure.record
-    value = evaluate(k.solve, record, problem.target, problem.parameters, i, s.copy(), r, messages, work)
+    value = k.evaluate(k.solve, record, problem.target, problem.parameters, i, s.copy(), r, messages, work)
     return float(value), r
 
 
@@ -136,11 +135,6 @@ def loss_and_gradient(problem: Problem, weights: Array, i: int) -> tuple[float, 
     dense = np.zeros(problem.dimension)
     k.add(problem.features, dense, gradient, 1.0)
     return value, dense
-
-
-def plain_if_needed(kernel: Any, *given: Any) -> Any:
-    """Pick a kernel, or its Python source where a kernel that it is given is plain Python."""
-    return kernel if all(hasattr(g, "signatures") for g in given) else getattr(kernel, "py_func", kernel)
 
 
 def outputs(problem: Problem, i: int) -> Outputs:
@@ -155,11 +149,11 @@ def outputs(problem: Problem, i: int) -> Outputs:
     columns = [instance_scores(problem, unit, i) for unit in identity]
     support = problem.examples.rows.support
     features = np.stack(columns, axis=1) * (1.0 if support is None else support)
-    gold, cost = _target(problem, i, len(s))
+    gold, cost = gold_and_cost(problem, i, len(s))
     return Outputs(vertices, features, gold, vertices @ cost - gold @ cost)
 
 
-def _target(problem: Problem, i: int, size: int) -> tuple[Array, Array]:
+def gold_and_cost(problem: Problem, i: int, size: int) -> tuple[Array, Array]:
     """Gold indicators and costs of one instance as dense vectors."""
     from structopt.kernels.loss import open_target
 

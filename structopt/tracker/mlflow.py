@@ -23,8 +23,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from structopt.errors import ModelError
 from structopt.core.protocols import Run
+from structopt.errors import ModelError
 
 DISTRIBUTION = "structopt-trainer"
 PARENT_VARIABLE = "STRUCTOPT_PARENT_RUN"
@@ -463,6 +463,7 @@ def download_model(address: str, uri: str | None = None) -> Path:
     ModelError
         If MLflow cannot find or fetch it.
     """
+    os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     import mlflow
 
     store = uri or os.environ.get("MLFLOW_TRACKING_URI") or _absolute(None)

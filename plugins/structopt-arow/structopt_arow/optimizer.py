@@ -1,0 +1,118 @@
+"""Adaptive regularisation of weights, with a diagonal covariance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.core.record import Array
+from structopt.errors import CompatibilityError, ConfigError
+
+
+class Arow:
+    """Online learner that keeps a Gaussian over the weights: mean mu, diagonal covariance Sigma, at first (0, 1).
+
+    A visit to an instance with loss L > 0 and gradient g = F (z' - z), z' the most violating output, does
+
+        v = sum_f g_f^2 Sigma_f,    mu <- mu - L / (v + r) * Sigma g,    1 / Sigma_f <- 1 / Sigma_f + g_f^2 / r,
+
+    so that weights that were often updated move less. One pass costs one inference and O(nnz) an instance.
+
+    Parameters
+    ----------
+    r : float
+        Regularisation, greater than 0: the larger it is, the smaller the steps, and the slower the variances fall.
+    epochs : int
+        Passes over the data.
+    average : bool
+        Return the mean of all iterates (before each update) instead of the last one.
+    C : float
+        1/(lambda * m) of the objective that is reported beside the passes; the updates do not use it.
+
+    Raises
+    ------
+    ConfigError
+        At a parameter out of range.
+
+    Notes
+    -----
+    Crammer, Kulesza and Dredze (2009), "Adaptive regularization of weight vectors", NIPS 22, section 3, with
+    r_1 = r_2 = r and the diagonal of Sigma alone. For sequences, where the most violating output takes the place of the
+    wrong class: Mejer and Crammer (2010), "Confidence in structured-prediction using confidence-weighted models", EMNLP.
+    With ``loss=svm`` z' maximises score plus cost; with ``loss=perceptron``, the score. The perceptron's loss is 0 at
+    mu = 0, so that nothing moves from there: it needs a warm start.
+    """
+
+    requires = Ability.MAP
+
+    def __init__(self, r: float = 1.0, epochs: int = 10, average: bool = True, C: float = 1.0) -> None:
+        if not 0 < r < np.inf:
+            raise ConfigError(f"optimizer.r={r} must be greater than 0 and finite.")
+        if not 0 < C < np.inf:
+            raise ConfigError(f"optimizer.C={C} must be greater than 0 and finite.")
+        if epochs < 0:
+            raise ConfigError(f"optimizer.epochs={epochs} must be at least 0.")
+        self.r, self.epochs, self.average, self.C = float(r), epochs, average, float(C)
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse a loss whose residual is no difference of two outputs.
+
+        Raises
+        ------
+        CompatibilityError
+            If the loss has a temperature above 0 (beta < inf).
+        """
+        if loss.temperature != 0.0:
+            raise CompatibilityError(
+                f"optimizer=arow needs loss.beta=inf, a margin between two outputs (this is {loss.member}). "
+                "Type loss=svm or loss.beta=inf."
+            )
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Start from the given mean with unit variances; compile or load the pass, so that its time is never a pass's.
+
+        The precisions are stored as what they exceed 1 by: then zero is right for every weight that never moves, which is
+        what a checkpoint leaves out.
+        """
+        from structopt_arow.kernel import arow_pass
+
+        self.check_loss(problem.loss)
+        problem.driver(arow_pass)
+        size = problem.dimension
+        return {
+            "mu": weights.copy(),
+            "precision": np.zeros(size),
+            "lag": np.zeros(size if self.average else 0),
+            "visits": 0.0,
+            "epoch": 0,
+        }
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """One pass in a random order that depends on the seed and the pass alone."""
+        from structopt_arow.kernel import arow_pass
+
+        totals, k, space = np.zeros(2), problem.kernels, problem.workspace
+        order = problem.order(state["epoch"])
+        indices, values = np.empty(problem.dimension, np.int64), np.empty(problem.dimension)  # only what is used takes memory
+        problem.driver(arow_pass)(
+            k.scores, k.pullback, k.flatten, k.evaluate, k.solve,
+            problem.features, problem.structure.record, problem.target, problem.parameters, problem.structure.parts,
+            problem.structure.memory, problem.messages, order,
+            state["mu"], state["precision"], state["lag"], state["visits"], self.r,
+            space.scores, space.residual, indices, values, space.work, space.gradient, totals,
+        )  # fmt: skip
+        state["visits"] += float(len(order))
+        state["epoch"] += 1
+        return state, Report(loss=float(totals[0]), negative_losses=int(totals[1]))
+
+    def weights(self, state: State) -> Array:
+        """Return mu, or its average over all visits."""
+        mu: Array = state["mu"]
+        return mu - state["lag"] / state["visits"] if self.average and state["visits"] else mu
+
+    def variances(self, state: State) -> Array:
+        """Return the diagonal of Sigma, shape (dimension,): 1 for weights that never moved."""
+        variances: Array = 1.0 / (1.0 + state["precision"])
+        return variances

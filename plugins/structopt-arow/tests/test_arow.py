@@ -1,0 +1,170 @@
+"""The updates against dense vectors and enumeration; training, resume and refusals as a user meets them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from structopt_arow.optimizer import Arow
+
+from structopt.core.data import AttributeTable, Encoded
+from structopt.core.record import Array
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.features import AttributeRows
+from structopt.inference.exact import Exact
+from structopt.loss.family import LossFamily
+from structopt.problem import Examples, Problem
+
+LABELS, ATTRIBUTES, LENGTHS = 3, 6, (4, 1, 3, 2, 4)
+
+
+def corpus(random: np.random.Generator) -> Encoded:
+    """A few short sequences whose tokens have three real-valued attributes each, some of them twice."""
+    tokens = sum(LENGTHS)
+    ids = random.integers(0, ATTRIBUTES, 3 * tokens).astype(np.int32)
+    table = AttributeTable(np.arange(0, 3 * tokens + 1, 3), ids, random.normal(size=3 * tokens), ATTRIBUTES)
+    gold = random.integers(0, LABELS, tokens).astype(np.int32)
+    return Encoded(np.cumsum([0, *LENGTHS]), {"label": table}, ("a", "b", "c"), gold)
+
+
+def problem_of(encoded: Encoded, loss: LossFamily, support: Any = "all") -> Problem:
+    graph = LinearChain()
+    structure = graph.build(encoded)
+    gold = graph.gold(encoded, structure)
+    rows = AttributeRows.fit(encoded, structure, gold, support)
+    costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
+    examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
+    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, Exact().kernels(graph.kind), 1.0, seed=3)
+
+
+def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:
+    """phi(x_i, y): values of the attributes by label, then counts of label pairs."""
+    table, first = encoded.tables["label"], encoded.offsets[i]
+    emissions, transitions = np.zeros((ATTRIBUTES, LABELS)), np.zeros((LABELS, LABELS))
+    for t, y in enumerate(output):
+        for j in range(table.offsets[first + t], table.offsets[first + t + 1]):
+            emissions[table.ids[j], y] += table.values[j]
+        if t:
+            transitions[output[t - 1], y] += 1
+    return np.concatenate([emissions.ravel(), transitions.ravel()])
+
+
+def naive_pass(problem: Problem, gamma: float, r: float, mu: Array, sigma: Array, epoch: int) -> tuple[float, list[Array]]:
+    """Visit as the optimizer would, with dense vectors and every output listed; return the losses' sum and the iterates."""
+    encoded, total, iterates = problem.examples.encoded, 0.0, []
+    support = problem.examples.rows.support
+    for i in problem.order(epoch):
+        iterates.append(mu.copy())
+        gold = tuple(int(y) for y in encoded.gold[encoded.offsets[i] : encoded.offsets[i + 1]])
+        target = joint_features(encoded, i, gold)
+        best, g = -np.inf, target
+        for output in itertools.product(range(LABELS), repeat=len(gold)):
+            difference = joint_features(encoded, i, output) - target
+            value = mu @ difference + gamma * sum(a != b for a, b in zip(output, gold, strict=True))
+            if value > best:
+                best, g = value, difference
+        total += best
+        g = g if support is None else g * support
+        if best > 0:
+            alpha = best / ((g**2 * sigma).sum() + r)
+            mu -= alpha * sigma * g
+            sigma[:] = 1 / (1 / sigma + g**2 / r)
+    return total, iterates
+
+
+@pytest.mark.parametrize("support", ["all", "seen"])
+@pytest.mark.parametrize(("gamma", "r"), [(1.0, 1.0), (0.0, 0.3), (2.0, 20.0)])
+def test_updates(gamma: float, r: float, support: str) -> None:
+    random = np.random.default_rng(5)
+    problem = problem_of(corpus(random), LossFamily(beta=np.inf, gamma=gamma), support)
+    start = random.normal(size=problem.dimension)
+    if problem.examples.rows.support is not None:
+        start *= problem.examples.rows.support
+    optimizer = Arow(r=r)
+    state = optimizer.init(problem, start)
+    mu, sigma, iterates = start.copy(), np.ones(problem.dimension), []
+    for epoch in range(4):
+        state, report = optimizer.step(problem, state)
+        total, visited = naive_pass(problem, gamma, r, mu, sigma, epoch)
+        iterates += visited
+        np.testing.assert_allclose(report.loss, total, rtol=0, atol=1e-12 * max(1.0, total))
+        np.testing.assert_allclose(state["mu"], mu, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(optimizer.variances(state), sigma, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(optimizer.weights(state), np.mean(iterates, axis=0), rtol=0, atol=1e-12)
+    assert np.any(mu != start)
+    assert sigma.min() < 1
+
+
+def test_without_average() -> None:
+    problem = problem_of(corpus(np.random.default_rng(5)), LossFamily(beta=np.inf, gamma=1.0))
+    plain, averaged = Arow(average=False), Arow()
+    state, other = plain.init(problem, np.zeros(problem.dimension)), averaged.init(problem, np.zeros(problem.dimension))
+    state, other = plain.step(problem, state)[0], averaged.step(problem, other)[0]
+    assert len(state["lag"]) == 0
+    assert np.array_equal(plain.weights(state), other["mu"])
+
+
+def test_uncompiled_driver_gives_the_same() -> None:
+    problem = problem_of(corpus(np.random.default_rng(5)), LossFamily(beta=np.inf, gamma=1.0))
+    optimizer = Arow()
+    first, _ = optimizer.step(problem, optimizer.init(problem, np.zeros(problem.dimension)))
+    compiled = problem.kernels.evaluate
+    problem.kernels = problem.kernels._replace(evaluate=lambda *arguments: compiled(*arguments))
+    second, _ = optimizer.step(problem, optimizer.init(problem, np.zeros(problem.dimension)))
+    np.testing.assert_allclose(second["mu"], first["mu"], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [({"r": 0.0}, "optimizer.r=0.0"), ({"C": -1.0}, "optimizer.C=-1.0"), ({"epochs": -1}, "optimizer.epochs=-1")],
+)
+def test_ranges(parameters: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        Arow(**parameters)
+
+
+def test_refuses_a_temperature() -> None:
+    problem = problem_of(corpus(np.random.default_rng(5)), LossFamily(beta=1.0))
+    with pytest.raises(CompatibilityError, match=r"optimizer=arow needs loss.beta=inf"):
+        Arow().init(problem, np.zeros(problem.dimension))
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "structopt", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run folder of five passes over the shipped corpus."""
+    folder = tmp_path_factory.mktemp("straight")
+    done = run(folder, "optimizer=arow", "tracker=none", "optimizer.epochs=5", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    return folder / "run"
+
+
+def test_trains(straight: Path) -> None:
+    assert json.loads((straight / "metrics.json").read_text())["dev"]["f1"] > 0.8
+
+
+def test_resumes(straight: Path, tmp_path: Path) -> None:
+    done = run(tmp_path, "optimizer=arow", "tracker=none", "optimizer.epochs=2", "hydra.run.dir=run")
+    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, "resume=run", "optimizer.epochs=5")
+    assert done.returncode == 0, done.stderr
+    weights = "model/weights.safetensors"
+    assert (tmp_path / "run" / weights).read_bytes() == (straight / weights).read_bytes()
+
+
+def test_typed_loss_is_refused(tmp_path: Path) -> None:
+    done = run(tmp_path, "optimizer=arow", "loss.beta=1", "tracker=none", "task.limit=20")
+    assert done.returncode == 2
+    assert "optimizer=arow needs loss.beta=inf" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,3 @@
+"""The squared structured hinge loss for structopt."""
+
+__version__ = "0.1.0"

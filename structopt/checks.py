@@ -1,0 +1,120 @@
+"""Comparison of a problem's inference with slow, obvious computations, for ``check=true``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structopt import registry
+from structopt.core.data import Structure
+from structopt.core.record import Array
+from structopt.errors import StructoptError
+from structopt.problem import Problem
+
+MOST_OUTPUTS = 20_000
+STEP = 1e-5  # of the finite differences, in nats
+
+
+def check_inference(problem: Problem, weights: Array, seed: int, sample: int = 8, tolerance: float = 1e-6) -> str:
+    """Compare value and marginals with a listing of all outputs, or with finite differences where there are too many.
+
+    Parameters
+    ----------
+    problem : Problem
+    weights : float64, shape (dimension,)
+    seed : int
+        Of the sample and of the directions of the differences.
+    sample : int
+        How many instances to look at; short ones are preferred.
+    tolerance : float
+        Largest difference that is let pass, relative to values above 1.
+
+    Returns
+    -------
+    str
+        What was compared, as a sentence.
+
+    Raises
+    ------
+    StructoptError
+        At a larger difference.
+    """
+    generator = np.random.default_rng([seed, problem.m])
+    chosen = _sample(problem, generator, sample)
+    listed, largest = 0, 0.0
+    for i in chosen:
+        s = _scores(problem, weights, i)
+        reference = _listing(problem.structure, i)
+        if reference is None:
+            difference = _from_differences(problem, i, s, generator)
+        else:
+            listed += 1
+            difference = _from_listing(problem, reference, i, s)
+        if not difference <= tolerance:
+            raise StructoptError(
+                f"inference does not agree with the reference: on training instance {i + 1} they differ by {difference:.2g} "
+                f"(allowed: {tolerance:g}). Use another inference, or leave out check=true if this one is approximate."
+            )
+        largest = max(largest, difference)
+    rest = "" if listed == len(chosen) else f", {len(chosen) - listed} of them by finite differences"
+    return f"inference agrees with the reference on {len(chosen)} instances{rest} (largest difference {largest:.0e})"
+
+
+def _sample(problem: Problem, generator: np.random.Generator, size: int) -> list[int]:
+    """Random instances, three quarters of them from the shorter half of a larger sample."""
+    drawn = generator.permutation(problem.m)[: 50 * size]
+    drawn = drawn[np.argsort(np.diff(problem.structure.parts)[drawn], kind="stable")]
+    short = min(len(drawn), size - size // 4)
+    rest = generator.permutation(drawn[short:])[: size - short]
+    return [int(i) for i in (*drawn[:short], *rest)]
+
+
+def _scores(problem: Problem, weights: Array, i: int) -> Array:
+    parts = problem.structure.parts
+    s = np.zeros(int(parts[i + 1] - parts[i]))
+    problem.kernels.scores(problem.features, weights, i, s)
+    return s
+
+
+def _listing(structure: Structure, i: int) -> Any:
+    """Return the listing's kernel; None where there are too many outputs, or they cannot be listed."""
+    labels = structure.groups[0]
+    variables = int(labels.offsets[i + 1] - labels.offsets[i])
+    if variables * np.log(labels.width) > np.log(MOST_OUTPUTS):
+        return None
+    try:
+        return registry.create("inference", {"name": "enumeration"}).kernels(structure.kind).solve
+    except StructoptError:
+        return None
+
+
+def _solve(problem: Problem, solve: Any, i: int, s: Array) -> tuple[float, Array]:
+    structure, z = problem.structure, np.zeros(len(s))
+    memory = np.zeros(int(structure.memory[i + 1] - structure.memory[i]))
+    temperature = float(problem.parameters[0])
+    return float(solve(structure.record, i, s.copy(), temperature, z, memory, problem.workspace.work)), z
+
+
+def _from_listing(problem: Problem, reference: Any, i: int, s: Array) -> float:
+    """Difference of the values, and of the marginals (at temperature 0: of the score of the maximiser)."""
+    value, z = _solve(problem, problem.kernels.solve, i, s)
+    expected, marginals = _solve(problem, reference, i, s)
+    scale = max(1.0, abs(expected))
+    if problem.parameters[0] == 0.0:
+        return max(abs(value - expected), abs(float(s @ z) - expected)) / scale
+    return max(abs(value - expected) / scale, float(np.abs(z - marginals).max()))
+
+
+def _from_differences(problem: Problem, i: int, s: Array, generator: np.random.Generator) -> float:
+    """Difference of the marginals' slope and the value's, along a random direction; ties at temperature 0 have none."""
+    direction = generator.normal(size=len(s))
+    direction /= np.linalg.norm(direction)
+    solve = problem.kernels.solve
+    value, z = _solve(problem, solve, i, s)
+    ahead, behind = (_solve(problem, solve, i, s + sign * STEP * direction) for sign in (1, -1))
+    if problem.parameters[0] == 0.0:
+        best = max(float(s @ vertex) for vertex in (z, ahead[1], behind[1]))
+        return abs(value - best) / max(1.0, abs(value))
+    slope = (ahead[0] - behind[0]) / (2 * STEP)
+    return abs(slope - float(z @ direction)) / max(1.0, abs(value))

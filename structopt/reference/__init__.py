@@ -1,0 +1,1 @@
+"""Solutions by general-purpose solvers, which the learning algorithms are compared with."""

@@ -1,0 +1,176 @@
+"""What every inference promises: a convex function of the scores together with its gradient."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt import registry
+from structopt.core.data import Structure
+from structopt.core.protocols import Ability
+from structopt.core.record import Array, Record
+
+TEMPERATURES = (0.5, 1.0, 3.0)
+
+
+def run(solve: Any, structure: Structure, i: int, s: Array, temperature: float) -> tuple[float, Array]:
+    """Value and (sub)gradient of one instance, from scratch; the scores are left as they are."""
+    z = np.zeros(len(s))
+    memory = np.zeros(int(structure.memory[i + 1] - structure.memory[i]))
+    work = Record(*(buffer.copy() for buffer in structure.work))
+    return float(solve(structure.record, i, s.copy(), temperature, z, memory, work)), z
+
+
+def finite_differences(value: Any, s: Array, step: float = 1e-5) -> Array:
+    """Central differences of a function along every coordinate."""
+    return np.array([(value(s + step * e) - value(s - step * e)) / (2 * step) for e in np.eye(len(s))])
+
+
+class InferenceSuite:
+    """Override `inference` and `structure`; what the inference does not provide is skipped.
+
+    An exact inference must equal the reference; one that is ``UPPER`` must never be below it.
+    """
+
+    tolerance = 1e-9
+    scales = (1.0, 5.0)
+
+    @pytest.fixture
+    def inference(self) -> Any:
+        """Make the inference under test."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def structure(self) -> Structure:
+        """Make a few small factor graphs; parametrise the fixture for more."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def reference(self, structure: Structure) -> Any:
+        """Make the kernels to compare with: all outputs, listed."""
+        return registry.create("inference", {"name": "enumeration"}).kernels(structure.kind)
+
+    @pytest.fixture
+    def kernels(self, inference: Any, structure: Structure) -> Any:
+        """Pick the kernels under test."""
+        return inference.kernels(structure.kind)
+
+    @pytest.fixture
+    def abilities(self, inference: Any, structure: Structure) -> Ability:
+        """Ask what is promised."""
+        promised: Ability = inference.provides(structure.kind)
+        return promised
+
+    @pytest.fixture
+    def scores(self, structure: Structure) -> list[tuple[int, Array]]:
+        """Draw scores for every instance."""
+        generator, sizes = np.random.default_rng(0), np.diff(structure.parts)
+        return [(i, scale * generator.normal(size=int(k))) for scale in self.scales for i, k in enumerate(sizes)]
+
+    def temperatures(self, abilities: Ability) -> tuple[float, ...]:
+        """List the temperatures at which the inference works."""
+        return (0.0,) * (Ability.MAP in abilities) + TEMPERATURES * (Ability.MARGINALS in abilities)
+
+    def test_value(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """Exact values equal the listing's; upper bounds are not below it."""
+        for i, s in scores:
+            for temperature in self.temperatures(abilities):
+                value = run(kernels.solve, structure, i, s, temperature)[0]
+                expected = run(reference.solve, structure, i, s, temperature)[0]
+                if Ability.EXACT in abilities:
+                    assert value == pytest.approx(expected, rel=self.tolerance, abs=self.tolerance)
+                elif Ability.UPPER in abilities:
+                    assert value >= expected - self.tolerance * max(1.0, abs(expected))
+
+    def test_exact_marginals(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """Exact marginals equal the listing's."""
+        if Ability.EXACT not in abilities:
+            pytest.skip("not exact")
+        for i, s in scores:
+            for temperature in self.temperatures(abilities):
+                z, expected = (run(k.solve, structure, i, s, temperature)[1] for k in (kernels, reference))
+                np.testing.assert_allclose(z, expected, atol=10 * self.tolerance)
+
+    def test_marginals_are_the_gradient(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """Marginals equal central differences of the value."""
+        if Ability.MARGINALS not in abilities:
+            pytest.skip("no marginals")
+        for i, s in scores[: len(structure)]:
+            for temperature in TEMPERATURES:
+                z = run(kernels.solve, structure, i, s, temperature)[1]
+                slopes = finite_differences(lambda x, i=i, t=temperature: run(kernels.solve, structure, i, x, t)[0], s)
+                np.testing.assert_allclose(z, slopes, atol=1e-6)
+
+    def test_entropy(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """H(z) = (value - s^T z) / temperature is not negative."""
+        if Ability.MARGINALS | Ability.CONVEX not in abilities:
+            pytest.skip("no marginals of a convex function")
+        for i, s in scores:
+            for temperature in TEMPERATURES:
+                value, z = run(kernels.solve, structure, i, s, temperature)
+                assert (value - s @ z) / temperature >= -1e-8
+
+    def test_cooling(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """The value tends to the best score as the temperature falls, and never rises on the way."""
+        if Ability.MAP | Ability.MARGINALS | Ability.EXACT not in abilities:
+            pytest.skip("not exact, or not both a maximiser and marginals")
+        for i, s in scores:
+            best, vertex = run(kernels.solve, structure, i, s, 0.0)
+            values = [run(kernels.solve, structure, i, s, t)[0] for t in (3.0, 1.0, 0.1, 1e-3)]
+            assert all(b <= a + self.tolerance * max(1.0, abs(a)) for a, b in zip(values, [*values[1:], best], strict=True))
+            assert values[-1] == pytest.approx(best, abs=0.1)
+            assert s @ vertex == pytest.approx(best, rel=self.tolerance, abs=self.tolerance)
+
+    def test_convex(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """The value at a midpoint is at most the mean of the values at its ends."""
+        if Ability.CONVEX not in abilities:
+            pytest.skip("not convex")
+        generator = np.random.default_rng(1)
+        for i, a in scores:
+            b = generator.normal(size=len(a))
+            for temperature in self.temperatures(abilities):
+                left, right, middle = (run(kernels.solve, structure, i, s, temperature)[0] for s in (a, b, (a + b) / 2))
+                assert middle <= (left + right) / 2 + 1e-8
+
+    def test_extremes(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """Scores of +-1e4 do not overflow."""
+        if Ability.EXACT not in abilities:
+            pytest.skip("not exact")
+        generator = np.random.default_rng(2)
+        for i, s in scores[: len(structure)]:
+            extreme = generator.choice([-1e4, 1e4, 0.0], len(s)) + s
+            for temperature in self.temperatures(abilities):
+                value, z = run(kernels.solve, structure, i, extreme, temperature)
+                expected, marginals = run(reference.solve, structure, i, extreme, temperature)
+                assert value == pytest.approx(expected, rel=1e-9)
+                np.testing.assert_allclose(z, marginals, atol=1e-7)
+
+    def test_hard_constraints(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """What no output contains has no mass, whatever its score."""
+        for i, s in scores[: len(structure)]:
+            possible = run(reference.solve, structure, i, np.zeros(len(s)), 1.0)[1] > 0
+            tempting = np.where(possible, s, 50.0)
+            for temperature in self.temperatures(abilities):
+                z = run(kernels.solve, structure, i, tempting, temperature)[1]
+                np.testing.assert_allclose(z[~possible], 0.0, atol=self.tolerance)
+
+    def test_k_best(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """K-best lists are the beginning of the sorted listing, without duplicates."""
+        if Ability.K_BEST not in abilities:
+            pytest.skip("no k-best lists")
+        for i, s in scores:
+            for count in (1, 3, 40):
+                found, expected = (self._listed(k.k_best, structure, i, s, count) for k in (kernels, reference))
+                np.testing.assert_allclose(found[0], expected[0], rtol=self.tolerance, atol=self.tolerance)
+                assert len(set(found[1])) == len(found[1])
+                assert set(found[1][:1]) == set(expected[1][:1])
+
+    def _listed(self, k_best: Any, structure: Structure, i: int, s: Array, count: int) -> tuple[Array, list[Any]]:
+        variables = int(np.diff(structure.groups[0].offsets)[i])
+        values, rows = np.full(count, -inf), np.zeros(count * variables, np.int32)
+        work = Record(*(buffer.copy() for buffer in structure.work))
+        found = k_best(structure.record, i, s.copy(), count, values, rows, work)
+        return values[:found], [tuple(row) for row in rows.reshape(count, variables)[:found].tolist()]

@@ -1,0 +1,60 @@
+"""What every convex loss promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from structopt.problem import Problem
+from structopt.testing.problems import gold_and_cost, instance_scores, loss_and_gradient, random_weights, residual
+
+
+class LossSuite:
+    """Override `problem`: a small problem with the loss under test and exact inference."""
+
+    perfect = 60.0  # how much the gold configurations score above all others, in nats
+    perfect_tolerance = 1e-9
+
+    @pytest.fixture
+    def problem(self) -> Problem:
+        """Make the problem."""
+        raise NotImplementedError
+
+    def test_not_negative(self, problem: Problem) -> None:
+        """L >= 0 at random weights."""
+        for seed in range(4):
+            weights = random_weights(problem, seed, 2.0)
+            assert all(loss_and_gradient(problem, weights, i)[0] >= -1e-9 for i in range(problem.m))
+
+    def test_convex(self, problem: Problem) -> None:
+        """Above its tangents, and below its chords on random segments."""
+        for seed in range(4):
+            a, b = random_weights(problem, seed, 2.0), random_weights(problem, seed + 100, 2.0)
+            for i in range(problem.m):
+                left, slope = loss_and_gradient(problem, a, i)
+                right = loss_and_gradient(problem, b, i)[0]
+                assert right >= left + slope @ (b - a) - 1e-8
+                for share in (0.25, 0.5, 0.75):
+                    inside = loss_and_gradient(problem, share * a + (1 - share) * b, i)[0]
+                    assert inside <= share * left + (1 - share) * right + 1e-8
+
+    def test_gradient(self, problem: Problem) -> None:
+        """The gradient equals central differences along random directions."""
+        weights, step = random_weights(problem, 7), 1e-5
+        for seed in range(4):
+            direction = random_weights(problem, seed + 50)
+            for i in range(problem.m):
+                slope = loss_and_gradient(problem, weights, i)[1] @ direction
+                ends = [loss_and_gradient(problem, weights + sign * step * direction, i)[0] for sign in (1, -1)]
+                assert slope == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-5)
+
+    def test_perfect_scores(self, problem: Problem) -> None:
+        """No loss and no gradient where the gold output scores far above all others."""
+        for i in range(problem.m):
+            s = np.zeros(len(instance_scores(problem, np.zeros(problem.dimension), i)))
+            first = problem.structure.groups[0]
+            gold = gold_and_cost(problem, i, len(s))[0]
+            gold[int(np.diff(first.offsets)[i]) * first.width :] = 0.0
+            value, r = residual(problem, self.perfect * gold, i)
+            assert value == pytest.approx(0.0, abs=self.perfect_tolerance)
+            np.testing.assert_allclose(r, 0.0, atol=self.perfect_tolerance)

@@ -1,0 +1,93 @@
+"""What every optimizer promises: passes that depend on the seed and the state alone, and a state that can be stored."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt import registry
+from structopt.problem import Problem
+from structopt.testing.problems import random_weights
+
+
+def passes(optimizer: Any, problem: Problem, state: Any, count: int) -> Any:
+    """State after some passes."""
+    for _ in range(count):
+        state, report = optimizer.step(problem, state)
+        assert np.isfinite(report.loss)
+    return state
+
+
+def stored(state: Any) -> Any:
+    """State as a checkpoint gives it back: arrays and scalars, copied."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else copy.copy(value) for name, value in state.items()}
+
+
+class OptimizerSuite:
+    """Override `optimizer` and `problem`, each a function that makes a fresh one."""
+
+    decrease = 0.9  # largest share of P(0) that may be left after `many` passes
+    many = 10
+
+    @pytest.fixture
+    def optimizer(self) -> Any:
+        """Make a function without arguments that makes the optimizer under test."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def problem(self) -> Any:
+        """Make a function that makes a small problem, the same each time, with the `seed` it is given."""
+        raise NotImplementedError
+
+    def test_same_seed_same_bits(self, optimizer: Any, problem: Any) -> None:
+        """Two runs agree to the last bit."""
+        runs = []
+        for _ in range(2):
+            method, made = optimizer(), problem(seed=3)
+            runs.append(method.weights(passes(method, made, method.init(made, np.zeros(made.dimension)), 3)))
+        np.testing.assert_array_equal(*runs)
+
+    def test_resumes(self, optimizer: Any, problem: Any) -> None:
+        """Four passes equal two, a checkpoint restored by other objects, and two more."""
+        method, made = optimizer(), problem(seed=3)
+        whole = method.weights(passes(method, made, method.init(made, np.zeros(made.dimension)), 4))
+        method, made = optimizer(), problem(seed=3)
+        half = stored(passes(method, made, method.init(made, np.zeros(made.dimension)), 2))
+        method, made = optimizer(), problem(seed=3)
+        np.testing.assert_array_equal(method.weights(passes(method, made, half, 2)), whole)
+
+    def test_state_is_arrays_and_scalars(self, optimizer: Any, problem: Any) -> None:
+        """A checkpoint can hold the state."""
+        method, made = optimizer(), problem(seed=0)
+        state = passes(method, made, method.init(made, np.zeros(made.dimension)), 1)
+        assert all(isinstance(value, np.ndarray | bool | int | float | str) for value in state.values())
+
+    def test_starts_from_given_weights(self, optimizer: Any, problem: Any) -> None:
+        """A warm start begins at the given weights and leaves their array alone."""
+        method, made = optimizer(), problem(seed=0)
+        given = random_weights(made, 1)
+        kept = given.copy()
+        state = method.init(made, given)
+        np.testing.assert_array_equal(method.weights(state), given)
+        passes(method, made, state, 1)
+        np.testing.assert_array_equal(given, kept)
+
+    def test_asking_for_weights_changes_nothing(self, optimizer: Any, problem: Any) -> None:
+        """Weights are finite, of the right size, and can be asked for at any time."""
+        method, made = optimizer(), problem(seed=0)
+        state = passes(method, made, method.init(made, np.zeros(made.dimension)), 1)
+        first = method.weights(state).copy()
+        assert first.shape == (made.dimension,)
+        assert np.isfinite(first).all()
+        np.testing.assert_array_equal(method.weights(state), first)
+
+    def test_objective_decreases(self, optimizer: Any, problem: Any) -> None:
+        """Some passes take the primal objective clearly below that of zero weights."""
+        method, made = optimizer(), problem(seed=0)
+        executor = registry.create("executor", {"name": "serial"})
+        state = passes(method, made, method.init(made, np.zeros(made.dimension)), self.many)
+        start, end = (made.objective(w, executor) for w in (np.zeros(made.dimension), method.weights(state)))
+        assert end <= self.decrease * start
