@@ -41,7 +41,7 @@ class Workspace(NamedTuple):
 
 
 def compose(inference: InferenceKernels, evaluate: Any = None) -> Kernels:
-    """Put the kernels of features, inference and loss side by side; with an inference in plain Python, the loss is plain too."""
+    """Put the kernels side by side; where the inference is plain Python, so is the loss, which calls it."""
     from structopt.kernels import attribute_rows as rows
 
     if not hasattr(inference.solve, "signatures"):

@@ -53,5 +53,7 @@ def closing_table(metrics: Mapping[str, Mapping[str, Any]], names: tuple[str, ..
         return ""
     width = max(len(name) for name, _ in shown) + 2
     lines = [" " * width + "".join(f"{part:>9}" for part in parts)]
-    lines += [f"{name:<{width}}" + "".join("        -" if v is None else f"{100 * v:9.2f}" for v in values) for name, values in shown]
+    for name, values in shown:
+        cells = ("-" if value is None else f"{100 * value:.2f}" for value in values)
+        lines.append(f"{name:<{width}}" + "".join(f"{cell:>9}" for cell in cells))
     return "\n".join(lines)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 

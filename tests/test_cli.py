@@ -16,7 +16,7 @@ import pytest
 from hydra.core.global_hydra import GlobalHydra
 
 import structopt
-from structopt import cli, registry
+from structopt import cli, prediction, registry
 from structopt.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -41,15 +41,6 @@ class Session(types.ModuleType):
 
     def resume(self, folder: Path, overrides: list[str]) -> dict[str, Any]:
         return self._called("resume", folder, overrides)
-
-    def predict(self, options: dict[str, Any]) -> None:
-        self._called("predict", options)
-
-    def evaluate(self, options: dict[str, Any]) -> None:
-        self._called("evaluate", options)
-
-    def compare(self, options: dict[str, Any]) -> None:
-        self._called("compare", options)
 
 
 @pytest.fixture
@@ -80,7 +71,7 @@ def test_train(session: Session, tmp_path: Path) -> None:
     assert cli.main(["task=attributes", "loss.beta=inf", "tracker=none", "hydra.run.dir=here"]) == 0
     (command, config, folder) = session.calls[0]
     assert (command, folder) == ("train", tmp_path / "here")
-    assert (config["task"]["name"], config["loss"]["beta"], config["optimizer"]["C"]) == ("attributes", float("inf"), 1.0)
+    assert (config["task"]["name"], config["loss"]["beta"], config["optimizer"]["C"]) == ("attributes", float("inf"), 0.1)
     assert "hydra" not in config
     assert (tmp_path / "here/.hydra/config.yaml").is_file()
 
@@ -158,13 +149,15 @@ def test_resume(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[
     )
 
 
-def test_predict_and_evaluate(session: Session) -> None:
+def test_predict_and_evaluate(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = []
+    for name in ("predict", "evaluate"):
+        monkeypatch.setattr(prediction, name, lambda options, name=name: calls.append((name, options)))
     assert cli.main(["predict", "model=m", "input=a=b.txt", "output=o", "probabilities=true", "k_best=5"]) == 0
     assert cli.main(["evaluate", "model=m", "input=a", "threads=2"]) == 0
-    assert session.calls == [
-        ("predict", {"model": "m", "input": "a=b.txt", "threads": 1, "output": "o", "probabilities": True, "k_best": 5}),
-        ("evaluate", {"model": "m", "input": "a", "threads": 2}),
-    ]
+    predict = {"model": "m", "input": "a=b.txt", "threads": 1, "output": "o"}
+    predict |= {"probabilities": True, "k_best": 5, "partial": False}
+    assert calls == [("predict", predict), ("evaluate", {"model": "m", "input": "a", "threads": 2})]
 
 
 @pytest.mark.parametrize(
@@ -180,8 +173,6 @@ def test_predict_and_evaluate(session: Session) -> None:
         (["predict", "model="], "predict: 'model=' gives model no value; type model=VALUE."),
         (["components", "optimiser"], "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: "),
         (["components", "task", "loss"], "components takes one kind. Usage: structopt components [task|factor_graph|"),
-        (["compare"], "compare takes run folders or one experiment. Usage: structopt compare RUN RUN ... | experiment=NAME"),
-        (["compare", "a", "experiment=b"], "compare takes run folders or one experiment."),
     ],
 )
 def test_options_that_the_user_can_mend(
@@ -191,16 +182,7 @@ def test_options_that_the_user_can_mend(
     assert not session.calls
 
 
-def test_compare(session: Session) -> None:
-    assert cli.main(["compare", "a", "b"]) == 0
-    assert cli.main(["compare", "experiment=conll"]) == 0
-    assert session.calls == [
-        ("compare", {"runs": ["a", "b"], "experiment": None}),
-        ("compare", {"runs": [], "experiment": "conll"}),
-    ]
-
-
-@pytest.mark.parametrize("command", ["predict", "evaluate", "components", "compare"])
+@pytest.mark.parametrize("command", ["predict", "evaluate", "components"])
 def test_usage_of_sub_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([command, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"usage: structopt {command} ")

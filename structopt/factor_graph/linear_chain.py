@@ -67,7 +67,7 @@ class LinearChain:
         return _sparse(np.concatenate(owners), np.concatenate(parts), len(encoded))
 
     def cost(self, encoded: Encoded, structure: Structure, weights: Array) -> SparseVectors:
-        """P of the cost sum_t weights_t [y'_t != y_t] = p^T z' + q: -weights_t at the gold label parts, 0 elsewhere."""
+        """p of the cost sum_t weights_t [y'_t != y_t] = p^T z' + q: -weights_t at the gold label parts, 0 elsewhere."""
         assert encoded.gold is not None
         position = np.arange(len(encoded.gold)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
         return SparseVectors(encoded.offsets, (position * len(encoded.labels) + encoded.gold).astype(np.int32), -weights)

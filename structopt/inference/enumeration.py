@@ -53,7 +53,7 @@ class Enumeration:
 
 
 def _masked_product(vertices: Array, s: Array) -> Array:
-    """Vertices @ s, where 0 * -inf counts as 0."""
+    """vertices @ s, where 0 * -inf counts as 0."""
     forbidden = s == -inf
     scores = vertices @ np.where(forbidden, 0.0, s)
     scores[(vertices[:, forbidden] != 0).any(axis=1)] = -inf

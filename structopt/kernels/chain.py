@@ -165,7 +165,7 @@ def viterbi(c, n, s, x, z):
 
 @inlined
 def trace_best(c, n, x, z, states):
-    """Follow the back pointers from the best last state, marking label and transition parts in z (none where none is allowed)."""
+    """Follow the back pointers from the best last state, marking its parts in z (none where no labelling is allowed)."""
     L = c.labels
     N = x.temporary.size
     last = x.alpha[(n - 1) * N : n * N]
@@ -203,7 +203,7 @@ def mark(c, n, t, u, y, z, amount):
 
 @inlined
 def potentials(scores, size, temperature, out):
-    """Out = exp((scores - top) / temperature); return (top, whether nothing finite comes near underflow)."""
+    """out = exp((scores - top) / temperature); return (top, whether nothing finite comes near underflow)."""
     top, safe, beta = -inf, True, 1.0 / temperature
     for q in range(size):
         top = max(top, scores[q])
@@ -351,7 +351,7 @@ def fold_counts(c, n, z):
 
 @inlined
 def label_marginals(c, n, x, z):
-    """Z of the label parts: the product of forward and backward tables, summed over the tuples' older labels."""
+    """z of the label parts: the product of forward and backward tables, summed over the tuples' older labels."""
     L, k = c.labels, c.order
     N = x.temporary.size
     states = L

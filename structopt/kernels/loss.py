@@ -35,7 +35,7 @@ def open_target(target):
 
 @inlined
 def subtract_gold(t, i, s, r):
-    """R -= z; return s^T z."""
+    """r -= z; return s^T z."""
     value = 0.0
     for j in range(t.gold_offsets[i], t.gold_offsets[i + 1]):
         r[t.gold_parts[j]] -= t.gold_values[j]

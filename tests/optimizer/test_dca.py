@@ -1,0 +1,224 @@
+"""Dual coordinate ascent: the contract, and every step against the problem that it solves."""
+
+from math import inf, isinf
+
+import numpy as np
+import pytest
+
+from structopt.core.protocols import InferenceKernels
+from structopt.errors import ConfigError
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.enumeration import Enumeration
+from structopt.inference.exact import Exact
+from structopt.loss.family import LossFamily
+from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.reference.linearised import linearised_step
+from structopt.testing.optimizer import OptimizerSuite
+from structopt.testing.problems import instance_scores, loss_and_gradient, make_problem, outputs, random_encoded, random_weights
+
+MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5), (0.5, 1.0)]
+members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
+
+
+def problem_of(beta=1.0, gamma=0.0, C=0.5, seed=0, order=1, inference=None, variant="max_loss", support="seen", **options):
+    options = {"lengths": (1, 2, 3, 4, 3, 2)} | options
+    encoded = random_encoded(4, **options)
+    return make_problem(
+        encoded, LinearChain(order), LossFamily(beta, gamma), inference or Exact(), C, seed, support, variant
+    )
+
+
+def iterates(problem, C, passes, weights=None):
+    """Alg. 1 and 2 with dense vectors: weights before each update, and after the last."""
+    theta = np.zeros(problem.dimension) if weights is None else weights.copy()
+    visited, losses = [], 0.0
+    for epoch in range(passes):
+        for i in problem.order(epoch):
+            visited.append(theta.copy())
+            loss, gradient = loss_and_gradient(problem, theta, i)
+            losses += loss
+            norm = gradient @ gradient
+            if loss > 0 and norm > 0:
+                theta -= min(C, loss / norm) * gradient
+    return visited, theta, losses
+
+
+def trained(problem, passes, weights=None, **options):
+    method = DualCoordinateAscent(problem.C, **options)
+    state = method.init(problem, np.zeros(problem.dimension) if weights is None else weights)
+    reports = []
+    for _ in range(passes):
+        state, report = method.step(problem, state)
+        reports.append(report)
+    return method.weights(state), reports
+
+
+@pytest.mark.parametrize("average", [False, True])
+@members
+class TestDualCoordinateAscent(OptimizerSuite):
+    many, decrease = 1, 0.97  # the first pass only: later ones add without removing, and P may rise
+
+    def test_objective_decreases(self, optimizer, problem, beta, gamma):
+        if isinf(beta) and gamma == 0:
+            pytest.skip("the perceptron's loss is 0 at zero weights")
+        super().test_objective_decreases(optimizer, problem)
+
+    @pytest.fixture
+    def optimizer(self, average):
+        return lambda: DualCoordinateAscent(0.1, average=average)
+
+    @pytest.fixture
+    def problem(self, beta, gamma):
+        return lambda seed: problem_of(beta, gamma, 0.1, seed=seed)
+
+
+@members
+@pytest.mark.parametrize("C", [0.02, 10.0])
+def test_every_step_solves_the_linearised_problem(beta, gamma, C):
+    problem = problem_of(beta, gamma, C)
+    start = random_weights(problem, 1, 0.3)
+    visited, last, _ = iterates(problem, C, 2, start)
+    order = [i for epoch in range(2) for i in problem.order(epoch)]
+    for i, theta, following in zip(order, visited, [*visited[1:], last], strict=True):
+        loss, gradient = loss_and_gradient(problem, theta, i)
+        np.testing.assert_allclose(linearised_step(theta, loss, gradient, C), following, atol=1e-6)
+    np.testing.assert_allclose(trained(problem, 2, start, average=False)[0], last, atol=1e-10)
+
+
+@members
+@pytest.mark.parametrize("options", [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all"}])
+def test_average_is_the_mean_of_the_iterates_before_each_update(beta, gamma, options):
+    problem = problem_of(beta, gamma, 0.3, **options)
+    visited, last, losses = iterates(problem, 0.3, 3)
+    averaged, reports = trained(problem, 3)
+    np.testing.assert_allclose(averaged, np.mean(visited, axis=0), atol=1e-9)
+    np.testing.assert_allclose(trained(problem, 3, average=False)[0], last, atol=1e-9)
+    assert sum(report.loss for report in reports) == pytest.approx(losses, abs=1e-8)
+    assert not any(report.negative_losses for report in reports)
+
+
+def entropy_of_marginals(problem, z, i):
+    """Largest entropy of a distribution with these marginals, on an anchored chain of order 1."""
+    n, L = int(np.diff(problem.examples.encoded.offsets)[i]), len(problem.examples.encoded.labels)
+    labels, pairs = z[: n * L].reshape(n, L), z[n * L :]
+
+    def h(x):
+        x = x[x > 1e-300]
+        return -float(x @ np.log(x))
+
+    return h(labels[0]) if n == 1 else h(pairs) - h(labels[1:-1].ravel())
+
+
+@members
+@pytest.mark.parametrize("C", [0.05, 5.0])
+@pytest.mark.parametrize("anchored", [False, True])
+def test_first_pass_raises_the_dual(beta, gamma, C, anchored):
+    """D never falls: with H bounded from below by its share of the oracle's, and (anchored) with H itself."""
+    problem = problem_of(beta, gamma, C, anchored=anchored)
+    visited, last, _ = iterates(problem, C, 1)
+    order = problem.order(0)
+    entropies, exact, costs = np.zeros(problem.m), np.zeros(problem.m), np.zeros(problem.m)
+
+    def dual(theta, entropy):
+        warmth = 0.0 if isinf(beta) else 1 / beta
+        return (-theta @ theta / (2 * C) + warmth * entropy.sum() + gamma * costs.sum()) / problem.m
+
+    bound = true = 0.0
+    for i, theta, following in zip(order, visited, [*visited[1:], last], strict=True):
+        loss, gradient = loss_and_gradient(problem, theta, i)
+        listed = outputs(problem, i)
+        s = instance_scores(problem, theta, i)
+        share = min(C, loss / (gradient @ gradient)) / C if gradient @ gradient > 0 and loss > 0 else 0.0
+        margins = (listed.vertices - listed.gold) @ s + gamma * listed.costs
+        p = np.exp(beta * (margins - margins.max())) if not isinf(beta) else (np.arange(len(margins)) == margins.argmax()) * 1.0
+        p /= p.sum()
+        entropies[i] = share * -float(p[p > 0] @ np.log(p[p > 0]))
+        costs[i] = share * (p @ listed.costs)
+        point = (1 - share) * listed.gold + share * (p @ listed.vertices)
+        if anchored:
+            exact[i] = entropy_of_marginals(problem, point, i)
+            assert exact[i] >= entropies[i] - 1e-9
+        assert dual(following, entropies) >= bound - 1e-10
+        assert not anchored or dual(following, exact) >= true - 1e-10
+        bound, true = dual(following, entropies), dual(following, exact)
+    assert bound > 0 or (isinf(beta) and gamma == 0)
+
+
+def test_prediction_variant_is_mira_by_hand():
+    """Footnote 7 and eq. (15), label by label."""
+    C = 0.8
+    problem = problem_of(inf, 1.0, C, variant="prediction", support="all")
+    theta = random_weights(problem, 2, 0.5)
+    start = theta.copy()
+    for i in problem.order(0):
+        listed = outputs(problem, i)
+        best = int((listed.vertices @ (listed.features @ theta)).argmax())
+        step = (listed.gold - listed.vertices[best]) @ listed.features
+        loss = listed.costs[best] - step @ theta
+        if step @ step > 0:
+            theta = theta + min(C, max(0.0, loss) / (step @ step)) * step
+    np.testing.assert_allclose(trained(problem, 1, start, average=False)[0], theta, atol=1e-10)
+
+
+class Pessimist:
+    """Listing whose values are too small for some instances, as loopy belief propagation's can be."""
+
+    def __init__(self, victims, amount):
+        self.victims, self.amount = victims, amount
+
+    def kernels(self, structure_kind):
+        listing = Enumeration().kernels(structure_kind)
+
+        def solve(structure, i, s, temperature, z, memory, work):
+            value = listing.solve(structure, i, s, temperature, z, memory, work)
+            return value - (self.amount if i in self.victims else 0.0)
+
+        return InferenceKernels(solve)
+
+
+def test_negative_losses_are_skipped_and_counted():
+    victims = {1, 4}
+    problem = problem_of(1.0, 0.0, 0.5, inference=Pessimist(victims, 50.0))
+    weights, reports = trained(problem, 2, average=False)
+    assert [report.negative_losses for report in reports] == [2, 2]
+    honest = problem_of(1.0, 0.0, 0.5)
+    theta = np.zeros(honest.dimension)
+    for epoch in range(2):
+        for i in honest.order(epoch):
+            if i not in victims:
+                loss, gradient = loss_and_gradient(honest, theta, i)
+                theta -= min(0.5, loss / (gradient @ gradient)) * gradient
+    np.testing.assert_allclose(weights, theta, atol=1e-9)
+
+
+def test_rounding_below_zero_is_not_counted():
+    problem = problem_of(inf, 0.0, inference=Pessimist({0, 1, 2, 3, 4, 5}, 1e-12))
+    visits = trained(problem, 1, np.zeros(problem.dimension))[1]
+    assert visits[0].negative_losses == 0
+
+
+@members
+def test_plain_python_kernels_give_the_same_weights(beta, gamma):
+    compiled, listed = problem_of(beta, gamma), problem_of(beta, gamma, inference=Enumeration())
+    assert listed.driver(type("Driver", (), {"py_func": "plain"})) == "plain"
+    np.testing.assert_allclose(trained(compiled, 2)[0], trained(listed, 2)[0], atol=1e-9)
+
+
+def test_no_pass_returns_the_given_weights():
+    problem = problem_of()
+    given = random_weights(problem, 5)
+    np.testing.assert_array_equal(trained(problem, 0, given)[0], given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
+        ({"C": inf}, r"optimizer\.C=inf must be greater than 0 and finite"),
+        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
+        ({"tolerance": 0.1}, "optimizer=dca has no certified gap"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        DualCoordinateAscent(**arguments)
