@@ -100,6 +100,8 @@ class Session:
                 if status != "FAILED":
                     metrics = self._close(trainer, weights)
             return self._model(weights)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(str(self.folder)) from None
         finally:
             tracker.finish(status, _dotted(metrics))
 

@@ -110,7 +110,7 @@ class Trainer:
             self._restore(arrays, notes)
         except (KeyError, TypeError, ValueError):
             raise ModelError(
-                f"{self.checkpoint}: not a checkpoint of this run: other data or another version. Undo the change, or train again."
+                f"{self.checkpoint}: not a checkpoint of this run: other data, or another version. Undo that, or train again."
             ) from None
         self.history.rewind(self.progress.epoch)
         return True

@@ -17,6 +17,13 @@ from structopt.task import entities, tags
 
 FREE = ("_", "?")  # marks of a token without a given label in partially labelled input
 
+# Where in an entity a prefix can stand, in the letters of bioes.
+PLACES = {
+    "iob1": {"B": "BS", "I": "BIES"},
+    "iob2": {"B": "BS", "I": "IE"},
+    "bioes": {"B": "B", "I": "I", "E": "E", "S": "S"},
+}
+
 
 class Labelled(Protocol):
     """What a corpus must have: where it came from, sentence offsets and the line of each token."""
@@ -149,21 +156,27 @@ class Labelling(ABC):
 
     def _allowed(self, corpus: Labelled, given: Sequence[str]) -> Array:
         """Which labels each token may take: all where `given` has a mark for free, else the given one."""
-        numbers = {label: y for y, label in enumerate(self.labels)}
         allowed = np.zeros((len(given), len(self.labels)), bool)
+        rows = {label: [self._fits(label, own) for own in self.labels] for label in set(given)}
         for t, label in enumerate(given):
-            if label in FREE:
-                allowed[t] = True
-            elif label in numbers:
-                allowed[t, numbers[label]] = True
-            else:
+            if not any(rows[label]):
                 raise DataError(
                     corpus.path,
                     int(corpus.lines[t]),
                     f"the given label '{label}' is not one of the model's.{did_you_mean(label, self.labels)} "
                     f"Labels: {', '.join(self.labels)}; write {FREE[0]} for a token that is free.",
                 )
+            allowed[t] = rows[label]
         return allowed
+
+    def _fits(self, given: str, label: str) -> bool:
+        """Whether a label given in the files' scheme can stand for a learnt one: I-PER of iob1 for B-PER of iob2."""
+        if given in FREE or given == label and self.scheme in ("none", self.target_scheme):
+            return True
+        if "none" in (self.scheme, self.target_scheme) or "O" in (given, label):
+            return given == label
+        places = PLACES[self.scheme].get(given[:1], ""), PLACES[self.target_scheme].get(label[:1], "")
+        return given[1:] == label[1:] and not set(places[0]).isdisjoint(places[1])
 
     def _label_state(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "scheme": self.scheme, "target_scheme": self.target_scheme}

@@ -18,6 +18,7 @@ from structopt.task.templates import FeatureTemplates
 
 FEATURE_KEYS = ("templates", "transitions", "lists", "support", "min_count")
 MEMORY = "<memory>"
+GIVEN = "given tag"  # the label column of a file to predict
 
 
 class SequenceLabelling(Labelling):
@@ -77,7 +78,10 @@ class SequenceLabelling(Labelling):
             With file and line, where the file is not what it should be.
         """
         optional = () if labelled else (*self.columns[1:], "tag")
-        return column_files.read(path, self._columns, limit, self.encoding, self.separator, optional)
+        corpus = column_files.read(path, self._columns, limit, self.encoding, self.separator, optional)
+        if not labelled and "tag" in corpus.cells:  # of a file to predict, the last column may be anything
+            corpus.cells[GIVEN] = corpus.cells.pop("tag")
+        return corpus
 
     def corpus(self, instances: Sequence[Any]) -> Columns:
         """Make an unlabelled corpus of sentences given in memory.
@@ -115,7 +119,7 @@ class SequenceLabelling(Labelling):
 
     def given_labels(self, corpus: Columns) -> list[str] | None:
         """Labels of partially labelled input, as they stand in the file."""
-        return corpus.cells.get("tag")
+        return corpus.cells.get(GIVEN)
 
     def missing_columns(self, corpus: Columns) -> list[str]:
         """Columns that the templates look at and the corpus lacks."""

@@ -1,0 +1,119 @@
+"""The commands `predict` and `evaluate` on files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+import structopt
+from structopt import cli, corpus
+from structopt.task import tags
+
+QUICK = ["task.limit=60", "optimizer.epochs=2", "tracker=none"]
+TEXT = "-DOCSTART- -X- O O\n\n\nJan NNP B-NP _\nvisited VBD B-VP O\nOslo NNP B-NP B-LOC\n\nHe PRP B-NP _\n"
+
+
+@pytest.fixture(scope="module")
+def ner(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ner")
+    structopt.train(["task=ner", *QUICK], folder)
+    return folder
+
+
+def predicted(model: Path, folder: Path, text: str, *words: str) -> list[str]:
+    (folder / "in.txt").write_text(text)
+    assert cli.main(["predict", f"model={model}", f"input={folder / 'in.txt'}", f"output={folder / 'out.txt'}", *words]) == 0
+    return (folder / "out.txt").read_text().split("\n")
+
+
+def test_the_input_with_one_more_column(ner: Path, tmp_path: Path) -> None:
+    lines, before = predicted(ner, tmp_path, TEXT), TEXT.split("\n")
+    labels = structopt.load(ner).labels
+    assert len(lines) == len(before)
+    for line, old in zip(lines, before, strict=True):
+        if not old or old.startswith("-DOCSTART-"):
+            assert line == old
+        else:
+            assert line.rpartition(" ")[0] == old and line.split()[-1] in labels
+
+
+def test_partial_labels(ner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [line.split() for line in predicted(ner, tmp_path, TEXT, "partial=true")]
+    assert [c[4] for c in cells if len(c) == 5 and c[3] != "_"] == ["O", "B-LOC"]
+    (tmp_path / "in.txt").write_text("Jan NNP B-NP _\nOslo NNP B-NP B-FOO\n")
+    words = ["predict", f"model={ner}", f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'no.txt'}", "partial=true"]
+    assert cli.main(words) == 2
+    assert f"{tmp_path / 'in.txt'}:2: the given label 'B-FOO' is not one of the model's." in capsys.readouterr().err
+    assert not (tmp_path / "no.txt").exists()
+
+
+def test_probabilities_and_k_best(ner: Path, tmp_path: Path) -> None:
+    cells = [line.split() for line in predicted(ner, tmp_path, TEXT, "probabilities=true", "k_best=3") if line][1:]
+    for cell in cells:
+        label, probabilities, *ranked = cell[4:]
+        pairs = [one.rpartition(":") for one in probabilities.split(",")]
+        numbers = [float(number) for _, _, number in pairs]
+        assert numbers == sorted(numbers, reverse=True) and min(numbers) >= 0.001
+        assert 0.98 < sum(numbers) < 1.001
+        assert len(ranked) == 3 and ranked[0] == label
+    assert len({tuple(cell[6 + k] for cell in cells[:3]) for k in range(3)}) == 3
+
+
+@pytest.mark.parametrize(("text", "missing"), [("Jan\nslept\n", ["pos", "chunk"]), ("Jan NNP\nslept VBD\n", ["chunk"])])
+def test_fewer_columns(ner: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, missing: list[str]) -> None:
+    lines = predicted(ner, tmp_path, text)
+    assert [line.rpartition(" ")[0] for line in lines[:2]] == text.splitlines()
+    messages = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [name for name in ("pos", "chunk") if any(f"no column '{name}'" in m for m in messages)] == missing
+
+
+def test_gzip(ner: Path, tmp_path: Path) -> None:
+    plain = "\n".join(predicted(ner, tmp_path, TEXT))
+    with gzip.open(tmp_path / "in.gz", "wt") as stream:
+        stream.write(TEXT)
+    assert cli.main(["predict", f"model={ner}", f"input={tmp_path / 'in.gz'}", f"output={tmp_path / 'out.gz'}", "threads=2"]) == 0
+    assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode() == plain
+
+
+def test_iob1_files(tmp_path: Path) -> None:
+    """Learnt as iob2, read and written as iob1; a given I-X stands for B-X too."""
+    blocks = corpus.path("train", "conll").read_text().split("\n\n")[1:61]
+    sentences = [[line.split() for line in block.splitlines()] for block in blocks]
+    for sentence in sentences:
+        for cells, tag in zip(sentence, tags.convert([c[-1] for c in sentence], "iob2", "iob1"), strict=True):
+            cells[-1] = tag
+    text = "\n\n".join("\n".join(" ".join(cells) for cells in sentence) for sentence in sentences) + "\n"
+    (tmp_path / "train.txt").write_text(text)
+    model = structopt.train(["task=ner", *QUICK, f"task.train={tmp_path / 'train.txt'}"], tmp_path / "run")
+    assert "B-PER" in model.labels
+    outputs, sentence = [], []
+    for line in predicted(tmp_path / "run", tmp_path, text):
+        if line:
+            sentence.append(line.split()[-1])
+        elif sentence:
+            outputs.append(sentence)
+            sentence = []
+    assert all(tags.valid(output, "iob1") is None for output in outputs)
+    assert any(tag.startswith("I-") for output in outputs for tag in output)
+    lines = predicted(tmp_path / "run", tmp_path, "Jan NNP B-NP I-PER\nslept VBD B-VP _\n", "partial=true")
+    assert lines[0].split()[-1] == "I-PER"
+
+
+def test_attributes(tmp_path: Path) -> None:
+    structopt.train(["task=attributes", *QUICK], tmp_path / "run")
+    text = "".join(corpus.path("dev", "crfsuite").read_text().partition("\n\n")[:2])
+    lines = predicted(tmp_path / "run", tmp_path, text, "probabilities=true")
+    assert len([line for line in lines if line]) == len([line for line in text.split("\n") if line])
+    assert all(":" in cell for line in lines if line for cell in line.split("\t")[-1].split(","))
+    free = "_" + text.partition("\t")[1] + text.partition("\t")[2]
+    assert predicted(tmp_path / "run", tmp_path, free, "partial=true")[1].startswith(text.split("\n")[1].split("\t")[0])
+
+
+def test_evaluate(ner: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["evaluate", f"model={ner}", f"input={corpus.path('dev', 'conll')}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert json.loads(lines[-1]) == json.loads((ner / "metrics.json").read_text())["dev"]
+    assert len(lines) > 4

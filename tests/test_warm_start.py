@@ -1,0 +1,47 @@
+"""The weights of an earlier model as a start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import structopt
+from structopt import history
+
+QUICK = ["task=ner", "task.limit=60", "tracker=none"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    structopt.train([*QUICK, "optimizer.epochs=3"], folder)
+    return folder
+
+
+def test_same_data(run: Path, tmp_path: Path) -> None:
+    start = structopt.train([*QUICK, "optimizer.epochs=0", f"warm_start={run}"], tmp_path / "zero")
+    np.testing.assert_array_equal(start.weights, structopt.load(run).weights)
+    structopt.train([*QUICK, "optimizer.epochs=1", f"warm_start={run / 'model'}"], tmp_path / "one")
+    assert history.read(tmp_path / "one/history.csv")[0]["loss"] < 0.5 * history.read(run / "history.csv")[0]["loss"]
+
+
+def test_matched_by_name(run: Path, tmp_path: Path) -> None:
+    """Other words, one label new and others gone: what both have is carried over, and no more."""
+    text = "Oslo NNP B-NP B-LOC\n, , O O\nZq NNP B-NP B-NEW\n\nJan NNP B-NP B-PER\nslept VBD B-VP O\n"
+    (tmp_path / "train.txt").write_text(text)
+    words = [*QUICK, "optimizer.epochs=0", f"task.train={tmp_path / 'train.txt'}", f"warm_start={run}"]
+    old, new = structopt.load(run), structopt.train(words, tmp_path / "run")
+    assert new.labels == ("B-LOC", "B-NEW", "B-PER", "O")
+    before, after = old.named_weights(), new.named_weights()
+    label = {(a, new.labels[y]): w for (group, a, y), w in after.items() if group == "label"}
+    known = {(a, old.labels[y]): w for (group, a, y), w in before.items() if group == "label"}
+    assert label and set(label) <= set(known)
+    assert all(w == known[key] for key, w in label.items())
+    assert not any(name == "B-NEW" for _, name in label)
+    L, K = len(new.labels), len(old.labels)
+    pairs = {(new.labels[y // L], new.labels[y % L]): w for (group, _, y), w in after.items() if group == "transition"}
+    past = {(old.labels[y // K], old.labels[y % K]): w for (group, _, y), w in before.items() if group == "transition"}
+    assert pairs == {key: w for key, w in past.items() if set(key) <= set(new.labels)}
+    assert pairs
