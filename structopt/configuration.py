@@ -46,7 +46,7 @@ class Features(TypedDict, total=False):
     min_count: int
     templates: list[str]
     transitions: list[str]
-    lists: dict[str, str]
+    lists: dict[str, str] | None
 
 
 LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}

@@ -216,13 +216,13 @@ def _verify(folder: Path) -> None:
     """Compare every file with the digest in the manifest."""
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf8"))
-        expected = manifest["sha256"]
+        expected, version = dict(manifest["sha256"]), int(manifest["format"])
     except FileNotFoundError:
         raise ModelError(f"{folder}: there is no model here (manifest.json is missing).") from None
     except (ValueError, KeyError, TypeError):
         raise ModelError(f"{folder / 'manifest.json'}: truncated or altered. Take it from a backup, or train again.") from None
-    if manifest["format"] > FORMAT:
-        raise ModelError(f"{folder}: the model has format {manifest['format']}; this version reads {FORMAT}. Update structopt.")
+    if version > FORMAT:
+        raise ModelError(f"{folder}: the model has format {version}; this version reads {FORMAT}. Update structopt.")
     for name in FILES:
         if not (folder / name).is_file():
             raise ModelError(f"{folder / name}: the file is missing; the model is not complete.")

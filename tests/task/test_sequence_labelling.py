@@ -1,0 +1,87 @@
+"""The task on columns: schemes, given labels, files to predict, state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from structopt.errors import ConfigError, DataError
+from structopt.task.labelling import detect_scheme
+from structopt.task.sequence_labelling import SequenceLabelling
+
+TEXT = "a I-X\nb I-X\nc B-X\n\nd O\ne I-Y\n"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "t.txt").write_text(TEXT)
+    return tmp_path / "t.txt"
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme"),
+    [
+        (["B-X", "I-X", "O"], "iob2"), (["I-X", "B-X"], "iob1"), (["S-X", "O"], "bioes"), (["B-X", "E-X"], "bioes"),
+        (["NN", "VB"], "none"), (["O"], "none"), (["B-X", "NN"], "none"),
+    ],
+)  # fmt: skip
+def test_scheme(tags: list[str], scheme: str) -> None:
+    assert detect_scheme([tags]) == scheme
+
+
+@pytest.mark.parametrize(
+    ("target", "gold"),
+    [
+        ("iob1", ["I-X", "I-X", "B-X", "O", "I-Y"]),
+        ("iob2", ["B-X", "I-X", "B-X", "O", "B-Y"]),
+        ("bioes", ["B-X", "E-X", "S-X", "O", "S-Y"]),
+    ],
+)
+def test_learnt_scheme(path: Path, target: str, gold: list[str]) -> None:
+    task = SequenceLabelling(target_scheme=target)
+    corpus = task.read(path)
+    encoded = task.fit(corpus)
+    assert encoded.gold is not None and [task.labels[y] for y in encoded.gold] == gold
+    assert task.written(task.gold_outputs(corpus)) == [["I-X", "I-X", "B-X"], ["O", "I-Y"]]
+    assert task.evaluate(corpus, task.gold_outputs(corpus))["f1"] == 1.0
+
+
+def allowed(task: SequenceLabelling, given: list[str]) -> list[set[str]]:
+    table = task.encode(task.corpus([["a"] * len(given)]), given).allowed
+    assert table is not None
+    return [{label for label, keep in zip(task.labels, row, strict=True) if keep} for row in table.tolist()]
+
+
+def test_given_labels_in_the_scheme_of_the_files(path: Path) -> None:
+    task = SequenceLabelling(target_scheme="bioes")
+    task.fit(task.read(path))
+    given = allowed(task, ["_", "?", "O", "B-X", "I-X"])
+    assert given == [set(task.labels), set(task.labels), {"O"}, {"B-X", "S-X"}, {"B-X", "E-X", "S-X"}]
+    for unknown in ("B-Z", "X", ""):
+        with pytest.raises(DataError, match="is not one of the model's"):
+            allowed(task, ["O", unknown])
+
+
+def test_the_last_column_of_a_file_to_predict_may_be_anything(path: Path, tmp_path: Path) -> None:
+    task = SequenceLabelling(columns={"word": 0, "pos": 1, "tag": -1}, features={"templates": ["word", "pos"]}, scheme="iob1")
+    (tmp_path / "train.txt").write_text(TEXT.replace(" ", " P "))
+    task.fit(task.read(tmp_path / "train.txt"))
+    (tmp_path / "in.txt").write_text("a NN\nb _\n")
+    corpus = task.read(tmp_path / "in.txt", labelled=False)
+    assert task.missing_columns(corpus) == []
+    assert task.encode(corpus).gold is None
+    assert task.given_labels(corpus) == ["NN", "_"]
+
+
+def test_unlabelled_input_has_nothing_to_compare_with(path: Path) -> None:
+    task = SequenceLabelling()
+    task.fit(task.read(path))
+    with pytest.raises(DataError, match="has no labels to compare with"):
+        task.gold_outputs(task.corpus([["a"]]))
+
+
+@pytest.mark.parametrize("columns", [{"word": 0}, {"tag": 0}])
+def test_columns_that_are_refused(columns: dict[str, int]) -> None:
+    with pytest.raises(ConfigError, match="task.columns needs 'tag'"):
+        SequenceLabelling(columns=columns)
