@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core.record import Array
 from structopt.errors import ModelError
+from structopt.kernels.record import Array
 
 
 def write_bytes(path: Path, data: bytes) -> None:

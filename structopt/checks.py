@@ -8,8 +8,8 @@ import numpy as np
 
 from structopt import registry
 from structopt.core.data import Structure
-from structopt.core.record import Array
 from structopt.errors import StructoptError
+from structopt.kernels.record import Array
 from structopt.problem import Problem
 
 MOST_OUTPUTS = 20_000

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.core.protocols import Executor
-from structopt.core.record import Array, Record
 from structopt.errors import ConfigError
+from structopt.kernels.record import Array, Record
 from structopt.problem import Examples, Kernels, driver_for
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
-from structopt.core.record import Array, Record, pack
+from structopt.kernels.record import Array, Record, pack
 
 Support = Literal["seen", "all"]
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from structopt import archive, registry
 from structopt.core.protocols import Executor
-from structopt.core.record import Array
 from structopt.decoding import KBest, best_outputs, k_best, marginals
 from structopt.errors import ModelError
 from structopt.features import AttributeRows
+from structopt.kernels.record import Array
 from structopt.problem import Examples, Kernels, compose
 
 FORMAT = 1

@@ -9,9 +9,9 @@ from typing import Any
 
 from structopt import registry
 from structopt.core.protocols import Executor
-from structopt.core.record import Array
 from structopt.decoding import KBest
 from structopt.errors import DataError
+from structopt.kernels.record import Array
 from structopt.model import Model, find_model
 
 log = logging.getLogger(__name__)

@@ -11,15 +11,15 @@ import numpy as np
 
 from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.protocols import Executor, FactorGraph, InferenceKernels, Loss
-from structopt.core.record import Array, Record, pack
 from structopt.errors import ConfigError
 from structopt.features import AttributeRows
+from structopt.kernels.record import Array, Record, pack
 
 SHARDS_PER_WORKER = 4
 
 
 class Kernels(NamedTuple):
-    """The functions that a driver is composed of (signatures in `structopt.core.signatures`)."""
+    """The functions that a driver is composed of (signatures in `structopt.kernels.signatures`)."""
 
     scores: Any
     pullback: Any

@@ -14,10 +14,10 @@ import numpy as np
 
 from structopt import archive, compatibility, registry
 from structopt.core.protocols import Executor, Run
-from structopt.core.record import Array
 from structopt.decoding import best_outputs
 from structopt.errors import ConfigError
 from structopt.features import AttributeRows
+from structopt.kernels.record import Array
 from structopt.model import Model, find_model, model_config
 from structopt.problem import Examples, Problem
 from structopt.terminal import ProgressLine, closing_table

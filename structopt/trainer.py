@@ -13,9 +13,9 @@ import numpy as np
 
 from structopt import archive
 from structopt.core.protocols import Executor, Optimizer, Report, State
-from structopt.core.record import Array
 from structopt.errors import ModelError
 from structopt.history import History
+from structopt.kernels.record import Array
 from structopt.problem import Problem
 
 Row = dict[str, float | int | None]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core.record import Array
 from structopt.features import AttributeRows
+from structopt.kernels.record import Array
 from structopt.model import Model
 
 

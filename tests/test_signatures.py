@@ -5,10 +5,10 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.core.record import EMPTY
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.kernels import attribute_rows, chain, dca, loss, passes
+from structopt.kernels.record import EMPTY
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.problems import make_problem, random_encoded

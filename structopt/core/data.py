@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core.record import EMPTY, Array, Record
+from structopt.kernels.record import EMPTY, Array, Record
 
 
 @dataclass(frozen=True)

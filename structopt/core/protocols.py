@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from structopt.core.data import Encoded, SparseVectors, Structure
-from structopt.core.record import Array
+from structopt.kernels.record import Array
 
 
 class Ability(Flag):
@@ -140,7 +140,7 @@ class Loss(Protocol):
         """Cost of missing each variable's gold label, shape (variables,)."""
 
     def kernel(self, variant: str = "max_loss") -> Any:
-        """Return the function of signature `structopt.core.signatures.EVALUATE` (compiled or plain Python)."""
+        """Return the function of signature `structopt.kernels.signatures.EVALUATE` (compiled or plain Python)."""
 
     def parameters(self) -> Array:
         """Return the vector of numbers that the kernel reads (temperature, gamma, ...)."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
-from structopt.core.record import Array, Record, pack
 from structopt.errors import ConfigError
+from structopt.kernels.record import Array, Record, pack
 
 LARGEST_STATE_SPACE = 1_000_000
 

@@ -9,8 +9,8 @@ from math import inf, log
 import numpy as np
 
 from structopt.core.protocols import Ability, InferenceKernels
-from structopt.core.record import Array, Record
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.kernels.record import Array, Record
 
 MOST_OUTPUTS = 1_000_000
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.core.signatures import ADD, DOT, FLATTEN, PULLBACK, SCORES, inlined, kernel
+from structopt.kernels.signatures import ADD, DOT, FLATTEN, PULLBACK, SCORES, inlined, kernel
 
 SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.core.signatures import K_BEST, SOLVE, inlined, kernel
+from structopt.kernels.signatures import K_BEST, SOLVE, inlined, kernel
 
 UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
 LOST = 1e250  # so does a backward value above this: its forward value may have become zero by underflow

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.core.signatures import EVALUATE, inlined, kernel
+from structopt.kernels.signatures import EVALUATE, inlined, kernel
 
 
 class Target(NamedTuple):

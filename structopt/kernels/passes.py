@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.core.signatures import EVALUATE, INTS, LONGS, RECORD, SCORES, SOLVER, VECTOR, kernel
+from structopt.kernels.signatures import EVALUATE, INTS, LONGS, RECORD, SCORES, SOLVER, VECTOR, kernel
 
 _SCORES, _EVALUATE = types.FunctionType(SCORES), types.FunctionType(EVALUATE)
 

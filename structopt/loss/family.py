@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.protocols import Ability
-from structopt.core.record import Array
 from structopt.errors import ConfigError, did_you_mean
+from structopt.kernels.record import Array
 
 MEMBERS = {(1.0, 0.0): "crf", (inf, 1.0): "svm", (inf, 0.0): "perceptron", (1.0, 1.0): "softmax_margin"}
 COSTS = ("hamming", "hamming_normalized", "weighted")

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.protocols import Ability, Report, State
-from structopt.core.record import Array
 from structopt.errors import ConfigError
+from structopt.kernels.record import Array
 
 
 class DualCoordinateAscent:

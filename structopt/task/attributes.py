@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded
-from structopt.core.record import Array
 from structopt.errors import ConfigError
+from structopt.kernels.record import Array
 from structopt.task import crfsuite_text
 from structopt.task.crfsuite_text import AttributeText
 from structopt.task.labelling import Labelling, check_keys

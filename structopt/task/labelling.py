@@ -11,8 +11,8 @@ import numpy as np
 
 from structopt import corpus as shipped
 from structopt.core.data import AttributeTable, Encoded
-from structopt.core.record import Array
 from structopt.errors import ConfigError, DataError, did_you_mean
+from structopt.kernels.record import Array
 from structopt.task import entities, tags
 
 FREE = ("_", "?")  # marks of a token without a given label in partially labelled input

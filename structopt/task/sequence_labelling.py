@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded
-from structopt.core.record import Array
 from structopt.errors import ConfigError
+from structopt.kernels.record import Array
 from structopt.task import columns as column_files
 from structopt.task.columns import Columns
 from structopt.task.labelling import Labelling, check_keys, detect_scheme, rows_of

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from structopt.core.record import Array
+from structopt.kernels.record import Array
 
 
 def pack_strings(strings: Iterable[str]) -> tuple[Array, Array]:

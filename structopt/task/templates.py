@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable
-from structopt.core.record import Array
 from structopt.errors import ConfigError, did_you_mean
+from structopt.kernels.record import Array
 from structopt.task.strings import pack_strings, unpack_strings
 from structopt.task.template_syntax import BIAS, Template, Term, View, parse
 from structopt.task.views import NONE, PADDING, POSITIONS, ColumnViews, Phrases, Vocabulary, apply, read_list

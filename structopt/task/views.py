@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from structopt.core.record import Array
 from structopt.errors import DataError
+from structopt.kernels.record import Array
 from structopt.task.template_syntax import Argument, View
 
 NONE, PADDING = -1, 0

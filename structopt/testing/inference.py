@@ -11,7 +11,7 @@ import pytest
 from structopt import registry
 from structopt.core.data import Structure
 from structopt.core.protocols import Ability
-from structopt.core.record import Array, Record
+from structopt.kernels.record import Array, Record
 
 TEMPERATURES = (0.5, 1.0, 3.0)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded
 from structopt.core.protocols import FactorGraph, Inference, Loss
-from structopt.core.record import Array
 from structopt.features import AttributeRows, Support
+from structopt.kernels.record import Array
 from structopt.problem import Examples, Problem
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.core.signatures import EVALUATE, FLATTEN, LONGS, PULLBACK, RECORD, SCORES, SOLVER, VECTOR, kernel
+from structopt.kernels.signatures import EVALUATE, FLATTEN, LONGS, PULLBACK, RECORD, SCORES, SOLVER, VECTOR, kernel
 
 NEGATIVE = -1e-9  # losses between this and 0 are rounding
 

@@ -14,11 +14,11 @@ import pytest
 from structopt_arow.optimizer import Arow
 
 from structopt.core.data import AttributeTable, Encoded
-from structopt.core.record import Array
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.features import AttributeRows
 from structopt.inference.exact import Exact
+from structopt.kernels.record import Array
 from structopt.loss.family import LossFamily
 from structopt.problem import Examples, Problem
 

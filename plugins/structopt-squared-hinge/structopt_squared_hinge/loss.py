@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any, Literal
 
-from structopt.core.record import Array, Record
 from structopt.errors import ConfigError
 from structopt.kernels.loss import open_target
+from structopt.kernels.record import Array, Record
 from structopt.loss.family import LossFamily
 
 
@@ -83,7 +83,7 @@ class SquaredHinge(LossFamily):
         return f"squared_hinge (gamma={self.gamma:g})"
 
     def kernel(self, variant: str = "max_loss") -> Any:
-        """Return the loss as a plain Python function of the form of `structopt.core.signatures.EVALUATE`.
+        """Return the loss as a plain Python function of the form of `structopt.kernels.signatures.EVALUATE`.
 
         Raises
         ------

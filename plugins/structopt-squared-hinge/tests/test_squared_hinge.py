@@ -13,12 +13,12 @@ import pytest
 from structopt_squared_hinge.loss import SquaredHinge, squared_hinge
 
 from structopt.core.data import AttributeTable, Encoded
-from structopt.core.record import Array
 from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.features import AttributeRows
 from structopt.inference.exact import Exact
 from structopt.kernels.dca import dca_pass
+from structopt.kernels.record import Array
 from structopt.problem import Examples, Problem
 
 LABELS, LENGTHS = 3, (4, 1, 3)

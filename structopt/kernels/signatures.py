@@ -1,7 +1,7 @@
 """The signatures of the kernels: the waist of the house.
 
 A compiled driver takes kernels as first-class functions of these types. Because every record has the one type
-`structopt.core.record.Record`, a driver is compiled once, whatever features, graph, inference and loss it is given.
+`structopt.kernels.record.Record`, a driver is compiled once, whatever features, graph, inference and loss it is given.
 The same driver called un-compiled (``driver.py_func``) takes plain Python functions of the same form.
 
 Letters: i instance, s part scores (nats), z marginals, r residual z - gold, theta flat weights.
@@ -15,7 +15,7 @@ from typing import Any
 import numba
 from numba import types
 
-from structopt.core.record import EMPTY
+from structopt.kernels.record import EMPTY
 
 RECORD: Any = numba.typeof(EMPTY)  # type: ignore[no-untyped-call]
 VECTOR = types.float64[::1]
