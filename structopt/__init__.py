@@ -2,7 +2,7 @@
 
 model = structopt.train(["task=ner", "optimizer=dca", "loss.beta=1"])
 model = structopt.load("outputs/2026-01-31/12-00-00-000000")
-model.predict([["Ann", "Falk", "visited", "Oslo", "."]])
+model.predict([[("Ann", "NNP", "B-NP"), ("visited", "VBD", "B-VP"), ("Oslo", "NNP", "B-NP")]])
 """
 
 from __future__ import annotations

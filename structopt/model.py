@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,8 @@ from structopt.errors import ModelError
 from structopt.features import AttributeRows
 from structopt.kernels.record import Array
 from structopt.problem import Examples, Kernels, compose
+
+log = logging.getLogger(__name__)
 
 FORMAT = 1
 FILES = ("config.json", "vocabulary.json", "weights.safetensors")
@@ -50,6 +53,7 @@ class Model:
     ) -> None:
         self.config, self.task, self.graph, self.inference = config, task, graph, inference
         self.rows, self.weights, self.temperature = rows, weights, temperature or 1.0
+        self._warned: set[str] = set()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -79,7 +83,16 @@ class Model:
             For sequence labelling: sentences, each a sequence of words, of tuples of cells in the order of `columns`, or a
             mapping from column name to sequence. For ``attributes``: each token a list of names or a mapping to values.
         """
-        return self.task.written(self._outputs(self.task.corpus(instances), executor))  # type: ignore[no-any-return]
+        corpus = self.task.corpus(instances)
+        self._warn_of_missing(corpus)
+        return self.task.written(self._outputs(corpus, executor))  # type: ignore[no-any-return]
+
+    def _warn_of_missing(self, corpus: Any) -> None:
+        """Say once, for each column that the templates use and the input lacks, that it counts as padding."""
+        for name in self.task.missing_columns(corpus):
+            if name not in self._warned:
+                self._warned.add(name)
+                log.warning("the input has no column '%s'; the model reads it as padding.", name)
 
     def predict_columns(self, columns: Mapping[str, Sequence[Sequence[str]]]) -> list[list[str]]:
         """Best outputs of instances given column by column; a column that is missing or all empty counts as padding."""

@@ -10,6 +10,7 @@ Letters: i instance, s part scores (nats), z marginals, r residual z - gold, the
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -46,23 +47,23 @@ def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     The GIL is released, so that kernels run in threads. Without any writable cache folder the function is compiled
     again in every process instead of failing.
     """
-
-    def compile_(function: Callable[..., Any]) -> Any:
-        try:
-            return numba.njit(signature, cache=True, nogil=True, error_model="numpy")(function)
-        except RuntimeError as error:
-            if "no locator available" not in str(error):
-                raise
-            return numba.njit(signature, nogil=True, error_model="numpy")(function)
-
-    return compile_
+    return lambda function: _compiled(function, signature)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that other kernels call; its types are inferred at the call."""
+    return _compiled(function)
+
+
+def _compiled(function: Callable[..., Any], *signature: Any) -> Any:
+    options = {"nogil": True, "error_model": "numpy"}
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        return numba.njit(*signature, cache=True, **options)(function)
+    except ModuleNotFoundError:  # the cache was written when a module that it names stood elsewhere
+        for index in (Path(function.__code__.co_filename).parent / "__pycache__").glob("*.nbi"):
+            index.unlink(missing_ok=True)
+        return numba.njit(*signature, cache=True, **options)(function)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        return numba.njit(nogil=True, error_model="numpy")(function)
+        return numba.njit(*signature, **options)(function)

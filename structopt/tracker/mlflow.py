@@ -467,6 +467,7 @@ def download_model(address: str, uri: str | None = None) -> Path:
     import mlflow
 
     store = uri or os.environ.get("MLFLOW_TRACKING_URI") or _absolute(None)
+    mlflow.set_tracking_uri(store)  # looking up a logged model does not take the argument below
     try:
         return Path(mlflow.artifacts.download_artifacts(artifact_uri=address, tracking_uri=store))
     except Exception as error:
