@@ -1,8 +1,10 @@
 """A trainer for structured prediction: everything between CRFs and structured SVMs, composed by YAML.
 
-model = structopt.train(["task=ner", "optimizer=dca", "loss.beta=1"])
-model = structopt.load("outputs/2026-01-31/12-00-00-000000")
-model.predict([[("Ann", "NNP", "B-NP"), ("visited", "VBD", "B-VP"), ("Oslo", "NNP", "B-NP")]])
+Examples
+--------
+>>> model = structopt.train(["task=ner", "optimizer=dca", "loss.beta=1"])
+>>> model = structopt.load("outputs/2026-01-31/12-00-00-000000")
+>>> model.predict([[("Ann", "NNP", "B-NP"), ("visited", "VBD", "B-VP"), ("Oslo", "NNP", "B-NP")]])
 """
 
 from __future__ import annotations

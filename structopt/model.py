@@ -71,7 +71,11 @@ class Model:
         return compose(self.inference.kernels(self.graph.kind))
 
     def examples(self, corpus: Any, given: Sequence[str] | None = None) -> Examples:
-        """Encode a corpus for this model."""
+        """Encode a corpus for this model; say once of each column that it lacks that this counts as padding."""
+        for name in self.task.missing_columns(corpus):
+            if name not in self._warned:
+                self._warned.add(name)
+                log.warning("%s has no column '%s'; the model reads it as padding.", corpus.path, name)
         return Examples.build(self.task.encode(corpus, given), self.graph, self.rows)
 
     def predict(self, instances: Sequence[Any], executor: Executor | None = None) -> list[list[str]]:
@@ -83,16 +87,7 @@ class Model:
             For sequence labelling: sentences, each a sequence of words, of tuples of cells in the order of `columns`, or a
             mapping from column name to sequence. For ``attributes``: each token a list of names or a mapping to values.
         """
-        corpus = self.task.corpus(instances)
-        self._warn_of_missing(corpus)
-        return self.task.written(self._outputs(corpus, executor))  # type: ignore[no-any-return]
-
-    def _warn_of_missing(self, corpus: Any) -> None:
-        """Say once, for each column that the templates use and the input lacks, that it counts as padding."""
-        for name in self.task.missing_columns(corpus):
-            if name not in self._warned:
-                self._warned.add(name)
-                log.warning("the input has no column '%s'; the model reads it as padding.", name)
+        return self.best_outputs(self.examples(self.task.corpus(instances)), executor)
 
     def predict_columns(self, columns: Mapping[str, Sequence[Sequence[str]]]) -> list[list[str]]:
         """Best outputs of instances given column by column; a column that is missing or all empty counts as padding."""
@@ -103,51 +98,32 @@ class Model:
 
     def marginals(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Array]:
         """Probability of every label of every token: one array of shape (tokens, labels) an instance."""
-        return self.corpus_marginals(self.task.corpus(instances), executor)
+        return self.label_marginals(self.examples(self.task.corpus(instances)), executor)
 
-    def corpus_marginals(self, corpus: Any, executor: Executor | None = None, given: Sequence[str] | None = None) -> list[Array]:
-        """Label probabilities of a corpus that was read."""
-        examples = self.examples(corpus, given)
+    def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[list[str]]:
+        """Best outputs of an encoded corpus, in the scheme of the files."""
+        return self.task.written(self._outputs(examples, executor))  # type: ignore[no-any-return]
+
+    def label_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
+        """Label probabilities of an encoded corpus, one array an instance."""
         table = marginals(examples, self.kernels, self.weights, executor or _serial(), self.temperature)
         return list(np.split(table, examples.encoded.offsets[1:-1]))
 
-    def corpus_k_best(
-        self, corpus: Any, k: int, executor: Executor | None = None, given: Sequence[str] | None = None
-    ) -> list[KBest]:
-        """The k best outputs of every instance of a corpus that was read."""
-        return k_best(self.examples(corpus, given), self.kernels, self.weights, k, executor or _serial())
-
-    def corpus_outputs(
-        self, corpus: Any, executor: Executor | None = None, given: Sequence[str] | None = None
-    ) -> list[list[str]]:
-        """Best outputs of a corpus that was read, in the scheme of the files."""
-        return self.task.written(self._outputs(corpus, executor, given))  # type: ignore[no-any-return]
+    def k_best_outputs(self, examples: Examples, k: int, executor: Executor | None = None) -> list[KBest]:
+        """The k best outputs of every instance of an encoded corpus."""
+        return k_best(examples, self.kernels, self.weights, k, executor or _serial())
 
     def evaluate(self, path: str | Path, executor: Executor | None = None) -> dict[str, float]:
         """Metrics on a labelled file."""
-        corpus = self.task.read(path)
-        return self.task.evaluate(corpus, self._outputs(corpus, executor))  # type: ignore[no-any-return]
+        return self.report(path, executor)[0]
 
     def report(self, path: str | Path, executor: Executor | None = None) -> tuple[dict[str, float], str]:
         """Metrics on a labelled file, and the task's table of them."""
         corpus = self.task.read(path)
-        predicted = self._outputs(corpus, executor)
+        predicted = self._outputs(self.examples(corpus), executor)
         return self.task.evaluate(corpus, predicted), self.task.report(corpus, predicted)
 
-    def named_weights(self) -> dict[tuple[str, str, int], float]:
-        """Non-zero weights by part group, attribute name and configuration number."""
-        found: dict[tuple[str, str, int], float] = {}
-        start = 0
-        for group in self.rows.groups:
-            names = [*self.task.attribute_names(group.name), ""][: group.size]
-            block = self.weights[start : start + group.size * group.width].reshape(group.size, group.width)
-            for a, y in zip(*np.nonzero(block), strict=True):
-                found[group.name, names[a], int(y)] = float(block[a, y])
-            start += group.size * group.width
-        return found
-
-    def _outputs(self, corpus: Any, executor: Executor | None, given: Sequence[str] | None = None) -> list[list[str]]:
-        examples = self.examples(corpus, given)
+    def _outputs(self, examples: Examples, executor: Executor | None) -> list[list[str]]:
         assignments = best_outputs(examples, self.kernels, self.weights, executor or _serial())
         return self.task.decode(examples.encoded, assignments)  # type: ignore[no-any-return]
 

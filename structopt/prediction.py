@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,8 +12,6 @@ from structopt.decoding import KBest
 from structopt.errors import DataError
 from structopt.kernels.record import Array
 from structopt.model import Model, find_model
-
-log = logging.getLogger(__name__)
 
 
 def predict(options: Mapping[str, Any]) -> None:
@@ -27,13 +24,12 @@ def predict(options: Mapping[str, Any]) -> None:
     model, executor = Model.load(find_model(options["model"])), _executor(options["threads"])
     corpus = model.task.read(options["input"], labelled=False)
     given = _given(model, corpus, options) if options.get("partial") else None
-    for name in model.task.missing_columns(corpus):
-        log.warning("%s has no column '%s'; the model reads it as padding.", options["input"], name)
-    added = [[[label] for label in labels] for labels in model.corpus_outputs(corpus, executor, given)]
+    examples = model.examples(corpus, given)
+    added = [[[label] for label in labels] for labels in model.best_outputs(examples, executor)]
     if options["probabilities"]:
-        _extend(added, [_probabilities(model.labels, p) for p in model.corpus_marginals(corpus, executor, given)])
+        _extend(added, [_probabilities(model.labels, p) for p in model.label_marginals(examples, executor)])
     if options["k_best"] > 1:
-        _extend(added, _ranked(model, model.corpus_k_best(corpus, options["k_best"], executor, given), options["k_best"]))
+        _extend(added, _ranked(model, model.k_best_outputs(examples, options["k_best"], executor), options["k_best"]))
     model.task.write(options["input"], options["output"], added)
 
 
