@@ -73,7 +73,7 @@ def _sample(problem: Problem, generator: np.random.Generator, size: int) -> list
 def _scores(problem: Problem, weights: Array, i: int) -> Array:
     parts = problem.structure.parts
     s = np.zeros(int(parts[i + 1] - parts[i]))
-    problem.kernels.scores(problem.features, weights, i, s)
+    problem.kernels.scores(problem.data.features, weights, i, s)
     return s
 
 
@@ -92,8 +92,8 @@ def _listing(structure: Structure, i: int) -> Any:
 def _solve(problem: Problem, solve: Any, i: int, s: Array) -> tuple[float, Array]:
     structure, z = problem.structure, np.zeros(len(s))
     memory = np.zeros(int(structure.memory[i + 1] - structure.memory[i]))
-    temperature = float(problem.parameters[0])
-    return float(solve(structure.record, i, s.copy(), temperature, z, memory, problem.workspace.work)), z
+    temperature = float(problem.data.parameters[0])
+    return float(solve(structure.record, i, s.copy(), temperature, z, memory, problem.space.work)), z
 
 
 def _from_listing(problem: Problem, reference: Any, i: int, s: Array) -> float:
@@ -101,7 +101,7 @@ def _from_listing(problem: Problem, reference: Any, i: int, s: Array) -> float:
     value, z = _solve(problem, problem.kernels.solve, i, s)
     expected, marginals = _solve(problem, reference, i, s)
     scale = max(1.0, abs(expected))
-    if problem.parameters[0] == 0.0:
+    if problem.data.parameters[0] == 0.0:
         return max(abs(value - expected), abs(float(s @ z) - expected)) / scale
     return max(abs(value - expected) / scale, float(np.abs(z - marginals).max()))
 
@@ -113,7 +113,7 @@ def _from_differences(problem: Problem, i: int, s: Array, generator: np.random.G
     solve = problem.kernels.solve
     value, z = _solve(problem, solve, i, s)
     ahead, behind = (_solve(problem, solve, i, s + sign * STEP * direction) for sign in (1, -1))
-    if problem.parameters[0] == 0.0:
+    if problem.data.parameters[0] == 0.0:
         best = max(float(s @ vertex) for vertex in (z, ahead[1], behind[1]))
         return abs(value - best) / max(1.0, abs(value))
     slope = (ahead[0] - behind[0]) / (2 * STEP)

@@ -54,6 +54,12 @@ def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: An
             raise CompatibilityError(f"{needs}, but {does}. {_advice(ability, structure_kind)}")
     if hasattr(optimizer, "check_loss"):
         optimizer.check_loss(loss)
+    positional(optimizer, loss, factor_graph)
+
+
+def positional(optimizer: Any, loss: Any, factor_graph: Any) -> bool:
+    """Whether the optimizer needs a structure without tied parts; raises `CompatibilityError` where the graph has none."""
+    return bool(optimizer.positional(loss, factor_graph)) if hasattr(optimizer, "positional") else False
 
 
 def name_of(kind: str, component: Any) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 from structopt.core.protocols import Executor
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array, Record
-from structopt.problem import Examples, Kernels, driver_for
+from structopt.kernels.signatures import Kernels
+from structopt.problem import Examples, run_driver
 
 
 class KBest(NamedTuple):
@@ -34,23 +35,16 @@ def _outputs(
 ) -> tuple[Array, Array]:
     from structopt.kernels.passes import output_pass
 
-    structure, variables = examples.structure, examples.encoded.offsets
-    width = structure.groups[0].width
+    variables, width = examples.encoded.offsets, examples.structure.groups[0].width
     assignment = np.zeros(int(variables[-1]), np.int32)
     table = np.zeros(int(variables[-1]) * width if keep else 0)
-    run = driver_for(kernels, output_pass)
 
     def shard(bounds: tuple[int, int]) -> int:
-        space = examples.workspace()
-        return int(
-            run(
-                kernels.scores, kernels.solve, examples.features, structure.record, temperature, structure.parts,
-                structure.memory, np.zeros(int(structure.memory[-1])), variables, width, *bounds, weights,
-                space.scores, space.residual, space.work, assignment, table,
-            )
-        )  # fmt: skip
+        space, data = examples.space(), examples.data()
+        rest = (temperature, variables, width, *bounds, weights, assignment, table)
+        return int(run_driver(output_pass, kernels, data, space, *rest))
 
-    for failed in executor.map(shard, examples.shards(executor.workers)):
+    for failed in executor.map(shard, examples.shards()):
         if failed >= 0:
             raise ConfigError(f"The constraints allow no output for instance {failed + 1}; loosen the partial labels.")
     return assignment, table.reshape(-1, width)
@@ -58,14 +52,16 @@ def _outputs(
 
 def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executor: Executor) -> list[KBest]:
     """Return the k best outputs of every instance, best first (fewer where there are fewer)."""
-    if kernels.k_best is None:
+    from structopt.kernels.calculus import no_k_best
+
+    if kernels.k_best is no_k_best:
         raise ConfigError("This inference has no k-best lists; use inference=exact.")
 
     def shard(bounds: tuple[int, int]) -> list[KBest]:
-        space = examples.workspace()
+        space = examples.space()
         return [_instance_k_best(examples, kernels, weights, k, i, space.scores, space.work) for i in range(*bounds)]
 
-    return [lists for part in executor.map(shard, examples.shards(executor.workers)) for lists in part]
+    return [lists for part in executor.map(shard, examples.shards()) for lists in part]
 
 
 def _instance_k_best(

@@ -17,7 +17,8 @@ from structopt.decoding import KBest, best_outputs, k_best, marginals
 from structopt.errors import ModelError
 from structopt.features import AttributeRows
 from structopt.kernels.record import Array
-from structopt.problem import Examples, Kernels, compose
+from structopt.kernels.signatures import Kernels
+from structopt.problem import Examples, compose
 
 log = logging.getLogger(__name__)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,49 +12,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt.core.data import Encoded, SparseVectors, Structure
-from structopt.core.protocols import Executor, FactorGraph, InferenceKernels, Loss
+from structopt.core.protocols import Calculus, Executor, FactorGraph, InferenceKernels, Loss
 from structopt.errors import ConfigError
-from structopt.features import AttributeRows
-from structopt.kernels.record import Array, Record, pack
+from structopt.features import AttributeRows, Columns
+from structopt.kernels.record import EMPTY, Array, Record, pack
+from structopt.kernels.signatures import Data, Kernels, Space
 
-SHARDS_PER_WORKER = 4
-
-
-class Kernels(NamedTuple):
-    """The functions that a driver is composed of (signatures in `structopt.kernels.signatures`)."""
-
-    scores: Any
-    pullback: Any
-    add: Any
-    dot: Any
-    flatten: Any
-    evaluate: Any
-    solve: Any
-    k_best: Any
+SHARDS = 8
 
 
-class Workspace(NamedTuple):
-    """Scratch of one thread: score and residual vectors, the inference's tables, an empty sparse gradient."""
-
-    scores: Array
-    residual: Array
-    work: Record
-    gradient: Record
-
-
-def compose(inference: InferenceKernels, evaluate: Any = None) -> Kernels:
+def compose(inference: InferenceKernels, evaluate: Any = None, calculus: Calculus | None = None) -> Kernels:
     """Put the kernels side by side; where the inference is plain Python, so is the loss, which calls it."""
     from structopt.kernels import attribute_rows as rows
+    from structopt.kernels import calculus as missing
+    from structopt.kernels import loss
 
+    evaluate = evaluate or loss.family
     if not hasattr(inference.solve, "signatures"):
         evaluate = getattr(evaluate, "py_func", evaluate)
-    return Kernels(rows.scores, rows.pullback, rows.add, rows.dot, rows.flatten, evaluate, *inference)
+    closed_forms = calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
+    block = rows.scores, rows.pullback, rows.add, rows.dot, rows.flatten, rows.accumulate, rows.spans
+    return Kernels(*block, evaluate, inference.solve, inference.k_best or missing.no_k_best, *closed_forms)
 
 
-def driver_for(kernels: Kernels, driver: Any) -> Callable[..., Any]:
-    """Pick the compiled driver, or its Python source when a kernel is a plain Python function."""
-    compiled = all(hasattr(k, "signatures") for k in kernels if k is not None)
-    return driver if compiled else driver.py_func  # type: ignore[no-any-return]
+def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:
+    """Call a driver: compiled, or its Python source when a kernel is a plain Python function."""
+    compiled = all(hasattr(kernel, "signatures") for kernel in kernels)
+    return (driver if compiled else driver.py_func)(tuple(kernels), data, space, *arguments)
 
 
 @dataclass(frozen=True)
@@ -74,16 +60,43 @@ class Examples:
         """Number of instances."""
         return len(self.encoded)
 
-    def workspace(self) -> Workspace:
-        """Allocate scratch for one thread."""
-        k = int(np.diff(self.structure.parts).max(initial=0))
-        work = Record(*(buffer.copy() for buffer in self.structure.work))
-        return Workspace(np.zeros(k), np.zeros(k), work, self.rows.gradient(self.encoded, self.structure))
+    @cached_property
+    def most_parts(self) -> int:
+        """Parts of the largest instance."""
+        return int(np.diff(self.structure.parts).max(initial=0))
 
-    def shards(self, workers: int) -> list[tuple[int, int]]:
-        """Ranges of instances; more than one a worker, so that no worker waits long for another."""
-        bounds = np.linspace(0, len(self), 1 + (SHARDS_PER_WORKER * workers if workers > 1 else 1)).astype(int)
+    @cached_property
+    def columns(self) -> list[Columns]:
+        """The features, read by attribute."""
+        return self.rows.columns(self.encoded, self.structure)
+
+    def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
+        """Put together what drivers read; the messages of a stateful inference start at zero."""
+        messages = np.zeros(int(self.structure.memory[-1]))
+        given = np.zeros(2) if parameters is None else np.ascontiguousarray(parameters, dtype=np.float64)
+        structure = self.structure
+        return Data(self.features, structure.record, target, given, structure.parts, structure.memory, messages)
+
+    def space(self) -> Space:
+        """Allocate scratch for one thread."""
+        work = Record(*(buffer.copy() for buffer in self.structure.work))
+        gradient = self.rows.gradient(self.encoded, self.structure)
+        entries, coordinates = len(gradient.ints) - sum(g.size for g in self.rows.groups), len(gradient.floats)
+        vectors = [np.zeros(self.most_parts) for _ in range(4)]
+        numbers = [np.zeros(size, np.int64) for size in (entries, entries, coordinates)]
+        return Space(*vectors, work, gradient, *numbers, np.zeros(coordinates))  # type: ignore[call-arg, arg-type]
+
+    def shards(self) -> list[tuple[int, int]]:
+        """Ranges of instances: as many whatever the number of workers, so that sums have the same bits."""
+        bounds = np.linspace(0, len(self), SHARDS + 1).astype(int)
         return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
+
+
+class Certificate(NamedTuple):
+    """P at some weights, and a lower bound D on the least P there is."""
+
+    primal: float
+    dual: float
 
 
 class Problem:
@@ -102,7 +115,13 @@ class Problem:
     seed : int
         Seed of the order of the instances.
     variant : str
-        Passed on to the loss's kernel.
+        Which residual the optimizer steps by; handed to the loss.
+    calculus : Calculus or None
+        Closed forms of the structures' marginals, where they are positional and the graph knows them.
+    executor : Executor or None
+        For batch work; None does it in this thread.
+    judge : callable or None
+        Weights to a score, higher is better, by which optimizers choose what they were told to choose; None takes -P.
     """
 
     def __init__(
@@ -115,53 +134,126 @@ class Problem:
         C: float,
         seed: int = 0,
         variant: str = "max_loss",
+        calculus: Calculus | None = None,
+        executor: Executor | None = None,
+        judge: Callable[[Array], float] | None = None,
     ) -> None:
-        self.examples, self.loss, self.C, self.seed = examples, loss, C, seed
-        self.structure, self.features = examples.structure, examples.features
+        self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
+        self.structure, self.rows = examples.structure, examples.rows
         self.m, self.dimension = len(examples), examples.rows.dimension
-        self.target = pack(
+        target = pack(
             ints=[gold.parts, cost.parts], longs=[gold.offsets, cost.offsets], floats=[gold.values, cost.values]
         )
-        self.parameters = np.ascontiguousarray(loss.parameters(), dtype=np.float64)
-        self.kernels = compose(inference, loss.kernel(variant))
-        self.objective_kernels = compose(inference, loss.kernel())
-        self.messages = np.zeros(int(self.structure.memory[-1]))
+        self.data = examples.data(target, loss.parameters())
+        self.kernels = compose(inference, loss.kernel(variant), calculus)
+        self.objective_kernels = compose(inference, loss.kernel(), calculus)
+        self.executor = executor or InThisThread()
+        self.judge = judge or (lambda weights: -self.objective(weights))
+        self._spaces: deque[Space] = deque()  # scratch that no thread is using
         _check_gold(examples, gold)
 
-    @cached_property
-    def workspace(self) -> Workspace:
-        """Scratch of the optimizer's thread."""
-        return self.examples.workspace()
+    @property
+    def regularization(self) -> float:
+        """lambda = 1/(C m)."""
+        return 1.0 / (self.C * self.m)
 
-    def driver(self, driver: Any) -> Callable[..., Any]:
-        """Pick the compiled driver, or its Python source when a kernel is a plain Python function."""
-        return driver_for(self.kernels, driver)
+    @cached_property
+    def space(self) -> Space:
+        """Scratch of the optimizer's thread."""
+        return self.examples.space()
+
+    def run(self, driver: Any, *arguments: Any) -> Any:
+        """Call an optimizer's driver on this problem's kernels and data, in this thread."""
+        return run_driver(driver, self.kernels, self.data, self.space, *arguments)
 
     def order(self, epoch: int) -> Array:
         """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
         return np.random.default_rng([self.seed, epoch]).permutation(self.m)
 
-    def losses(self, weights: Array, executor: Executor) -> float:
+    def part_vector(self, name: str) -> Array:
+        """Return zeros over the parts of all instances; refused, with its size, where the machine has no room for it."""
+        size = 8 * int(self.structure.parts[-1])
+        if size > _free_bytes():
+            raise ConfigError(
+                f"optimizer: {name} of all {self.m} instances need {size / 1e9:.1f} GB, more than this machine has free. "
+                "Set task.limit, or take an optimizer without dual variables: dca, sgd or lbfgs."
+            )
+        return np.zeros(int(self.structure.parts[-1]))
+
+    def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""
         from structopt.kernels.passes import loss_pass
 
-        k, run = self.objective_kernels, driver_for(self.objective_kernels, loss_pass)
+        return float(sum(self._over_shards(loss_pass, weights)))
 
-        def shard(bounds: tuple[int, int]) -> float:
-            space = self.examples.workspace()
-            return float(
-                run(
-                    k.scores, k.evaluate, k.solve, self.features, self.structure.record, self.target, self.parameters,
-                    self.structure.parts, self.structure.memory, self.messages, *bounds, weights,
-                    space.scores, space.residual, space.work,
-                )
-            )  # fmt: skip
-
-        return float(sum(executor.map(shard, self.examples.shards(executor.workers))))
-
-    def objective(self, weights: Array, executor: Executor) -> float:
+    def objective(self, weights: Array) -> float:
         """P(theta) at the given weights."""
-        return float(weights @ weights) / (2 * self.C * self.m) + self.losses(weights, executor) / self.m
+        return self.ridge(weights) + self.losses(weights) / self.m
+
+    def ridge(self, weights: Array) -> float:
+        """lambda/2 ||theta||^2."""
+        return self.regularization / 2 * float(weights @ weights)
+
+    def gradient(self, weights: Array, out: Array | None = None) -> tuple[float, Array]:
+        """Sum of L_i at the given weights, and its (sub)gradient sum_i F_i (z_bar_i - z_i), written to `out` if given."""
+        from structopt.kernels.passes import residual_pass
+
+        out = np.empty(self.dimension) if out is None else out
+        losses = sum(self._over_shards(residual_pass, weights, self._residuals))
+        self.rows.gradient_sum(self.examples.columns, self._residuals, self.executor, out)
+        return float(losses), out
+
+    def certificate(self, weights: Array) -> Certificate:
+        """P at the given weights, and the best lower bound on its minimum that one evaluation gives.
+
+        With z_bar_i the inference's answers at theta and g = (1/m) sum_i F_i (z_bar_i - z_i), the points
+        z_i + t (z_bar_i - z_i) are feasible for the dual and, the entropy being concave,
+
+            D(t) >= t ((1/m) sum_i L_i(theta) - theta^T g) - t^2 ||g||^2 / (2 lambda),   0 <= t <= 1.
+
+        At t = 1 the gap P - D is ||lambda theta + g||^2 / (2 lambda): the squared norm of the (sub)gradient of P. It
+        certifies only if the inference is exact or an upper bound.
+        """
+        losses, g = self.gradient(weights)
+        norm, slope = float(g @ g) / self.m**2, (losses - float(weights @ g)) / self.m
+        t = min(1.0, max(0.0, slope * self.regularization / norm)) if norm > 0 else 1.0
+        return Certificate(self.ridge(weights) + losses / self.m, t * slope - t * t * norm / (2 * self.regularization))
+
+    @cached_property
+    def _residuals(self) -> Array:
+        return np.zeros(int(self.structure.parts[-1]))
+
+    def _over_shards(self, driver: Any, *arguments: Any) -> list[Any]:
+        """Run a driver over ranges of instances, at the loss that is reported; results in the order of the ranges."""
+
+        def shard(bounds: tuple[int, int]) -> Any:
+            try:
+                space = self._spaces.pop()
+            except IndexError:
+                space = self.examples.space()
+            result = run_driver(driver, self.objective_kernels, self.data, space, *bounds, *arguments)
+            self._spaces.append(space)
+            return result
+
+        return self.executor.map(shard, self.examples.shards())
+
+
+class InThisThread:
+    """The executor of a problem that was given none."""
+
+    workers = 1
+
+    def map(self, function: Callable[[Any], Any], shards: Any) -> list[Any]:
+        """Apply `function` to each shard."""
+        return [function(shard) for shard in shards]
+
+
+def _free_bytes() -> float:
+    """Physical memory that is free, where the system tells."""
+    try:
+        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (ValueError, OSError, AttributeError):
+        return float("inf")
 
 
 def _check_gold(examples: Examples, gold: SparseVectors) -> None:

@@ -54,7 +54,7 @@ def make_components(config: Mapping[str, Any]) -> Components:
         kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
     }
     compatibility.check(**made, structure_kind=made["factor_graph"].kind)
-    made["loss"].kernel(getattr(made["optimizer"], "variant", "max_loss"))
+    made["loss"].kernel(getattr(made["optimizer"], "loss_variant", "max_loss"))
     executor = registry.create("executor", config["executor"])
     if executor.workers == 1 and config["threads"] > 1:
         executor = registry.create("executor", {"name": "threads", "workers": config["threads"]})
@@ -111,7 +111,8 @@ class Session:
         task, files = parts.task, parts.task.files
         corpus = task.read(files["train"], task.limit)
         encoded = task.fit(corpus)
-        structure = parts.graph.build(encoded)
+        positional = compatibility.positional(parts.optimizer, parts.loss, parts.graph)
+        structure = parts.graph.build(encoded, positional)
         gold = parts.graph.gold(encoded, structure)
         rows = AttributeRows.fit(encoded, structure, gold, self.config.get("features", {}).get("support", "seen"))
         rows, self.start_weights = self._start_weights(rows)
@@ -120,11 +121,12 @@ class Session:
         self.featurize_seconds = time.perf_counter() - started
         costs = parts.loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         inference = parts.inference.kernels(structure.kind)
+        self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
         self.problem = Problem(
             examples, gold, parts.graph.cost(encoded, structure, costs), parts.loss, inference, parts.optimizer.C,
-            self.config["seed"], getattr(parts.optimizer, "variant", "max_loss"),
+            self.config["seed"], getattr(parts.optimizer, "loss_variant", "max_loss"),
+            parts.graph.calculus if positional else None, parts.executor, self._judge if "dev" in self.held_out else None,
         )  # fmt: skip
-        self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
         log.info(
             "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
             files["train"].name, len(examples), rows.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
@@ -152,16 +154,20 @@ class Session:
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
-        assignments = best_outputs(examples, self.problem.kernels, weights, self.parts.executor)
+        assignments = best_outputs(examples, self.problem.objective_kernels, weights, self.parts.executor)
         predicted = self.parts.task.decode(examples.encoded, assignments)
         return self.parts.task.evaluate(corpus, predicted)  # type: ignore[no-any-return]
+
+    def _judge(self, weights: Array) -> float:
+        """Dev score of some weights."""
+        return self._scores("dev", weights)[self.parts.task.main_metric]
 
     def _trainer(self) -> Trainer:
         config, parts = self.config, self.parts
         if config.get("patience") is not None and "dev" not in self.held_out:
             raise ConfigError("patience needs a dev part to look at. Give task.dev, or leave patience=null.")
         return Trainer(
-            self.problem, parts.optimizer, parts.executor, self.folder,
+            self.problem, parts.optimizer, self.folder,
             develop=partial(self._scores, "dev") if "dev" in self.held_out else None,
             metric=parts.task.main_metric,
             objective_every=config["objective_every"],
@@ -211,15 +217,15 @@ class Session:
         return metrics
 
     def _train_metrics(self, trainer: Trainer, weights: Array) -> dict[str, Any]:
-        progress = trainer.progress
+        progress, objective = trainer.progress, self.problem.objective(weights)
         return {
-            "objective": self.problem.objective(weights, self.parts.executor),
-            "dual": None,
-            "gap": None,
+            "objective": objective,
+            "dual": progress.dual,
+            "gap": None if progress.dual is None else objective - progress.dual,
             "epochs": progress.epoch,
             "seconds": progress.seconds,
             "seconds_per_epoch": float(np.median(progress.passes)) if progress.passes else None,
-            "seconds_per_evaluation": None,
+            "seconds_per_evaluation": float(np.median(progress.evaluations)) if progress.evaluations else None,
             "instances": self.problem.m,
             "features": self.rows.count,
             "featurize_seconds": self.featurize_seconds,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from structopt import archive
-from structopt.core.protocols import Executor, Optimizer, Report, State
+from structopt.core.protocols import Optimizer, Report, State
 from structopt.errors import ModelError
 from structopt.history import History
 from structopt.kernels.record import Array
@@ -33,8 +33,12 @@ class Progress:
         Optimizer time so far.
     passes : list of float
         Seconds of each pass.
+    evaluations : list of float
+        Seconds of each evaluation of loss and gradient over all instances.
     negative_losses : int
         Losses below zero met so far.
+    dual : float or None
+        Lower bound on the least P, as of the last pass.
     best, best_epoch : float, int
         Highest dev score and its pass.
     stopped : str
@@ -44,7 +48,9 @@ class Progress:
     epoch: int = 0
     seconds: float = 0.0
     passes: list[float] = field(default_factory=list)
+    evaluations: list[float] = field(default_factory=list)
     negative_losses: int = 0
+    dual: float | None = None
     best: float = -inf
     best_epoch: int = 0
     stopped: str = ""
@@ -57,8 +63,6 @@ class Trainer:
     ----------
     problem : Problem
     optimizer : Optimizer
-    executor : Executor
-        For the evaluation of the objective.
     folder : Path
         Run folder: ``history.csv`` and ``checkpoint/state.safetensors`` go there.
     develop : callable or None
@@ -77,7 +81,6 @@ class Trainer:
         self,
         problem: Problem,
         optimizer: Optimizer,
-        executor: Executor,
         folder: Path,
         develop: Callable[[Array], Mapping[str, float]] | None = None,
         metric: str = "f1",
@@ -85,7 +88,8 @@ class Trainer:
         patience: int | None = None,
         watch: Callable[[Row], None] = lambda row: None,
     ) -> None:
-        self.problem, self.optimizer, self.executor = problem, optimizer, executor
+        self.problem, self.optimizer = problem, optimizer
+        self.tolerance = float(getattr(optimizer, "tolerance", 0.0))
         self.develop, self.metric, self.watch = develop, metric, watch
         self.objective_every, self.patience = objective_every, patience
         self.history = History(folder / "history.csv")
@@ -131,6 +135,7 @@ class Trainer:
             report = self._pass()
             row = self._row(report)
             self._look_for_best(row)
+            self._look_at_gap(row, report)
             self.history.append(row)
             self._save()
             self.watch(row)
@@ -149,25 +154,43 @@ class Trainer:
         self.progress.epoch += 1
         self.progress.seconds += seconds
         self.progress.passes.append(seconds)
+        self.progress.evaluations += report.evaluations
         self.progress.negative_losses += report.negative_losses
         return report
 
     def _row(self, report: Report) -> Row:
         progress, weights = self.progress, self.optimizer.weights(self.state)
-        last = progress.epoch == self.optimizer.epochs
-        due = last or (self.objective_every > 0 and progress.epoch % self.objective_every == 0)
+        primal, progress.dual = self._bounds(weights, report)
         row: Row = {
             "epoch": progress.epoch,
             "seconds": progress.seconds,
             "inference_seconds": report.inference_seconds,
             "loss": report.loss,
-            "primal": self.problem.objective(weights, self.executor) if due else None,
-            "dual": report.dual,
-            "gap": report.gap,
+            "primal": primal,
+            "dual": progress.dual,
+            "gap": None if primal is None or progress.dual is None else primal - progress.dual,
         }
         if self.develop is not None:
             row |= {f"dev.{name}": value for name, value in self.develop(weights).items()}
         return row
+
+    def _bounds(self, weights: Array, report: Report) -> tuple[float | None, float | None]:
+        """P at the weights and a lower bound on its minimum, where they are known or due."""
+        last = self.progress.epoch == self.optimizer.epochs or bool(report.finished)
+        asked = self.objective_every > 0 and self.progress.epoch % self.objective_every == 0
+        if not (last or asked or self.tolerance > 0):
+            return report.primal, report.dual
+        if report.dual is None and getattr(self.optimizer, "certificate", False):
+            return self.problem.certificate(weights)
+        primal = self.problem.objective(weights) if report.primal is None else report.primal
+        return primal, report.dual
+
+    def _look_at_gap(self, row: Row, report: Report) -> None:
+        gap, primal = row["gap"], row["primal"]
+        if self.tolerance > 0 and gap is not None and primal is not None and gap <= self.tolerance * abs(primal):
+            self.progress.stopped = f"gap {gap:.3g} is within {self.tolerance:g} of the objective"
+        elif report.finished:
+            self.progress.stopped = report.finished
 
     def _look_for_best(self, row: Row) -> None:
         score = row.get(f"dev.{self.metric}")

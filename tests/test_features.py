@@ -60,7 +60,7 @@ def mask(examples):
 @cases
 def test_scores_and_gradients_are_those_of_the_matrix(shape, values, support):
     examples, generator = build(shape, values, support), np.random.default_rng(0)
-    gradient, allowed = examples.workspace().gradient, mask(examples)
+    gradient, allowed = examples.space().gradient, mask(examples)
     for i in range(len(examples)):
         F = matrix(examples, i)
         theta, r = generator.normal(size=F.shape[0]), generator.normal(size=F.shape[1])
@@ -86,7 +86,7 @@ def test_scores_and_gradients_are_those_of_the_matrix(shape, values, support):
 def test_adjoint(shape, values, support):
     """<F^T theta, r> = <theta, F r>, for weights that may move."""
     examples, generator = build(shape, values, support, 1), np.random.default_rng(1)
-    gradient = examples.workspace().gradient
+    gradient = examples.space().gradient
     for i in range(len(examples)):
         k = int(np.diff(examples.structure.parts)[i])
         theta, r, s = mask(examples) * generator.normal(size=examples.rows.dimension), generator.normal(size=k), np.zeros(k)
@@ -99,7 +99,7 @@ def test_adjoint(shape, values, support):
 def test_sparse_residuals_and_clean_records(shape, values, support):
     """Zero residuals touch nothing; the gradient record is as new after every use, whatever came before."""
     examples, generator = build(shape, values, support, 2), np.random.default_rng(2)
-    gradient, allowed = examples.workspace().gradient, mask(examples)
+    gradient, allowed = examples.space().gradient, mask(examples)
     for i in [*range(len(examples)), *range(len(examples))]:
         F = matrix(examples, i)
         r = generator.normal(size=F.shape[1]) * (generator.random(F.shape[1]) < 0.3)

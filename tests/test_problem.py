@@ -16,38 +16,99 @@ from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
 from structopt.problem import Examples, compose
+from structopt.reference.primal import Listed, minimum
 from structopt.testing.problems import loss_and_gradient, make_problem, outputs, random_encoded, random_weights
 
 LENGTHS = (1, 2, 3, 5, 4, 2, 3)
 
 
-def problem_of(beta=1.0, gamma=1.0, inference=None, order=1, seed=0, C=0.5, **options):
+def problem_of(beta=1.0, gamma=1.0, inference=None, order=1, seed=0, C=0.5, support="all", positional=False, **options):
     encoded = random_encoded(1, **{"lengths": LENGTHS, **options})
-    return make_problem(encoded, LinearChain(order), LossFamily(beta, gamma), inference or Exact(), C, seed)
+    loss, graph = LossFamily(beta, gamma), LinearChain(order)
+    return make_problem(encoded, graph, loss, inference or Exact(), C, seed, support, positional=positional)
 
 
 @pytest.mark.parametrize("beta", [1.0, inf])
-def test_objective_is_ridge_plus_mean_loss(beta, serial):
+def test_objective_is_ridge_plus_mean_loss(beta):
     problem = problem_of(beta)
     weights = random_weights(problem, 1)
     losses = [loss_and_gradient(problem, weights, i)[0] for i in range(problem.m)]
-    assert problem.losses(weights, serial) == pytest.approx(sum(losses))
+    assert problem.losses(weights) == pytest.approx(sum(losses))
     ridge = 1 / (problem.C * problem.m)
-    assert problem.objective(weights, serial) == pytest.approx(ridge / 2 * weights @ weights + np.mean(losses))
+    assert problem.regularization == ridge
+    assert problem.objective(weights) == pytest.approx(ridge / 2 * weights @ weights + np.mean(losses))
+    assert problem.judge(weights) == -problem.objective(weights)
 
 
+OPTIONS = [{}, {"order": 2}, {"anchored": True}, {"values": True}, {"support": "seen"}, {"positional": True}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("inference", [Exact(), Enumeration()], ids=["exact", "enumeration"])
-def test_threads_and_plain_python_give_the_same_objective(inference, serial):
-    problem = problem_of(inference=inference)
+def test_gradient_is_the_sum_over_the_instances(inference, options):
+    problem = problem_of(inference=inference, **options)
     weights = random_weights(problem, 2)
-    assert problem.objective(weights, Threads(2)) == pytest.approx(problem_of().objective(weights, serial), abs=1e-12)
+    single = [loss_and_gradient(problem, weights, i) for i in range(problem.m)]
+    losses, gradient = problem.gradient(weights)
+    assert losses == pytest.approx(sum(loss for loss, _ in single))
+    np.testing.assert_allclose(gradient, sum(g for _, g in single), atol=1e-12)
 
 
-def test_objective_of_the_prediction_variant_is_the_loss(serial):
+def test_batch_work_gives_the_same_bits_on_any_number_of_threads():
+    lengths = tuple(np.random.default_rng(0).integers(1, 6, 40))
+    weights = random_weights(problem_of(lengths=lengths), 2)
+    results = []
+    for executor in (None, Threads(2), Threads(3)):
+        problem = problem_of(lengths=lengths)
+        problem.executor = executor or problem.executor
+        results.append((problem.objective(weights), problem.gradient(weights)))
+    for objective, (losses, gradient) in results[1:]:
+        assert (objective, losses) == (results[0][0], results[0][1][0])
+        np.testing.assert_array_equal(gradient, results[0][1][1])
+
+
+def minimum_of(problem):
+    listings = []
+    for i in range(problem.m):
+        listed = outputs(problem, i)
+        listings.append(Listed((listed.vertices - listed.gold) @ listed.features, listed.costs))
+    loss = problem.loss
+    return minimum(listings, problem.C, loss.beta, loss.gamma)
+
+
+@pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (inf, 1.0), (2.0, 0.5)])
+def test_certificate_bounds_the_minimum(beta, gamma):
+    problem = problem_of(beta, gamma)
+    best = minimum_of(problem)
+    for scale in (0.0, 0.1, 1.0):
+        weights = random_weights(problem, 3, scale)
+        primal, dual = problem.certificate(weights)
+        assert primal == pytest.approx(problem.objective(weights))
+        assert 0 <= dual <= best.value + 1e-7 <= primal + 2e-7
+    if beta < inf:
+        primal, dual = problem.certificate(best.weights)
+        assert primal - dual <= 1e-6
+
+
+def test_certificate_at_full_step_is_the_gradient_norm():
+    problem = problem_of(1.0, 0.0)
+    weights = minimum_of(problem).weights * 0.98
+    primal, dual = problem.certificate(weights)
+    gradient = problem.regularization * weights + problem.gradient(weights)[1] / problem.m
+    assert primal - dual == pytest.approx(gradient @ gradient / (2 * problem.regularization), rel=1e-6)
+
+
+def test_too_many_dual_variables_are_refused(monkeypatch):
+    monkeypatch.setattr("structopt.problem._free_bytes", lambda: 100.0)
+    with pytest.raises(ConfigError, match=r"optimizer: marginals of all 7 instances need 0.0 GB, more than this machine"):
+        problem_of().part_vector("marginals")
+
+
+def test_objective_of_the_prediction_variant_is_the_loss():
     encoded, loss = random_encoded(1), LossFamily(inf, 1.0)
     one, other = (make_problem(encoded, LinearChain(), loss, Exact(), variant=v) for v in ("max_loss", "prediction"))
     weights = random_weights(one, 2)
-    assert one.objective(weights, serial) == other.objective(weights, serial)
+    assert one.objective(weights) == other.objective(weights)
 
 
 def test_order_is_a_permutation_of_seed_and_pass():

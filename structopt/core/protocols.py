@@ -88,12 +88,16 @@ class FactorGraph(Protocol):
     ----------
     kind : str
         The kind of the structures it builds, by which an inference finds its algorithms.
+    calculus : Calculus or None
+        Closed forms of its positional structures, in which locally consistent marginals are marginals; None where it has
+        none.
     """
 
     kind: str
+    calculus: Calculus | None
 
-    def build(self, encoded: Encoded) -> Structure:
-        """Lay out the parts of every instance."""
+    def build(self, encoded: Encoded, positional: bool = False) -> Structure:
+        """Lay out the parts of every instance; `positional`: every factor has parts of its own, none are tied."""
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Part indicators of the gold outputs."""
@@ -107,6 +111,14 @@ class InferenceKernels(NamedTuple):
 
     solve: Any
     k_best: Any = None
+
+
+class Calculus(NamedTuple):
+    """Closed forms of the marginals of positional structures (signatures in `structopt.kernels.signatures`)."""
+
+    entropy: Any
+    slope: Any
+    conditionals: Any
 
 
 class Inference(Protocol):
@@ -128,19 +140,32 @@ class Loss(Protocol):
         What it needs of the inference.
     temperature : float
         1/beta; 0 for losses that maximise.
+    gamma : float
+        Weight of the cost.
+    convex : bool
+        Whether it is a convex function of the scores.
+    in_family : bool
+        Whether it is a member of the family L_{beta,gamma}, whose dual the dual methods climb.
     member : str
         What a person would call it.
     """
 
     requires: Ability
     temperature: float
+    gamma: float
+    convex: bool
+    in_family: bool
     member: str
 
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
         """Cost of missing each variable's gold label, shape (variables,)."""
 
     def kernel(self, variant: str = "max_loss") -> Any:
-        """Return the function of signature `structopt.kernels.signatures.EVALUATE` (compiled or plain Python)."""
+        """Return the function of signature `structopt.kernels.signatures.EVALUATE` (compiled or plain Python).
+
+        The variant is the optimizer's `loss_variant`: ``max_loss``, or ``prediction`` (the residual at the output that is
+        best under the scores alone).
+        """
 
     def parameters(self) -> Array:
         """Return the vector of numbers that the kernel reads (temperature, gamma, ...)."""
@@ -148,7 +173,7 @@ class Loss(Protocol):
 
 @dataclass(frozen=True)
 class Report:
-    """What one step of an optimizer tells: sums over the pass.
+    """What one step of an optimizer tells.
 
     Attributes
     ----------
@@ -156,16 +181,25 @@ class Report:
         Sum of the L_i as met during the pass (nats, or cost units at beta = inf).
     negative_losses : int
         How many L_i were below zero (an inference without a bound) and skipped.
-    dual, gap : float or None
-        Certified dual objective and P - D, where the method has them.
+    primal : float or None
+        P at the weights that would be returned, where the step knows it to the last bit's rounding.
+    dual : float or None
+        D at a feasible dual point, a lower bound on the minimum of P.
     inference_seconds : float or None
+        Time in the inference, where the step measures it.
+    evaluations : tuple of float
+        Seconds of each evaluation of loss and gradient over all instances.
+    finished : str
+        Why further steps would change nothing, or the empty string.
     """
 
     loss: float
     negative_losses: int = 0
+    primal: float | None = None
     dual: float | None = None
-    gap: float | None = None
     inference_seconds: float | None = None
+    evaluations: tuple[float, ...] = ()
+    finished: str = ""
 
 
 State = dict[str, Any]
@@ -175,6 +209,10 @@ class Optimizer(Protocol):
     """A learning algorithm as init, step and weights over a state of arrays and scalars.
 
     State arrays of shape (dimension,) must be zero wherever a weight may not move: checkpoints keep the rest only.
+    Beyond the attributes below, an optimizer may have ``tolerance`` (relative gap at which the trainer stops),
+    ``certificate`` (whether the trainer shall bound the optimum after every pass by `Problem.certificate`),
+    ``loss_variant`` (which residual it steps by), ``check_loss(loss)`` (raises where it cannot learn by a loss) and
+    ``positional(loss, graph)`` (whether it needs a structure without tied parts; raises where the graph has none).
 
     Attributes
     ----------
@@ -194,7 +232,7 @@ class Optimizer(Protocol):
         """Return the state before the first pass."""
 
     def step(self, problem: Any, state: State) -> tuple[State, Report]:
-        """Do one pass over the data."""
+        """Do one pass over the data, or one batch iteration."""
 
     def weights(self, state: State) -> Array:
         """Return the weights that would be returned now (averaged, if so asked)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.protocols import Calculus
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array, Record, pack
 
@@ -34,11 +35,20 @@ class LinearChain:
             raise ConfigError(f"factor_graph.order={order} must be at least 1.")
         self.order = order
 
-    def build(self, encoded: Encoded) -> Structure:
+    @property
+    def calculus(self) -> Calculus | None:
+        """Closed forms of the marginals of first-order chains."""
+        if self.order > 1:
+            return None
+        from structopt.kernels import chain_calculus as closed
+
+        return Calculus(closed.entropy, closed.slope, closed.conditionals)
+
+    def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out label parts and n-gram parts of every sentence, and the hard constraints."""
         L, m = len(encoded.labels), len(encoded)
         self._check_size(L)
-        anchored = "transition" in encoded.tables
+        anchored = positional or "transition" in encoded.tables
         groups = self._groups(encoded.offsets, L, m, anchored)
         return Structure(
             record=self._record(encoded, L, anchored),
@@ -83,8 +93,8 @@ class LinearChain:
         if anchored:
             if self.order > 1:
                 raise ConfigError(
-                    "Features on transitions (features.transitions) need factor_graph.order=1; "
-                    f"with factor_graph.order={self.order} leave them out."
+                    "Features on transitions (features.transitions), and transition parts at every position, need "
+                    f"factor_graph.order=1; with factor_graph.order={self.order} leave them out."
                 )
             return labels, PartGroup("transition", L * L, offsets - np.arange(m + 1))
         once = np.arange(m + 1, dtype=np.int64)

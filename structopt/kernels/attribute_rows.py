@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
-from structopt.kernels.signatures import ADD, DOT, FLATTEN, PULLBACK, SCORES, inlined, kernel
+from structopt.kernels.signatures import ACCUMULATE, ADD, DOT, FLATTEN, LONGS, PULLBACK, SCORES, SPANS, VECTOR, inlined, kernel
 
 SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
 
@@ -235,6 +236,70 @@ def flatten(features, gradient, indices, values):
             place += width
             q += 1
     return found
+
+
+@kernel(ACCUMULATE)
+def accumulate(features, i, r, dense):
+    """Add F(x_i) r to a dense vector; coordinates that may not move are not left out."""
+    x = open_rows(features)
+    groups = len(x.widths)
+    stride = len(x.positions) // groups
+    valued = len(x.values) > 0
+    part = 0
+    for k in range(groups):
+        width, start = np.int64(x.widths[k]), x.starts[k]
+        first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
+        R = rows_of(r, part, last - first, width)
+        G = rows_of(dense, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
+        for p in range(last - first):
+            row, largest = R[p], 0.0
+            for y in range(width):
+                largest = max(largest, abs(row[y]))
+            if largest < SMALLEST:
+                continue
+            for j in range(x.offsets[start + first + p], x.offsets[start + first + p + 1]):
+                target = G[x.ids[j]]
+                v = x.values[j] if valued else 1.0
+                for y in range(width):
+                    target[y] += v * row[y]
+        part += (last - first) * width
+
+
+@kernel(SPANS)
+def spans(features, i, starts, widths):
+    """List the rows of weights that the scores of instance i read: where each begins in theta, and its width."""
+    x = open_rows(features)
+    groups = len(x.widths)
+    stride = len(x.positions) // groups
+    found = 0
+    for k in range(groups):
+        width, start = np.int64(x.widths[k]), x.starts[k]
+        first, last = start + x.positions[k * stride + i], start + x.positions[k * stride + i + 1]
+        for j in range(x.offsets[first], x.offsets[last]):
+            starts[found] = x.weights[k] + x.ids[j] * width
+            widths[found] = width
+            found += 1
+    return found
+
+
+@kernel(types.void(LONGS, LONGS, VECTOR, types.int64, types.int64, types.int64, VECTOR, VECTOR))
+def gather(columns, places, values, width, first, last, residuals, dense):
+    """Rows first <= a < last of sum_i F_i r_i: each the sum of the residual rows of the positions that have attribute a.
+
+    Read by columns: attribute a occurs at ``places[columns[a] : columns[a + 1]]``, each the beginning of a position's
+    row in `residuals`; `values` as long as `places`, or empty when all are 1. `dense` receives the rows.
+    """
+    for a in range(first, last):
+        row = dense[a * width : (a + 1) * width]
+        row[:] = 0.0
+        for j in range(columns[a], columns[a + 1]):
+            source = residuals[places[j] : places[j] + width]
+            if len(values) > 0:
+                for y in range(width):
+                    row[y] += values[j] * source[y]
+            else:
+                for y in range(width):
+                    row[y] += source[y]
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Drivers over the instances that every learner and every prediction needs: losses, best outputs, marginals.
+"""Drivers over the instances that every learner and every prediction needs: losses, residuals, best outputs, marginals.
 
 A driver knows nothing but the kernels it is handed. Un-compiled (``driver.py_func``) it takes plain Python functions.
 """
@@ -7,50 +7,42 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.kernels.signatures import EVALUATE, INTS, LONGS, RECORD, SCORES, SOLVER, VECTOR, kernel
+from structopt.kernels.signatures import INTS, LONGS, VECTOR, Kernels, driver
+from structopt.kernels.visit import size, solve, visit
 
-_SCORES, _EVALUATE = types.FunctionType(SCORES), types.FunctionType(EVALUATE)
 
-
-@kernel(
-    types.float64(
-        _SCORES, _EVALUATE, SOLVER, RECORD, RECORD, RECORD, VECTOR, LONGS, LONGS, VECTOR,
-        types.int64, types.int64, VECTOR, VECTOR, VECTOR, RECORD,
-    )
-)  # fmt: skip
-def loss_pass(
-    scores, evaluate, solve, features, structure, target, parameters, parts, memory, messages, first, last, theta, s, r, work
-):
+@driver(types.float64, types.int64, types.int64, VECTOR)
+def loss_pass(kernels, data, space, first, last, theta):
     """Sum of L_i over the instances first <= i < last."""
-    total = 0.0
+    k, total = Kernels(*kernels), 0.0
     for i in range(first, last):
-        k = parts[i + 1] - parts[i]
-        scores(features, theta, i, s[:k])
-        total += evaluate(
-            solve, structure, target, parameters, i, s[:k], r[:k], messages[memory[i] : memory[i + 1]], work
-        )
+        total += visit(k, data, space, i, theta)
     return total
 
 
-@kernel(
-    types.int64(
-        _SCORES, SOLVER, RECORD, RECORD, types.float64, LONGS, LONGS, VECTOR, LONGS, types.int64,
-        types.int64, types.int64, VECTOR, VECTOR, VECTOR, RECORD, INTS, VECTOR,
-    )
-)  # fmt: skip
-def output_pass(
-    scores, solve, features, structure, temperature, parts, memory, messages, variables, width,
-    first, last, theta, s, z, work, assignment, marginals,
-):  # fmt: skip
+@driver(types.float64, types.int64, types.int64, VECTOR, VECTOR)
+def residual_pass(kernels, data, space, first, last, theta, residuals):
+    """Sum of L_i over the instances first <= i < last; `residuals`, over the parts of all instances, receives theirs."""
+    k, total = Kernels(*kernels), 0.0
+    for i in range(first, last):
+        total += visit(k, data, space, i, theta)
+        residuals[data.parts[i] : data.parts[i + 1]] = space.residual[: size(data, i)]
+    return total
+
+
+@driver(types.int64, types.float64, LONGS, types.int64, types.int64, types.int64, VECTOR, INTS, VECTOR)
+def output_pass(kernels, data, space, temperature, variables, width, first, last, theta, assignment, marginals):
     """Best configuration of every variable (temperature 0), or also the marginals of each (if `marginals` is not empty).
 
     The first part group must hold exactly one part per variable, `width` configurations each. Returns the first
     instance for which the hard constraints allow nothing, or -1.
     """
+    k = Kernels(*kernels)
     for i in range(first, last):
-        k = parts[i + 1] - parts[i]
-        scores(features, theta, i, s[:k])
-        value = solve(structure, i, s[:k], temperature, z[:k], messages[memory[i] : memory[i + 1]], work)
+        n = size(data, i)
+        z = space.residual[:n]
+        k.scores(data.features, theta, i, space.scores[:n])
+        value = solve(k, data, space, i, space.scores[:n], temperature, z)
         if not value > -1e300:
             return i
         for v in range(variables[i], variables[i + 1]):

@@ -1,7 +1,7 @@
 """The signatures of the kernels: the waist of the house.
 
-A compiled driver takes kernels as first-class functions of these types. Because every record has the one type
-`structopt.kernels.record.Record`, a driver is compiled once, whatever features, graph, inference and loss it is given.
+A compiled driver takes the kernels as one tuple of first-class functions of these types. Because every record has the one
+type `structopt.kernels.record.Record`, a driver is compiled once, whatever features, graph, inference and loss it is given.
 The same driver called un-compiled (``driver.py_func``) takes plain Python functions of the same form.
 
 Letters: i instance, s part scores (nats), z marginals, r residual z - gold, theta flat weights.
@@ -9,14 +9,21 @@ Letters: i instance, s part scores (nats), z marginals, r residual z - gold, the
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
+import numpy as np
 from numba import types
+from numba.core.errors import NumbaExperimentalFeatureWarning
+from numba.extending import register_jitable
 
-from structopt.kernels.record import EMPTY
+from structopt.kernels.record import EMPTY, Array, Record
+
+# What is said to be experimental is measured and tested here: functions as arguments, compiled once and cached on disk.
+warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 RECORD: Any = numba.typeof(EMPTY)  # type: ignore[no-untyped-call]
 VECTOR = types.float64[::1]
@@ -29,6 +36,9 @@ PULLBACK = types.float64(RECORD, types.int64, VECTOR, RECORD)  # features, i, r,
 ADD = types.void(RECORD, VECTOR, RECORD, types.float64)  # features, theta, gradient, step: theta += step * gradient
 DOT = types.float64(RECORD, VECTOR, RECORD)  # features, theta, gradient -> inner product
 FLATTEN = types.int64(RECORD, RECORD, LONGS, VECTOR)  # features, gradient, indices, values -> how many coordinates
+ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)  # features, i, r, dense: dense += F r, support not heeded
+SPANS = types.int64(RECORD, types.int64, LONGS, LONGS)
+# features, i, starts, widths -> how many: the runs of weights that the scores of instance i read, perhaps repeated
 
 # Inference: a convex function of the scores together with a (sub)gradient of it.
 SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR, RECORD)
@@ -36,9 +46,105 @@ SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR
 K_BEST = types.int64(RECORD, types.int64, VECTOR, types.int64, VECTOR, INTS, RECORD)
 # structure, i, s, k, values, assignments (k rows), work -> how many were found
 
-SOLVER = types.FunctionType(SOLVE)
+SOLVER: Any = types.FunctionType(SOLVE)
 EVALUATE = types.float64(SOLVER, RECORD, RECORD, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, RECORD)
 # solve, structure, target, parameters, i, s (spoilt), r, memory, work -> loss
+
+# Calculus of the marginals of a structure whose factors have parts of their own: what closed forms the graph knows.
+ENTROPY = types.float64(RECORD, types.int64, VECTOR)  # structure, i, z -> H(z), the largest entropy with these marginals
+SLOPE = types.void(RECORD, types.int64, VECTOR, VECTOR, types.float64, VECTOR)
+# structure, i, z, d, t, out: first and second derivative of H(z + t d) by t
+CONDITIONALS = types.void(RECORD, types.int64, VECTOR, VECTOR)
+# structure, i, z, out: scores whose Gibbs distribution has the marginals z (logs of conditional probabilities)
+
+
+class Kernels(NamedTuple):
+    """The functions that a driver is composed of; a driver gets them as a plain tuple and opens it with ``Kernels(*kernels)``."""
+
+    scores: Any
+    pullback: Any
+    add: Any
+    dot: Any
+    flatten: Any
+    accumulate: Any
+    spans: Any
+    evaluate: Any
+    solve: Any
+    k_best: Any
+    entropy: Any
+    slope: Any
+    conditionals: Any
+
+
+class Data(NamedTuple):
+    """What the kernels read, and the messages that a stateful inference keeps for each instance.
+
+    Attributes
+    ----------
+    features, structure, target : Record
+    parameters : float64 vector
+        Of the loss.
+    parts, memory : int64, shape (instances + 1,)
+        Offsets of the instances in vectors over all parts, and in `messages`.
+    messages : float64 vector
+    """
+
+    features: Record
+    structure: Record
+    target: Record
+    parameters: Array
+    parts: Array
+    memory: Array
+    messages: Array
+
+
+class Space(NamedTuple):
+    """Scratch of one thread, large enough for any instance.
+
+    Attributes
+    ----------
+    scores, residual, answer, direction : float64 vectors over parts
+    work : Record
+        The inference's tables.
+    gradient : Record
+        A sparse gradient of the features, empty between visits.
+    starts, widths : int64 vectors
+        Runs of weights, for `SPANS`.
+    indices : int64 vector, and values : float64 vector
+        Coordinates of a gradient, for `FLATTEN`.
+    """
+
+    scores: Array
+    residual: Array
+    answer: Array
+    direction: Array
+    work: Record
+    gradient: Record
+    starts: Array
+    widths: Array
+    indices: Array
+    values: Array
+
+
+KERNELS: Any = types.Tuple([
+    types.FunctionType(signature)
+    for signature in (
+        SCORES, PULLBACK, ADD, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, ENTROPY, SLOPE, CONDITIONALS
+    )
+])  # fmt: skip
+_V, _N = np.zeros(0), np.zeros(0, np.int64)
+DATA: Any = numba.typeof(Data(EMPTY, EMPTY, EMPTY, _V, _N, _N, _V))  # type: ignore[no-untyped-call]
+SPACE: Any = numba.typeof(Space(_V, _V, _V, _V, EMPTY, EMPTY, _N, _N, _N, _V))  # type: ignore[no-untyped-call]
+
+
+def driver(returns: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a driver: a kernel whose first arguments are the kernels' tuple, the data and the scratch of one thread."""
+    return kernel(returns(KERNELS, DATA, SPACE, *arguments))
+
+
+driven = register_jitable
+"""Mark a function that drivers call with kernels among its arguments: plain Python to an un-compiled driver."""
+
 
 
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -40,6 +40,9 @@ class LossFamily:
     perceptron's and (1, 1) the softmax margin.
     """
 
+    convex = True
+    in_family = True
+
     def __init__(
         self,
         beta: float = 1.0,

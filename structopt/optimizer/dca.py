@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core import options
 from structopt.core.protocols import Ability, Report, State
-from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 
 
@@ -36,7 +36,7 @@ class DualCoordinateAscent:
     Martins et al. (2010), Algorithms 1 and 2, equations (11)-(15).
     """
 
-    requires = Ability.MAP & ~Ability.MAP
+    requires = Ability(0)
 
     def __init__(
         self,
@@ -46,36 +46,25 @@ class DualCoordinateAscent:
         average: bool = True,
         variant: Literal["max_loss", "prediction"] = "max_loss",
     ) -> None:
-        if not 0 < C < np.inf:
-            raise ConfigError(f"optimizer.C={C} must be greater than 0 and finite.")
-        if epochs < 0:
-            raise ConfigError(f"optimizer.epochs={epochs} must be at least 0.")
-        if tolerance != 0.0:
-            raise ConfigError("optimizer=dca has no certified gap to compare with optimizer.tolerance; set it to 0.")
-        self.C, self.epochs, self.tolerance, self.average, self.variant = float(C), epochs, tolerance, average, variant
+        options.check(C=C, epochs=epochs)
+        options.refuse_tolerance("dca", tolerance)
+        self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
+        self.variant = self.loss_variant = variant
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse losses that are not convex, whose tangents are no bounds."""
+        options.refuse_non_convex("dca", loss)
 
     def init(self, problem: Any, weights: Array) -> State:
-        """Start from the given weights; compile or load the pass, so that its time is never a pass's."""
-        from structopt.kernels.dca import dca_pass
-
-        problem.driver(dca_pass)
+        """Start from the given weights."""
         return {"theta": weights.copy(), "lag": np.zeros(problem.dimension if self.average else 0), "visits": 0.0, "epoch": 0}
 
     def step(self, problem: Any, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.dca import dca_pass
 
-        totals, k = np.zeros(2), problem.kernels
-        order = problem.order(state["epoch"])
-        run = problem.driver(dca_pass)
-        space = problem.workspace
-        run(
-            k.scores, k.pullback, k.add, k.evaluate, k.solve,
-            problem.features, problem.structure.record, problem.target, problem.parameters, problem.structure.parts,
-            problem.structure.memory, problem.messages, order,
-            state["theta"], state["lag"], state["visits"], self.C,
-            space.scores, space.residual, space.work, space.gradient, totals,
-        )  # fmt: skip
+        totals, order = np.zeros(2), problem.order(state["epoch"])
+        problem.run(dca_pass, order, state["theta"], state["lag"], state["visits"], self.C, totals)
         state["visits"] += float(len(order))
         state["epoch"] += 1
         return state, Report(loss=float(totals[0]), negative_losses=int(totals[1]))

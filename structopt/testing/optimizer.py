@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt import registry
 from structopt.problem import Problem
 from structopt.testing.problems import random_weights
 
@@ -87,7 +86,6 @@ class OptimizerSuite:
     def test_objective_decreases(self, optimizer: Any, problem: Any) -> None:
         """Some passes take the primal objective clearly below that of zero weights."""
         method, made = optimizer(), problem(seed=0)
-        executor = registry.create("executor", {"name": "serial"})
         state = passes(method, made, method.init(made, np.zeros(made.dimension)), self.many)
-        start, end = (made.objective(w, executor) for w in (np.zeros(made.dimension), method.weights(state)))
+        start, end = (made.objective(w) for w in (np.zeros(made.dimension), method.weights(state)))
         assert end <= self.decrease * start

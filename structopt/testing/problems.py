@@ -90,16 +90,18 @@ def make_problem(
     seed: int = 0,
     support: Support = "all",
     variant: str = "max_loss",
+    positional: bool = False,
 ) -> Problem:
     """Put an encoded corpus and components together, as a session does."""
-    structure = graph.build(encoded)
+    structure = graph.build(encoded, positional)
     assert encoded.gold is not None
     gold = graph.gold(encoded, structure)
     costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
     rows = AttributeRows.fit(encoded, structure, gold, support)
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
     kernels = inference.kernels(structure.kind)
-    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, kernels, C, seed, variant)
+    calculus = graph.calculus if positional else None
+    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, kernels, C, seed, variant, calculus)
 
 
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:
@@ -113,27 +115,26 @@ def instance_scores(problem: Problem, weights: Array, i: int) -> Array:
     """Part scores F(x_i)^T theta."""
     parts = problem.structure.parts
     s = np.zeros(int(parts[i + 1] - parts[i]))
-    problem.kernels.scores(problem.features, weights, i, s)
+    problem.kernels.scores(problem.data.features, weights, i, s)
     return s
 
 
 def residual(problem: Problem, s: Array, i: int) -> tuple[float, Array]:
     """Loss of instance i at the given part scores, and its gradient by them."""
-    k, memory = problem.kernels, problem.structure.memory
-    r = np.zeros(len(s))
-    messages = problem.messages[memory[i] : memory[i + 1]]
-    work, record = problem.workspace.work, problem.structure.record
-    value = k.evaluate(k.solve, record, problem.target, problem.parameters, i, s.copy(), r, messages, work)
+    k, data, r = problem.kernels, problem.data, np.zeros(len(s))
+    messages = data.messages[data.memory[i] : data.memory[i + 1]]
+    work = problem.space.work
+    value = k.evaluate(k.solve, data.structure, data.target, data.parameters, i, s.copy(), r, messages, work)
     return float(value), r
 
 
 def loss_and_gradient(problem: Problem, weights: Array, i: int) -> tuple[float, Array]:
     """L_i and its gradient as a dense vector."""
-    k, gradient = problem.kernels, problem.workspace.gradient
+    k, gradient, features = problem.kernels, problem.space.gradient, problem.data.features
     value, r = residual(problem, instance_scores(problem, weights, i), i)
-    k.pullback(problem.features, i, r, gradient)
+    k.pullback(features, i, r, gradient)
     dense = np.zeros(problem.dimension)
-    k.add(problem.features, dense, gradient, 1.0)
+    k.add(features, dense, gradient, 1.0)
     return value, dense
 
 
@@ -157,7 +158,7 @@ def gold_and_cost(problem: Problem, i: int, size: int) -> tuple[Array, Array]:
     """Gold indicators and costs of one instance as dense vectors."""
     from structopt.kernels.loss import open_target
 
-    t = open_target.py_func(problem.target)
+    t = open_target.py_func(problem.data.target)
     gold, cost = np.zeros(size), np.zeros(size)
     inside, charged = slice(*t.gold_offsets[i : i + 2]), slice(*t.cost_offsets[i : i + 2])
     np.add.at(gold, t.gold_parts[inside], t.gold_values[inside])

@@ -86,7 +86,7 @@ def test_footnote_10(beta, gamma, cost, factor):
 
 
 @pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (3.0, 1.0), (inf, 1.0)])
-def test_footnote_10_for_the_optimum(beta, gamma, serial):
+def test_footnote_10_for_the_optimum(beta, gamma):
     """(lambda/a, beta/a, a gamma) has the solution a theta; C = 1/(lambda m) grows with a."""
     C, factor = 0.7, 2.0
     listings = []
@@ -97,10 +97,10 @@ def test_footnote_10_for_the_optimum(beta, gamma, serial):
     best = minimum(listings, C, beta, gamma)
     scaled = minimum(listings, factor * C, beta / factor, factor * gamma)
     np.testing.assert_allclose(scaled.weights, factor * best.weights, atol=2e-4)
-    assert problem.objective(best.weights, serial) == pytest.approx(best.value, rel=1e-6)
+    assert problem.objective(best.weights) == pytest.approx(best.value, rel=1e-6)
     for seed in range(5):
         other = best.weights + 0.01 * random_weights(problem, seed)
-        assert problem.objective(other, serial) > best.value
+        assert problem.objective(other) > best.value
 
 
 @pytest.mark.parametrize("gamma", GAMMAS)

@@ -71,15 +71,12 @@ class Arow:
             )
 
     def init(self, problem: Any, weights: Array) -> State:
-        """Start from the given mean with unit variances; compile or load the pass, so that its time is never a pass's.
+        """Start from the given mean with unit variances.
 
         The precisions are stored as what they exceed 1 by: then zero is right for every weight that never moves, which is
         what a checkpoint leaves out.
         """
-        from structopt_arow.kernel import arow_pass
-
         self.check_loss(problem.loss)
-        problem.driver(arow_pass)
         size = problem.dimension
         return {
             "mu": weights.copy(),
@@ -93,16 +90,8 @@ class Arow:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt_arow.kernel import arow_pass
 
-        totals, k, space = np.zeros(2), problem.kernels, problem.workspace
-        order = problem.order(state["epoch"])
-        indices, values = np.empty(problem.dimension, np.int64), np.empty(problem.dimension)  # only what is used takes memory
-        problem.driver(arow_pass)(
-            k.scores, k.pullback, k.flatten, k.evaluate, k.solve,
-            problem.features, problem.structure.record, problem.target, problem.parameters, problem.structure.parts,
-            problem.structure.memory, problem.messages, order,
-            state["mu"], state["precision"], state["lag"], state["visits"], self.r,
-            space.scores, space.residual, indices, values, space.work, space.gradient, totals,
-        )  # fmt: skip
+        totals, order = np.zeros(2), problem.order(state["epoch"])
+        problem.run(arow_pass, order, state["mu"], state["precision"], state["lag"], state["visits"], self.r, totals)
         state["visits"] += float(len(order))
         state["epoch"] += 1
         return state, Report(loss=float(totals[0]), negative_losses=int(totals[1]))

@@ -17,9 +17,9 @@ from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.features import AttributeRows
 from structopt.inference.exact import Exact
-from structopt.kernels.dca import dca_pass
 from structopt.kernels.record import Array
 from structopt.problem import Examples, Problem
+from structopt.testing.problems import instance_scores
 
 LABELS, LENGTHS = 3, (4, 1, 3)
 
@@ -40,9 +40,9 @@ def problem(request: pytest.FixtureRequest) -> Problem:
 
 
 def evaluate(problem: Problem, i: int, s: Array) -> tuple[float, Array]:
-    r, k, work = np.zeros(len(s)), problem.kernels, problem.workspace.work
-    record, memory = problem.structure.record, np.zeros(0)
-    value = k.evaluate(k.solve, record, problem.target, problem.parameters, i, s.copy(), r, memory, work)
+    r, k, work = np.zeros(len(s)), problem.kernels, problem.space.work
+    data, memory = problem.data, np.zeros(0)
+    value = k.evaluate(k.solve, data.structure, data.target, data.parameters, i, s.copy(), r, memory, work)
     return value, r
 
 
@@ -85,7 +85,9 @@ def test_zero_where_the_margin_is_kept(problem: Problem) -> None:
 
 def test_driver_runs_as_python(problem: Problem) -> None:
     assert problem.kernels.evaluate is squared_hinge
-    assert problem.driver(dca_pass) is dca_pass.py_func
+    weights = np.random.default_rng(0).normal(size=problem.dimension)
+    expected = sum(enumerated(problem, i, instance_scores(problem, weights, i)) for i in range(problem.m))
+    assert problem.losses(weights) == pytest.approx(expected)
 
 
 def test_refusals() -> None:

@@ -1,0 +1,31 @@
+"""What stands in for the calculus of a graph that has no closed forms, and for k-best lists where there are none."""
+
+from __future__ import annotations
+
+from math import nan
+
+from structopt.kernels.signatures import CONDITIONALS, ENTROPY, K_BEST, SLOPE, kernel
+
+
+@kernel(ENTROPY)
+def no_entropy(structure, i, z):
+    """Return nan."""
+    return nan
+
+
+@kernel(SLOPE)
+def no_slope(structure, i, z, d, t, out):
+    """Give nan."""
+    out[:] = nan
+
+
+@kernel(CONDITIONALS)
+def no_conditionals(structure, i, z, out):
+    """Give nan."""
+    out[:] = nan
+
+
+@kernel(K_BEST)
+def no_k_best(structure, i, s, k, values, assignments, work):
+    """Find nothing."""
+    return 0

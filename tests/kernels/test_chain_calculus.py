@@ -1,0 +1,77 @@
+"""Closed forms of chain marginals against listings and finite differences."""
+
+import numpy as np
+import pytest
+
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.enumeration import OUTPUTS, Enumeration
+from structopt.kernels import chain_calculus
+from structopt.testing.inference import run
+from structopt.testing.problems import random_encoded
+
+LENGTHS = (1, 2, 3, 4)
+GENERATOR = np.random.default_rng(5)
+
+
+def structure():
+    return LinearChain().build(random_encoded(0, LENGTHS), positional=True)
+
+
+def interior(made, i):
+    """Marginals of a random Gibbs distribution, and its entropy."""
+    s = GENERATOR.normal(size=int(np.diff(made.parts)[i]))
+    value, z = run(Enumeration().kernels("chain").solve, made, i, s, 1.0)
+    return z, value - float(s @ z)
+
+
+instances = pytest.mark.parametrize("i", range(len(LENGTHS)))
+
+
+@instances
+def test_entropy_of_a_gibbs_distribution(i):
+    made = structure()
+    z, entropy = interior(made, i)
+    assert chain_calculus.entropy(made.record, i, z) == pytest.approx(entropy, abs=1e-12)
+
+
+@instances
+def test_entropy_of_an_output_is_zero(i):
+    made = structure()
+    for vertex in OUTPUTS["chain"](made.record, i, np.zeros(int(np.diff(made.parts)[i])))[1][::7]:
+        assert chain_calculus.entropy(made.record, i, vertex) == 0.0
+
+
+@instances
+def test_slopes_are_those_of_the_entropy(i):
+    made = structure()
+    z, other, step = interior(made, i)[0], interior(made, i)[0], 1e-4
+    d, out = other - z, np.zeros(2)
+    for t in (0.1, 0.5, 0.9):
+        behind, middle, ahead = (chain_calculus.entropy(made.record, i, z + x * d) for x in (t - step, t, t + step))
+        chain_calculus.slope(made.record, i, z, d, t, out)
+        assert out[0] == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)
+        assert out[1] == pytest.approx((ahead - 2 * middle + behind) / step**2, rel=1e-4, abs=1e-5)
+
+
+@instances
+def test_conditionals_are_scores_of_the_same_marginals(i):
+    made = structure()
+    z = interior(made, i)[0]
+    scores = np.zeros(len(z))
+    chain_calculus.conditionals(made.record, i, z, scores)
+    value, again = run(Enumeration().kernels("chain").solve, made, i, scores, 1.0)
+    assert value == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(again, z, atol=1e-12)
+
+
+def test_positional_chains_have_the_weights_of_tied_ones():
+    from structopt.inference.exact import Exact
+    from structopt.loss.family import LossFamily
+    from structopt.testing.problems import make_problem, random_weights
+
+    encoded = random_encoded(0, LENGTHS)
+    tied, own = (make_problem(encoded, LinearChain(), LossFamily(), Exact(), positional=p) for p in (False, True))
+    assert [(g.name, g.width, g.size) for g in tied.rows.groups] == [(g.name, g.width, g.size) for g in own.rows.groups]
+    weights = random_weights(tied, 1)
+    assert own.objective(weights) == pytest.approx(tied.objective(weights), abs=1e-12)
+    np.testing.assert_allclose(own.gradient(weights)[1], tied.gradient(weights)[1], atol=1e-12)
