@@ -31,8 +31,9 @@ def compose(inference: InferenceKernels, evaluate: Any = None, calculus: Calculu
     if not hasattr(inference.solve, "signatures"):
         evaluate = getattr(evaluate, "py_func", evaluate)
     closed_forms = calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
+    lists = inference.k_best or missing.no_k_best, inference.vertex or missing.no_vertex
     block = rows.scores, rows.pullback, rows.add, rows.dot, rows.flatten, rows.accumulate, rows.spans
-    return Kernels(*block, evaluate, inference.solve, inference.k_best or missing.no_k_best, *closed_forms)
+    return Kernels(*block, evaluate, inference.solve, *lists, *closed_forms)
 
 
 def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:

@@ -111,6 +111,7 @@ class InferenceKernels(NamedTuple):
 
     solve: Any
     k_best: Any = None
+    vertex: Any = None
 
 
 class Calculus(NamedTuple):

@@ -22,4 +22,4 @@ class Exact:
             )
         from structopt.kernels import chain
 
-        return InferenceKernels(chain.solve, chain.k_best)
+        return InferenceKernels(chain.solve, chain.k_best, chain.vertex)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 
-from structopt.kernels.signatures import CONDITIONALS, ENTROPY, K_BEST, SLOPE, kernel
+from structopt.kernels.signatures import CONDITIONALS, ENTROPY, K_BEST, SLOPE, VERTEX, kernel
 
 
 @kernel(ENTROPY)
@@ -29,3 +29,9 @@ def no_conditionals(structure, i, z, out):
 def no_k_best(structure, i, s, k, values, assignments, work):
     """Find nothing."""
     return 0
+
+
+@kernel(VERTEX)
+def no_vertex(structure, i, assignment, z):
+    """Give nan."""
+    z[:] = nan

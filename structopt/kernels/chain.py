@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.signatures import K_BEST, SOLVE, inlined, kernel
+from structopt.kernels.signatures import K_BEST, SOLVE, VERTEX, inlined, kernel
 
 UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
 LOST = 1e250  # so does a backward value above this: its forward value may have become zero by underflow
@@ -515,3 +515,17 @@ def k_best(structure, i, s, count, values, assignments, work):
             v, j = state[t, v, j], rank[t, v, j]
         found += 1
     return found
+
+
+@kernel(VERTEX)
+def vertex(structure, i, assignment, z):
+    """Part indicators chi(y) of a labelling: its label parts and the n-grams that it makes active (counts, where tied)."""
+    c = open_chain(structure)
+    L = c.labels
+    z[:] = 0.0
+    for t in range(len(assignment)):
+        history, size = 0, 1
+        for d in range(1, min(t, c.order) + 1):
+            history += assignment[t - d] * size
+            size *= L
+        mark(c, len(assignment), t, history, np.int64(assignment[t]), z, 1.0)

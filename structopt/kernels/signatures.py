@@ -45,6 +45,7 @@ SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR
 # structure, i, s, temperature, z, memory, work -> value
 K_BEST = types.int64(RECORD, types.int64, VECTOR, types.int64, VECTOR, INTS, RECORD)
 # structure, i, s, k, values, assignments (k rows), work -> how many were found
+VERTEX = types.void(RECORD, types.int64, INTS, VECTOR)  # structure, i, assignment, z: the part indicators of an output
 
 SOLVER: Any = types.FunctionType(SOLVE)
 EVALUATE = types.float64(SOLVER, RECORD, RECORD, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, RECORD)
@@ -71,6 +72,7 @@ class Kernels(NamedTuple):
     evaluate: Any
     solve: Any
     k_best: Any
+    vertex: Any
     entropy: Any
     slope: Any
     conditionals: Any
@@ -129,7 +131,7 @@ class Space(NamedTuple):
 KERNELS: Any = types.Tuple([
     types.FunctionType(signature)
     for signature in (
-        SCORES, PULLBACK, ADD, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, ENTROPY, SLOPE, CONDITIONALS
+        SCORES, PULLBACK, ADD, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, VERTEX, ENTROPY, SLOPE, CONDITIONALS
     )
 ])  # fmt: skip
 _V, _N = np.zeros(0), np.zeros(0, np.int64)

@@ -5,7 +5,7 @@ import pytest
 
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import OUTPUTS, Enumeration
-from structopt.kernels import chain_calculus
+from structopt.kernels import chain, chain_calculus
 from structopt.testing.inference import run
 from structopt.testing.problems import random_encoded
 
@@ -62,6 +62,16 @@ def test_conditionals_are_scores_of_the_same_marginals(i):
     value, again = run(Enumeration().kernels("chain").solve, made, i, scores, 1.0)
     assert value == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(again, z, atol=1e-12)
+
+
+@pytest.mark.parametrize(("order", "positional"), [(1, False), (1, True), (2, False), (3, False)])
+@instances
+def test_vertices_are_the_listed_ones(i, order, positional):
+    made = LinearChain(order).build(random_encoded(0, LENGTHS), positional)
+    z = np.full(int(np.diff(made.parts)[i]), 7.0)
+    for assignment, listed in zip(*OUTPUTS["chain"](made.record, i, z.copy()), strict=True):
+        chain.vertex(made.record, i, assignment, z)
+        np.testing.assert_array_equal(z, listed)
 
 
 def test_positional_chains_have_the_weights_of_tied_ones():
