@@ -49,7 +49,7 @@ class Enumeration:
             assignments[: len(order) * listed.shape[1]] = listed[order].ravel()
             return len(order)
 
-                def vertex(structure: Record, i: int, assignment: Array, z: Array) -> None:
+        def vertex(structure: Record, i: int, assignment: Array, z: Array) -> None:
             """Part indicators of one output."""
             listed, vertices = outputs(structure, i, np.zeros(len(z)))
             z[:] = vertices[int((listed == assignment).all(axis=1).argmax())]
