@@ -9,38 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
-from structopt.core.protocols import Executor
 from structopt.kernels.record import Array, Record, pack
 
 Support = Literal["seen", "all"]
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The attributes of one part group, read by attribute.
-
-    Attributes
-    ----------
-    width, start : int
-        Weights an attribute, and where the group's weights begin.
-    offsets : int64, shape (attributes + 1,)
-        Where the occurrences of each attribute begin in `places`.
-    places : int64, shape (entries,)
-        Where the row of an occurrence's position begins in a vector over the parts of all instances.
-    values : float64, shape (entries,) or (0,)
-    """
-
-    width: int
-    start: int
-    offsets: Array
-    places: Array
-    values: Array
-
-    def ranges(self, count: int) -> list[tuple[int, int]]:
-        """Ranges of attributes with about equally many occurrences."""
-        wanted = np.linspace(0, len(self.places), count + 1)[1:-1]
-        bounds = [0, *np.searchsorted(self.offsets, wanted), len(self.offsets) - 1]
-        return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
 
 
 @dataclass(frozen=True)
@@ -88,7 +59,14 @@ class AttributeRows:
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack the attributes of a corpus for the kernels of `structopt.kernels.attribute_rows`."""
-        tables = [_table(group, encoded) for group in structure.groups]
+        return self.pack(self.tables(encoded, structure), structure)
+
+    def tables(self, encoded: Encoded, structure: Structure) -> list[AttributeTable]:
+        """Attributes of the positions of every group."""
+        return [_table(group, encoded) for group in structure.groups]
+
+    def pack(self, tables: Sequence[AttributeTable], structure: Structure) -> Record:
+        """Pack tables of attributes, one a group."""
         entries = np.cumsum([0, *(len(table.ids) for table in tables)])
         offsets = [table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)]
         starts = np.cumsum([0, *(len(o) for o in offsets)])[:-1]
@@ -123,46 +101,6 @@ class AttributeRows:
         rows = sum(n * group.width for n, group in zip(entries, self.groups, strict=True))
         slots = sum(group.size for group in self.groups)
         return pack(ints=[np.full(slots, -1), np.zeros(sum(entries))], longs=[np.zeros(len(entries))], floats=[np.zeros(rows)])
-
-    def columns(self, encoded: Encoded, structure: Structure) -> list[Columns]:
-        """Occurrences of every attribute in a corpus, group by group."""
-        from scipy.sparse import csr_matrix
-
-        found, before = [], np.zeros(len(structure), np.int64)
-        starts = np.cumsum([0, *(group.width * group.size for group in self.groups)])
-        for group, start in zip(structure.groups, starts[:-1], strict=True):
-            table, lengths = _table(group, encoded), np.diff(group.offsets)
-            first = np.repeat(structure.parts[:-1] + before - group.offsets[:-1] * group.width, lengths)
-            places = first + np.arange(int(group.offsets[-1])) * group.width
-            entries = csr_matrix((np.arange(len(table.ids)), table.ids, table.offsets), (len(places), table.size)).tocsc()
-            owner = np.repeat(places, np.diff(table.offsets))
-            values = np.zeros(0) if table.values is None else table.values[entries.data]
-            offsets = entries.indptr.astype(np.int64)
-            found.append(Columns(group.width, int(start), offsets, owner[entries.data], values))
-            before += lengths * group.width
-        return found
-
-    def gradient_sum(self, columns: Sequence[Columns], residuals: Array, executor: Executor, out: Array) -> None:
-        """Fill `out` with sum_i F_i r_i, zero where a weight may not move; the same bits whatever the executor.
-
-        Parameters
-        ----------
-        columns : sequence of Columns
-        residuals : float64, shape (all parts,)
-        executor : Executor
-            Its workers share the attributes, so that no two add to the same weight.
-        out : float64, shape (dimension,)
-        """
-        from structopt.kernels.attribute_rows import gather
-
-        def job(task: tuple[Columns, int, int]) -> None:
-            group, first, last = task
-            gather(group.offsets, group.places, group.values, group.width, first, last, residuals, out[group.start :])
-
-        pieces = 4 * executor.workers if executor.workers > 1 else 1
-        executor.map(job, [(group, *bounds) for group in columns for bounds in group.ranges(pieces)])
-        if self.support is not None:
-            out *= self.support
 
     def compress(self, weights: Array) -> Array:
         """Keep the weights that may move."""

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt.batch import BatchFeatures
 from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.protocols import Calculus, Executor, FactorGraph, InferenceKernels, Loss
 from structopt.errors import ConfigError
-from structopt.features import AttributeRows, Columns
+from structopt.features import AttributeRows
 from structopt.kernels.record import EMPTY, Array, Record, pack
 from structopt.kernels.signatures import Data, Kernels, Space
 
@@ -67,9 +68,9 @@ class Examples:
         return int(np.diff(self.structure.parts).max(initial=0))
 
     @cached_property
-    def columns(self) -> list[Columns]:
-        """The features, read by attribute."""
-        return self.rows.columns(self.encoded, self.structure)
+    def batch(self) -> BatchFeatures:
+        """The features, for evaluations over all instances."""
+        return BatchFeatures(self.rows, self.rows.tables(self.encoded, self.structure), self.structure)
 
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
@@ -123,6 +124,8 @@ class Problem:
         For batch work; None does it in this thread.
     judge : callable or None
         Weights to a score, higher is better, by which optimizers choose what they were told to choose; None takes -P.
+    penalty : str
+        The regulariser of P: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1).
     """
 
     def __init__(
@@ -138,7 +141,9 @@ class Problem:
         calculus: Calculus | None = None,
         executor: Executor | None = None,
         judge: Callable[[Array], float] | None = None,
+        penalty: str = "l2",
     ) -> None:
+        self.penalty = penalty
         self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
         self.structure, self.rows = examples.structure, examples.rows
         self.m, self.dimension = len(examples), examples.rows.dimension
@@ -185,11 +190,15 @@ class Problem:
         """Sum of L_i at the given weights."""
         from structopt.kernels.passes import loss_pass
 
-        return float(sum(self._over_shards(loss_pass, weights)))
+        return float(sum(self._over_shards(loss_pass, self.data, weights)))
 
     def objective(self, weights: Array) -> float:
         """P(theta) at the given weights."""
-        return self.ridge(weights) + self.losses(weights) / self.m
+        return self.regularizer(weights) + self.losses(weights) / self.m
+
+    def regularizer(self, weights: Array) -> float:
+        """lambda/2 ||theta||^2, or lambda ||theta||_1 with penalty l1."""
+        return self.regularization * float(np.abs(weights).sum()) if self.penalty == "l1" else self.ridge(weights)
 
     def ridge(self, weights: Array) -> float:
         """lambda/2 ||theta||^2."""
@@ -200,9 +209,14 @@ class Problem:
         from structopt.kernels.passes import residual_pass
 
         out = np.empty(self.dimension) if out is None else out
-        losses = sum(self._over_shards(residual_pass, weights, self._residuals))
-        self.rows.gradient_sum(self.examples.columns, self._residuals, self.executor, out)
+        data = self.data._replace(features=self.examples.batch.record)
+        losses = sum(self._over_shards(residual_pass, data, self.examples.batch.widen(weights), self._residuals))
+        self.sum_gradients(self._residuals, out)
         return float(losses), out
+
+    def sum_gradients(self, residuals: Array, out: Array) -> None:
+        """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances; on all the executor's workers."""
+        self.examples.batch.gradient_sum(residuals, self.executor, out)
 
     def certificate(self, weights: Array) -> Certificate:
         """P at the given weights, and the best lower bound on its minimum that one evaluation gives.
@@ -224,7 +238,7 @@ class Problem:
     def _residuals(self) -> Array:
         return np.zeros(int(self.structure.parts[-1]))
 
-    def _over_shards(self, driver: Any, *arguments: Any) -> list[Any]:
+    def _over_shards(self, driver: Any, data: Data, *arguments: Any) -> list[Any]:
         """Run a driver over ranges of instances, at the loss that is reported; results in the order of the ranges."""
 
         def shard(bounds: tuple[int, int]) -> Any:
@@ -232,7 +246,7 @@ class Problem:
                 space = self._spaces.pop()
             except IndexError:
                 space = self.examples.space()
-            result = run_driver(driver, self.objective_kernels, self.data, space, *bounds, *arguments)
+            result = run_driver(driver, self.objective_kernels, data, space, *bounds, *arguments)
             self._spaces.append(space)
             return result
 

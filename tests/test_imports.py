@@ -13,9 +13,10 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "schema", "kernels"}),
     frozenset({"core"}),
     frozenset({"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
-    frozenset({"archive", "registry", "features", "problem", "decoding", "compatibility", "checks", "testing"}),
+    frozenset({"archive", "registry", "features", "bundles", "batch", "problem", "decoding", "compatibility", "checks", "testing"}),
     frozenset({"hydra_glue", "configuration", "history", "plots", "terminal", "model", "warm_start", "trainer"}),
-    frozenset({"session", "prediction", "commands"}),
+    frozenset({"session", "prediction", "pairs"}),
+    frozenset({"commands"}),
     frozenset({"cli", "", "__main__"}),
 )
 COMPONENTS = {"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor"}

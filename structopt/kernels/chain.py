@@ -16,10 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structopt.kernels.first_order import LOST, first_order, potentials
 from structopt.kernels.signatures import K_BEST, SOLVE, VERTEX, inlined, kernel
-
-UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
-LOST = 1e250  # so does a backward value above this: its forward value may have become zero by underflow
 
 
 class Chain(NamedTuple):
@@ -202,45 +200,19 @@ def mark(c, n, t, u, y, z, amount):
 
 
 @inlined
-def potentials(scores, size, temperature, out):
-    """out = exp((scores - top) / temperature); return (top, whether nothing finite comes near underflow)."""
-    top, safe, beta = -inf, True, 1.0 / temperature
-    for q in range(size):
-        top = max(top, scores[q])
-    if top == -inf:
-        return top, False
-    lowest = 1.0
-    for q in range(size):
-        out[q] = exp((scores[q] - top) * beta)
-        lowest = min(lowest, out[q])
-    if lowest < UNSAFE:
-        for q in range(size):
-            safe = safe and (out[q] >= UNSAFE or scores[q] == -inf)
-    return top, safe
-
-
-@inlined
 def forward_backward(c, n, s, temperature, x, z):
-    """Scaled forward-backward. Returns (value, True), or (0, False) where log space is needed."""
+    """Scaled forward-backward for orders above 1. Returns (value, True), or (0, False) where log space is needed."""
     L, k = c.labels, c.order
     N = x.temporary.size
     value = 0.0
-    tables = n - 1 if c.anchored else 1
     tops = x.temporary  # only read before the backward pass begins
-    if c.anchored:
-        for p in range(tables):
-            top, safe = potentials(s[n * L + p * L * L :], L * L, temperature, x.potential[p * L * L :])
-            if not safe:
-                return 0.0, False
-            value += top
-    else:
-        start, size = 0, L * L
-        for h in range(min(k, n - 1)):
-            top, safe = potentials(x.table[start:], size, temperature, x.potential[start:])
-            if not safe:
-                return 0.0, False
-            tops[h] = top
-            start, size = start + size, size * L
+    start, size = 0, L * L
+    for h in range(min(k, n - 1)):
+        top, safe = potentials(x.table[start:], size, temperature, x.potential[start:])
+        if not safe:
+            return 0.0, False
+        tops[h] = top
+        start, size = start + size, size * L
     states, table = L, 0
     for t in range(n):
         node = x.node[t * L : (t + 1) * L]
@@ -255,9 +227,8 @@ def forward_backward(c, n, s, temperature, x, z):
         else:
             if 1 < t <= k:
                 table += states
-            if not c.anchored:
-                value += tops[min(t, k) - 1]
-            e = x.potential[(t - 1) * L * L :] if c.anchored else x.potential[table:]
+            value += tops[min(t, k) - 1]
+            e = x.potential[table:]
             before = x.alpha[(t - 1) * N : t * N]
             shrink = states // L if t >= k else states
             following = states * L if t < k else states
@@ -306,12 +277,7 @@ def backward(c, n, x, z, states, table):
                 weighted[v + y] = after[v + y] * node[y] / x.scale[t]
         previous = states // L if t < k else states
         shrink = previous // L if t >= k else previous
-        if c.anchored:
-            e = x.potential[(t - 1) * L * L :]
-            counts = z[n * L + (t - 1) * L * L :]
-        else:
-            e = x.potential[table:]
-            counts = z[n * L + table :]
+        e, counts = x.potential[table:], z[n * L + table :]
         alpha = x.alpha[(t - 1) * N : t * N]
         for u in range(previous):
             total, a = 0.0, alpha[u]
@@ -327,8 +293,7 @@ def backward(c, n, x, z, states, table):
         if t <= k and t > 1:
             table -= previous  # the table of histories one label shorter has previous entries
         states = previous
-    if not c.anchored:
-        fold_counts(c, n, z)
+    fold_counts(c, n, z)
     label_marginals(c, n, x, z)
     return True
 
@@ -448,9 +413,14 @@ def solve(structure, i, s, temperature, z, memory, work):
         gather(c, n, s, x.table)
     if temperature == 0.0:
         return viterbi(c, n, s, x, z)
-    value, done = forward_backward(c, n, s, temperature, x, z)
+    if c.order == 1:
+        value, done = first_order(c, n, s, temperature, x, z)
+    else:
+        value, done = forward_backward(c, n, s, temperature, x, z)
     if done:
         return value
+    if not c.anchored:
+        gather(c, n, s, x.table)  # first_order used the table as scratch
     return log_forward_backward(c, n, s, temperature, x, z)
 
 

@@ -160,11 +160,14 @@ def test_scaled_and_log_space_agree(order, anchored):
         for scale in (1.0, 20.0):
             s = scale * generator.normal(size=int(np.diff(structure.parts)[i]))
             chain.constrain.py_func(c, i, int(n), s)
+            scaled, logs = np.zeros(len(s)), np.zeros(len(s))
+            if order > 1:
+                chain.gather.py_func(c, int(n), s, x.table)
+            by_scaling = chain.first_order if order == 1 else chain.forward_backward
+            value, done = by_scaling.py_func(c, int(n), s, 1.0, x, scaled)
+            assert done
             if not anchored:
                 chain.gather.py_func(c, int(n), s, x.table)
-            scaled, logs = np.zeros(len(s)), np.zeros(len(s))
-            value, done = chain.forward_backward.py_func(c, int(n), s, 1.0, x, scaled)
-            assert done
             assert chain.log_forward_backward.py_func(c, int(n), s, 1.0, x, logs) == pytest.approx(value, rel=1e-12)
             np.testing.assert_allclose(scaled, logs, atol=1e-10)
 

@@ -1,0 +1,60 @@
+"""Which optimizer learns by which loss with which inference: the verdict of every combination that is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from structopt import compatibility, registry
+from structopt.configuration import GIVEN, compose, validate
+from structopt.errors import CompatibilityError, ConfigError
+
+Verdicts = dict[tuple[str, str, str], str]
+
+
+def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
+    """Ask for every (optimizer, loss, inference), each as its config file sets it, on one kind of factor graph.
+
+    Returns
+    -------
+    dict
+        The empty string where the three work together, else the message that a user would get.
+    """
+    graph = _made("factor_graph", factor_graph)
+    optimizers, losses, inferences = (
+        {name: _made(kind, name) for name in registry.installed(kind)} for kind in ("optimizer", "loss", "inference")
+    )
+    return {
+        (o, name, i): _verdict(graph, inference, loss, optimizer)
+        for o, optimizer in optimizers.items()
+        for name, loss in losses.items()
+        for i, inference in inferences.items()
+    }
+
+
+def table(found: Verdicts) -> str:
+    """Optimizers against losses as Markdown: yes, no, or the inferences that do where not all of them do."""
+    losses = list(dict.fromkeys(loss for _, loss, _ in found))
+    inferences = list(dict.fromkeys(inference for _, _, inference in found))
+    lines = ["| optimizer | " + " | ".join(losses) + " |", "|---" * (len(losses) + 1) + "|"]
+    for optimizer in dict.fromkeys(optimizer for optimizer, _, _ in found):
+        cells = []
+        for loss in losses:
+            able = [name for name in inferences if not found[optimizer, loss, name]]
+            cells.append("yes" if able == inferences else ", ".join(able) or "no")
+        lines.append(f"| {optimizer} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _made(kind: str, name: str) -> Any:
+    """Make one component as its config file sets it."""
+    config = validate(compose([f"{kind}={name}"]))
+    return registry.create(kind, config[kind], **{key: config[key] for key in GIVEN if key in config})
+
+
+def _verdict(graph: Any, inference: Any, loss: Any, optimizer: Any) -> str:
+    try:
+        compatibility.check(None, graph, inference, loss, optimizer, structure_kind=graph.kind)
+        loss.kernel(getattr(optimizer, "loss_variant", "max_loss"))
+    except (CompatibilityError, ConfigError) as error:
+        return str(error)
+    return ""
