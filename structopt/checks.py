@@ -61,6 +61,43 @@ def check_inference(problem: Problem, weights: Array, seed: int, sample: int = 8
     return f"inference agrees with the reference on {len(chosen)} instances{rest} (largest difference {largest:.0e})"
 
 
+def check_steps(problem: Problem, optimizer: Any, state: Any, seed: int, sample: int = 8, tolerance: float = 1e-4) -> str:
+    """Let an optimizer that solves quadratic programs solve some of its own again by cvxpy, and compare.
+
+    Parameters
+    ----------
+    problem : Problem
+    optimizer : Optimizer
+        With a method ``verify(problem, state, instances)`` that returns the largest relative difference.
+    state : mapping
+        Its state, from which the steps are made; it is left as it is.
+    seed : int
+        Of the sample.
+    sample : int
+        How many instances to look at; short ones are preferred.
+    tolerance : float
+        Largest difference that is let pass.
+
+    Returns
+    -------
+    str
+        What was compared, as a sentence.
+
+    Raises
+    ------
+    StructoptError
+        At a larger difference.
+    """
+    chosen = _sample(problem, np.random.default_rng([seed, problem.m, 1]), sample)
+    difference = float(optimizer.verify(problem, state, chosen))
+    if not difference <= tolerance:
+        raise StructoptError(
+            f"the optimizer's steps do not agree with the reference: on {len(chosen)} instances they differ by {difference:.2g} "
+            f"(allowed: {tolerance:g}). This is a defect, or data of extreme scale; the model of the run is kept."
+        )
+    return f"steps agree with the reference on {len(chosen)} instances (largest difference {difference:.0e})"
+
+
 def _sample(problem: Problem, generator: np.random.Generator, size: int) -> list[int]:
     """Random instances, three quarters of them from the shorter half of a larger sample."""
     drawn = generator.permutation(problem.m)[: 50 * size]

@@ -47,6 +47,8 @@ class Features(TypedDict, total=False):
     templates: list[str]
     transitions: list[str]
     lists: dict[str, str] | None
+    bias: bool
+    normalize: Literal["none", "unit"]
 
 
 LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}

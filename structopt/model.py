@@ -79,18 +79,19 @@ class Model:
                 log.warning("%s has no column '%s'; the model reads it as padding.", corpus.path, name)
         return Examples.build(self.task.encode(corpus, given), self.graph, self.rows)
 
-    def predict(self, instances: Sequence[Any], executor: Executor | None = None) -> list[list[str]]:
-        """Best output of every instance.
+    def predict(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Any]:
+        """Best output of every instance: a list of labels, one a token; for ``multiclass`` a label.
 
         Parameters
         ----------
         instances : sequence
             For sequence labelling: sentences, each a sequence of words, of tuples of cells in the order of `columns`, or a
             mapping from column name to sequence. For ``attributes``: each token a list of names or a mapping to values.
+            For ``multiclass``: mappings from index to value, or rows of values, as in a matrix.
         """
         return self.best_outputs(self.examples(self.task.corpus(instances)), executor)
 
-    def predict_columns(self, columns: Mapping[str, Sequence[Sequence[str]]]) -> list[list[str]]:
+    def predict_columns(self, columns: Mapping[str, Sequence[Sequence[str]]]) -> list[Any]:
         """Best outputs of instances given column by column; a column that is missing or all empty counts as padding."""
         first = self.columns[0]
         given = {name: cells for name, cells in columns.items() if name == first or any(map(any, cells))}
@@ -98,10 +99,10 @@ class Model:
         return self.predict(sentences)
 
     def marginals(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Array]:
-        """Probability of every label of every token: one array of shape (tokens, labels) an instance."""
+        """Probability of every label of every variable: one array of shape (variables, labels) an instance."""
         return self.label_marginals(self.examples(self.task.corpus(instances)), executor)
 
-    def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[list[str]]:
+    def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
         """Best outputs of an encoded corpus, in the scheme of the files."""
         return self.task.written(self._outputs(examples, executor))  # type: ignore[no-any-return]
 
@@ -124,7 +125,7 @@ class Model:
         predicted = self._outputs(self.examples(corpus), executor)
         return self.task.evaluate(corpus, predicted), self.task.report(corpus, predicted)
 
-    def _outputs(self, examples: Examples, executor: Executor | None) -> list[list[str]]:
+    def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
         assignments = best_outputs(examples, self.kernels, self.weights, executor or _serial())
         return self.task.decode(examples.encoded, assignments)  # type: ignore[no-any-return]
 

@@ -11,6 +11,12 @@ from structopt.errors import CompatibilityError, ConfigError
 Verdicts = dict[tuple[str, str, str], str]
 
 
+def made(kind: str, name: str) -> Any:
+    """Make one component as its config file sets it."""
+    config = validate(compose([f"{kind}={name}"]))
+    return registry.create(kind, config[kind], **{key: config[key] for key in GIVEN if key in config})
+
+
 def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     """Ask for every (optimizer, loss, inference), each as its config file sets it, on one kind of factor graph.
 
@@ -19,9 +25,9 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     dict
         The empty string where the three work together, else the message that a user would get.
     """
-    graph = _made("factor_graph", factor_graph)
+    graph = made("factor_graph", factor_graph)
     optimizers, losses, inferences = (
-        {name: _made(kind, name) for name in registry.installed(kind)} for kind in ("optimizer", "loss", "inference")
+        {name: made(kind, name) for name in registry.installed(kind)} for kind in ("optimizer", "loss", "inference")
     )
     return {
         (o, name, i): _verdict(graph, inference, loss, optimizer)
@@ -43,12 +49,6 @@ def table(found: Verdicts) -> str:
             cells.append("yes" if able == inferences else ", ".join(able) or "no")
         lines.append(f"| {optimizer} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
-
-
-def _made(kind: str, name: str) -> Any:
-    """Make one component as its config file sets it."""
-    config = validate(compose([f"{kind}={name}"]))
-    return registry.create(kind, config[kind], **{key: config[key] for key in GIVEN if key in config})
 
 
 def _verdict(graph: Any, inference: Any, loss: Any, optimizer: Any) -> str:

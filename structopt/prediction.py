@@ -15,7 +15,7 @@ from structopt.model import Model, find_model
 
 
 def predict(options: Mapping[str, Any]) -> None:
-    """Write the input again with predicted columns.
+    """Write the input again with predicted columns; or what a task with a method ``write_predictions`` makes of the same.
 
     After the best label come, with ``probabilities``, the probability of that label (``label:p`` of all labels that have at
     least a thousandth), and with ``k_best=K`` the labels of the 1st to Kth best output. With ``partial``, labels given in the
@@ -25,11 +25,17 @@ def predict(options: Mapping[str, Any]) -> None:
     corpus = model.task.read(options["input"], labelled=False)
     given = _given(model, corpus, options) if options.get("partial") else None
     examples = model.examples(corpus, given)
-    added = [[[label] for label in labels] for labels in model.best_outputs(examples, executor)]
-    if options["probabilities"]:
-        _extend(added, [_probabilities(model.labels, p) for p in model.label_marginals(examples, executor)])
-    if options["k_best"] > 1:
-        _extend(added, _ranked(model, model.k_best_outputs(examples, options["k_best"], executor), options["k_best"]))
+    outputs, k = model.best_outputs(examples, executor), options["k_best"]
+    marginals = model.label_marginals(examples, executor) if options["probabilities"] else None
+    ranked = _ranked(model, model.k_best_outputs(examples, k, executor), k) if k > 1 else None
+    if hasattr(model.task, "write_predictions"):
+        model.task.write_predictions(options["output"], outputs, marginals, ranked)
+        return
+    added = [[[label] for label in labels] for labels in outputs]
+    if marginals is not None:
+        _extend(added, [_probabilities(model.labels, p) for p in marginals])
+    if ranked is not None:
+        _extend(added, ranked)
     model.task.write(options["input"], options["output"], added)
 
 

@@ -25,7 +25,7 @@ from structopt.trainer import Row, Trainer
 
 log = logging.getLogger(__name__)
 
-SHOWN = ("f1", "precision", "recall", "accuracy")
+SHOWN = ("f1", "precision", "recall", "accuracy", "macro_f1")
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Session:
         """Train (or go on), evaluate, save and track; return the model."""
         tracker, status = self.parts.tracker, "FAILED"
         metrics: dict[str, dict[str, Any]] = {}
-        tracker.start(Run(self.folder, self.config, self.parts.task.files, self._label()))
+        tracker.start(Run(self.folder, self.config, self.parts.task.files, self._label(), tuple(self.parts.task.columns)))
         try:
             self._prepare()
             trainer = self._trainer()
@@ -99,9 +99,14 @@ class Session:
             finally:
                 if status != "FAILED":
                     metrics = self._close(trainer, weights)
+            self._check_inference("after training", weights)
+            self._check_steps(trainer)
             return self._model(weights)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(str(self.folder)) from None
+        except Exception:
+            status = "FAILED"
+            raise
         finally:
             tracker.finish(status, _dotted(metrics))
 
@@ -126,6 +131,7 @@ class Session:
             examples, gold, parts.graph.cost(encoded, structure, costs), parts.loss, inference, parts.optimizer.C,
             self.config["seed"], getattr(parts.optimizer, "loss_variant", "max_loss"),
             parts.graph.calculus if positional else None, parts.executor, self._judge if "dev" in self.held_out else None,
+            getattr(parts.optimizer, "penalty", "l2"),
         )  # fmt: skip
         log.info(
             "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
@@ -147,8 +153,8 @@ class Session:
         unseen = 0 if encoded.gold is None else int((encoded.gold < 0).sum())
         if unseen:
             log.warning(
-                "%s: %d tokens have a label that the training part never shows; they count as errors.",
-                self.parts.task.files[role], unseen,
+                "%s: %d %s have a label that the training part never shows; they count as errors.",
+                self.parts.task.files[role], unseen, getattr(self.parts.task, "unit", "tokens"),
             )  # fmt: skip
         return corpus, Examples.build(encoded, self.parts.graph, self.rows)
 
@@ -177,17 +183,27 @@ class Session:
     def _fit(self, trainer: Trainer, resuming: bool) -> Array:
         if not (resuming and trainer.resume()):
             trainer.start(self.start_weights)
-        if self.config.get("check"):
-            from structopt.checks import check_inference
-
-            log.warning("check before training: %s", check_inference(self.problem, trainer.weights(), self.config["seed"]))
+        self._check_inference("before training", trainer.weights())
+        if getattr(self.parts.optimizer, "eta", None) == "auto":
+            log.warning("optimizer.eta=auto: took %g", trainer.state["eta"])
         metric = self.parts.task.main_metric
         with ProgressLine(trainer.progress.epoch, self.parts.optimizer.epochs, metric) as line:
             trainer.watch = partial(self._watch, line)
-            weights = trainer.run()
+            return trainer.run()
+
+    def _check_inference(self, stage: str, weights: Array) -> None:
+        """Compare the inference with the references, where check=true asks for it."""
         if self.config.get("check"):
-            log.warning("check after training: %s", check_inference(self.problem, weights, self.config["seed"]))
-        return weights
+            from structopt.checks import check_inference
+
+            log.warning("check %s: %s", stage, check_inference(self.problem, weights, self.config["seed"]))
+
+    def _check_steps(self, trainer: Trainer) -> None:
+        """Compare the optimizer's steps with the references, where check=true asks for it and it solves programs."""
+        if self.config.get("check") and hasattr(self.parts.optimizer, "verify"):
+            from structopt.checks import check_steps
+
+            log.warning("check of steps: %s", check_steps(self.problem, self.parts.optimizer, trainer.state, self.config["seed"]))
 
     def _watch(self, line: ProgressLine, row: Row) -> None:
         line.show(row)

@@ -35,9 +35,14 @@ class ProgressLine:
         self._line.close()
 
     def show(self, row: Mapping[str, float | int | None]) -> None:
-        """Move on by one pass."""
+        """Move on by one pass; the gap is shown relative to the objective."""
         score = row.get(f"dev.{self.metric}")
-        parts = {"loss": f"{row['loss']:.6g}"} | ({} if score is None else {f"dev {self.metric}": f"{score:.4f}"})
+        gap, primal = row.get("gap"), row.get("primal")
+        parts = {"loss": f"{row['loss']:.6g}"}
+        if gap is not None and primal:
+            parts["gap"] = f"{gap / abs(primal):.1e}"
+        if score is not None:
+            parts[f"dev {self.metric}"] = f"{score:.4f}"
         self._line.set_postfix(parts, refresh=False)
         self._line.update()
 

@@ -12,8 +12,11 @@ ROOT = Path(structopt.__file__).parent
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "schema", "kernels"}),
     frozenset({"core"}),
+    frozenset({"learning"}),
     frozenset({"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
-    frozenset({"archive", "registry", "features", "bundles", "batch", "problem", "decoding", "compatibility", "checks", "testing"}),
+    frozenset({
+        "archive", "registry", "features", "bundles", "batch", "problem", "decoding", "compatibility", "checks", "testing"
+    }),
     frozenset({"hydra_glue", "configuration", "history", "plots", "terminal", "model", "warm_start", "trainer"}),
     frozenset({"session", "prediction", "pairs"}),
     frozenset({"commands"}),

@@ -16,11 +16,14 @@ from structopt.core.protocols import Ability
 from structopt.errors import CompatibilityError, ConfigError
 
 NAMES = {
-    "task": ["attributes", "chunking", "ner", "tagging"],
-    "factor_graph": ["linear_chain"],
+    "task": ["attributes", "chunking", "multiclass", "ner", "tagging"],
+    "factor_graph": ["linear_chain", "single"],
     "inference": ["enumeration", "exact"],
-    "loss": ["crf", "family", "perceptron", "softmax_margin", "svm"],
-    "optimizer": ["dca"],
+    "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
+    "optimizer": [
+        "adadelta", "adagrad", "cutting_plane", "dca", "eg", "lbfgs", "mira", "online_cutting_plane", "pegasos", "perceptron",
+        "sdca", "sgd", "smo",
+    ],
     "tracker": ["mlflow", "none"],
     "executor": ["serial", "threads"],
 }
@@ -124,10 +127,9 @@ def test_unknown_kind() -> None:
 
 
 def test_unknown_name(acme: Path) -> None:
-    assert message(registry.load, "optimizer", "step") == (
-        "optimizer 'step' is not installed. Did you mean 'steps'? Installed: broken (structopt-acme), dca (structopt-trainer), "
-        "inherits (structopt-acme), steps (structopt-acme)"
-    )
+    said = message(registry.load, "optimizer", "step")
+    assert said.startswith("optimizer 'step' is not installed. Did you mean 'steps'? Installed: adadelta (structopt-trainer), ")
+    assert all(f"{name} (structopt-acme)" in said for name in ("broken", "inherits", "steps"))
     assert message(registry.load, "optimizer", "dac").startswith(
         "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: "
     )
@@ -186,7 +188,7 @@ def test_create(acme: Path) -> None:
             {"name": "steps", "variant": "max_los"},
             "optimizer.variant=max_los is none of: max_loss, prediction. Did you mean 'max_loss'?",
         ),
-        ({}, "optimizer needs the name of a component: type optimizer=NAME. Installed: broken, dca, inherits, steps."),
+        ({}, "optimizer needs the name of a component: type optimizer=NAME. Installed: adadelta, adagrad, broken, c"),
     ],
 )
 def test_create_refuses(acme: Path, node: dict[str, Any], text: str) -> None:

@@ -252,12 +252,15 @@ class Run:
     files : mapping of role (train, dev, test) to path
     label : str
         A short name a person would give the run, such as ``ner-dca-beta1-gamma0``.
+    columns : tuple of str
+        The task's input columns.
     """
 
     folder: Path
     config: Mapping[str, Any]
     files: Mapping[str, Path]
     label: str
+    columns: tuple[str, ...] = ()
 
 
 class Tracker(Protocol):

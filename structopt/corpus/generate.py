@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +24,10 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sept", "Oc
 
 @dataclass(frozen=True)
 class Document:
-    """A document: its name and the derivation trees of its sentences."""
+    """A document: its name, its theme and the derivation trees of its sentences."""
 
     name: str
+    theme: str
     trees: list[Node]
 
 
@@ -95,7 +97,7 @@ def make_documents(part: str, sentences: int, rng: Random, stocks: tuple[Stock, 
         while len(trees) < size:
             symbol = "FRAG_line" if len(trees) >= size - lines and len(trees) > 3 else "S_top"
             trees.append(_sentence(grammars[theme], cast, symbol, rng))
-        documents.append(Document(f"{part}{len(documents):03d}", trees[:size]))
+        documents.append(Document(f"{part}{len(documents):03d}", theme, trees[:size]))
         sentences -= size
     return documents
 
@@ -167,6 +169,23 @@ def _attributes(leaves: Sequence[Node], i: int) -> list[str]:
     return [*found, f"case={case}", f"prefix={word[:3]}", f"suffix={word[-3:]}"]
 
 
+def libsvm_lines(documents: Sequence[Document], numbers: dict[str, int]) -> list[str]:
+    """Theme of every sentence, and its words as ``index:count``.
+
+    Parameters
+    ----------
+    documents : sequence of Document
+    numbers : dict of str to int
+        The indices of the words met so far, from 1; new ones are added.
+    """
+    lines = []
+    for document in documents:
+        for tree in document.trees:
+            counts = Counter(numbers.setdefault(word.lower(), len(numbers) + 1) for word in views.words(tree))
+            lines.append(" ".join([document.theme, *(f"{index}:{count}" for index, count in sorted(counts.items()))]))
+    return lines
+
+
 def write(folder: Path, seed: int = 2010) -> None:
     """Write every part in every format.
 
@@ -180,11 +199,12 @@ def write(folder: Path, seed: int = 2010) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     rng = Random(seed)
     stocks = make_stocks(rng)
+    numbers: dict[str, int] = {}
     for part, sentences in SIZES.items():
         documents = make_documents(part, sentences, rng, stocks, FRESH[part])
         for kind, lines in (("conll", conll_lines(documents)), ("conllu", conllu_lines(documents)),
                             ("ptb", ptb_lines(documents)), ("coref", coref_lines(documents)),
-                            ("crfsuite", crfsuite_lines(documents))):
+                            ("crfsuite", crfsuite_lines(documents)), ("libsvm", libsvm_lines(documents, numbers))):
             (folder / f"{part}.{kind}").write_bytes(("\n".join(lines) + "\n").encode())
 
 

@@ -99,4 +99,9 @@ def _chain_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
     return assignments, vertices
 
 
-OUTPUTS: dict[str, Callable[[Record, int, Array], tuple[Array, Array]]] = {"chain": _chain_outputs}
+def _single_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
+    """All labels of a single variable, and their indicators."""
+    return np.arange(len(s), dtype=np.int32)[:, None], np.eye(len(s))
+
+
+OUTPUTS: dict[str, Callable[[Record, int, Array], tuple[Array, Array]]] = {"chain": _chain_outputs, "single": _single_outputs}

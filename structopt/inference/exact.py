@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from structopt.core.protocols import Ability, InferenceKernels
 from structopt.errors import CompatibilityError
 
+KINDS = ("chain", "single")
+"""Kinds of structures; the algorithms of each are the module of that name in `structopt.kernels`."""
+
 
 class Exact:
-    """Viterbi, forward-backward and k-best Viterbi on chains, whatever order."""
+    """Viterbi, forward-backward and k-best Viterbi on chains, whatever order; on single variables a look at every label."""
 
     def provides(self, structure_kind: str) -> Ability:
         """Exact maximisation, marginals and k-best lists."""
@@ -15,11 +20,10 @@ class Exact:
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
         """Pick the algorithms for a kind of structure."""
-        if structure_kind != "chain":
+        if structure_kind not in KINDS:
             raise CompatibilityError(
-                f"inference=exact knows no algorithm for factor graphs of kind '{structure_kind}'. It has one for: chain. "
-                "Try inference=enumeration on small graphs."
+                f"inference=exact knows no algorithm for factor graphs of kind '{structure_kind}'. "
+                f"It has one for: {', '.join(KINDS)}. Try inference=enumeration on small graphs."
             )
-        from structopt.kernels import chain
-
-        return InferenceKernels(chain.solve, chain.k_best, chain.vertex)
+        algorithms = import_module(f"structopt.kernels.{structure_kind}")
+        return InferenceKernels(algorithms.solve, algorithms.k_best, algorithms.vertex)

@@ -36,20 +36,24 @@ def entropy(structure, i, z):
 
 @inlined
 def add_slopes(z, d, t, sign, first, last, out):
-    """Add sign * sum d log x and sign * sum d^2 / x, x = z + t d, over a range of parts."""
-    slope, curvature = 0.0, 0.0
+    """Add sign * (sum d log x, sum d^2 / x, and where `out` has a third place sum x log x), x = z + t d, over some parts."""
+    slope, curvature, value, whole = 0.0, 0.0, 0.0, len(out) > 2
     for j in range(first, last):
-        if d[j] != 0.0:
-            x = max(z[j] + t * d[j], SMALLEST)
-            slope += d[j] * log(x)
+        x = max(z[j] + t * d[j], SMALLEST)
+        if d[j] != 0.0 or (whole and x > SMALLEST):
+            logarithm = log(x)
+            slope += d[j] * logarithm
             curvature += d[j] * d[j] / x
+            value += x * logarithm
     out[0] += sign * slope
     out[1] += sign * curvature
+    if whole:
+        out[2] += sign * value
 
 
 @kernel(SLOPE)
 def slope(structure, i, z, d, t, out):
-    """First and second derivative of H(z + t d) by t; d keeps every marginal's sum."""
+    """First and second derivative of H(z + t d) by t, and where `out` has a third place H(z + t d); d keeps every sum."""
     c = open_chain(structure)
     n, L = c.tokens[i + 1] - c.tokens[i], c.labels
     out[:] = 0.0

@@ -54,7 +54,7 @@ EVALUATE = types.float64(SOLVER, RECORD, RECORD, VECTOR, types.int64, VECTOR, VE
 # Calculus of the marginals of a structure whose factors have parts of their own: what closed forms the graph knows.
 ENTROPY = types.float64(RECORD, types.int64, VECTOR)  # structure, i, z -> H(z), the largest entropy with these marginals
 SLOPE = types.void(RECORD, types.int64, VECTOR, VECTOR, types.float64, VECTOR)
-# structure, i, z, d, t, out: first and second derivative of H(z + t d) by t
+# structure, i, z, d, t, out: first and second derivative of H(z + t d) by t, and H(z + t d) itself if `out` has a third place
 CONDITIONALS = types.void(RECORD, types.int64, VECTOR, VECTOR)
 # structure, i, z, out: scores whose Gibbs distribution has the marginals z (logs of conditional probabilities)
 

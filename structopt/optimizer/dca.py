@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core import options
 from structopt.core.protocols import Ability, Report, State
+from structopt.errors import ConfigError
 from structopt.kernels.record import Array
+from structopt.learning import options
 
 
 class DualCoordinateAscent:
-    """Online learner without a learning rate: each visit solves a linearised dual problem of one instance exactly.
+    """Online learner without a learning rate: each visit solves a problem of one instance, by default linearised.
 
-        eta_t = min( C, L_t / ||grad L_t||^2 ),    theta <- theta - eta_t * grad L_t
+        theta_{t+1} = argmin_theta  1/2 ||theta - theta_t||^2 + C L_t(theta)                                  (11)
+        taylor:  eta_t = min( C, L_t / ||grad L_t||^2 ),    theta_{t+1} = theta_t - eta_t * grad L_t          (13)
 
-    With loss.beta = inf this is 1-best MIRA. One pass costs one inference and O(nnz) an instance.
+    ``taylor`` replaces L_t by its tangent at theta_t, and by 0 where that is negative: one inference and O(nnz) an instance;
+    with loss.beta = inf this is 1-best MIRA. ``exact`` adds the tangents at the points that the steps lead to (the
+    half-spaces of (17)) until the step is that of the loss itself.
 
     Parameters
     ----------
@@ -30,10 +35,16 @@ class DualCoordinateAscent:
         Return the mean of all iterates (before each update) instead of the last one.
     variant : str
         ``max_loss`` (cost-augmented), or at beta = inf ``prediction`` (the mode under the scores alone, footnote 7).
+    inner : str
+        ``taylor`` or ``exact``: the problem that a visit solves.
+    planes : int
+        Of inner=exact: the most half-spaces that a visit keeps; those without mass make room first, then it stops.
+    inner_tolerance : float
+        Of inner=exact: gap of a visit's problem, divided by C and relative to losses above 1, at which it counts as solved.
 
     Notes
     -----
-    Martins et al. (2010), Algorithms 1 and 2, equations (11)-(15).
+    Martins et al. (2010), Algorithms 1 and 2, equations (11)-(17).
     """
 
     requires = Ability(0)
@@ -45,11 +56,22 @@ class DualCoordinateAscent:
         tolerance: float = 0.0,
         average: bool = True,
         variant: Literal["max_loss", "prediction"] = "max_loss",
+        inner: Literal["taylor", "exact"] = "taylor",
+        planes: int = 20,
+        inner_tolerance: float = 1e-4,
     ) -> None:
         options.check(C=C, epochs=epochs)
         options.refuse_tolerance("dca", tolerance)
+        options.at_least("planes", planes, 1)
+        options.positive("inner_tolerance", inner_tolerance)
+        if inner == "exact" and variant != "max_loss":
+            raise ConfigError(
+                f"optimizer.inner=exact minimises the loss, whose maximiser optimizer.variant={variant} does not look at. "
+                "Type optimizer.variant=max_loss, or leave optimizer.inner=taylor."
+            )
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
         self.variant = self.loss_variant = variant
+        self.inner, self.planes, self.inner_tolerance = inner, planes, inner_tolerance
 
     def check_loss(self, loss: Any) -> None:
         """Refuse losses that are not convex, whose tangents are no bounds."""
@@ -61,10 +83,8 @@ class DualCoordinateAscent:
 
     def step(self, problem: Any, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
-        from structopt.kernels.dca import dca_pass
-
-        totals, order = np.zeros(2), problem.order(state["epoch"])
-        problem.run(dca_pass, order, state["theta"], state["lag"], state["visits"], self.C, totals)
+        order = problem.order(state["epoch"])
+        totals = self._visit(problem, order, state["theta"], state["lag"], state["visits"])
         state["visits"] += float(len(order))
         state["epoch"] += 1
         return state, Report(loss=float(totals[0]), negative_losses=int(totals[1]))
@@ -73,3 +93,53 @@ class DualCoordinateAscent:
         """Return theta, or its average over all visits."""
         theta: Array = state["theta"]
         return theta - state["lag"] / state["visits"] if self.average and state["visits"] else theta
+
+    def verify(self, problem: Any, state: State, instances: Iterable[int]) -> float:
+        """Compare the steps of some instances from the current iterate with a general-purpose solver's; leave the state alone.
+
+        Returns
+        -------
+        float
+            The largest difference of a weight, divided by the largest weight where that is above 1. The reference solves
+            the program over the same half-spaces.
+        """
+        from structopt.reference.k_best import step_difference
+
+        messages, largest = problem.data.messages.copy(), 0.0
+        for i in instances:
+            after = state["theta"].copy()
+            self._visit(problem, np.array([i], np.int64), after, np.zeros(0), 0.0)
+            problem.data.messages[:] = messages
+            residuals, heights = self._half_spaces(problem, i, state["theta"])
+            problem.data.messages[:] = messages
+            largest = max(largest, step_difference(problem, i, state["theta"], after, residuals, heights, self.C))
+        return largest
+
+    def _visit(self, problem: Any, order: Array, theta: Array, lag: Array, visits: float) -> Array:
+        """Make the steps of some instances; return the sum of their losses, and the number of negative ones."""
+        from structopt.kernels.dca import dca_pass
+        from structopt.kernels.proximal import proximal_pass
+
+        totals = np.zeros(2)
+        if self.inner == "taylor":
+            problem.run(dca_pass, order, theta, lag, visits, self.C, totals)
+        else:
+            bundle = self._bundle(problem, self.planes)
+            problem.run(proximal_pass, order, theta, lag, visits, self.C, self.inner_tolerance, bundle, totals)
+        return totals
+
+    def _half_spaces(self, problem: Any, i: int, theta: Array) -> tuple[Array, Array]:
+        """Residuals r_j, shape (planes, parts), and heights a_j^T theta + b_j of the planes that a visit looks at."""
+        from structopt.kernels.proximal import collect
+
+        taylor = self.inner == "taylor"  # the first plane of a bundle is the tangent at theta, and one fills it
+        bundle = self._bundle(problem, 1 if taylor else self.planes)
+        tolerance = 0.0 if taylor else self.inner_tolerance
+        rows, _ = collect(problem.kernels, problem.data, problem.space, i, theta, self.C, tolerance, bundle)
+        return bundle.residuals[1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]], bundle.heights[1:rows]
+
+    @staticmethod
+    def _bundle(problem: Any, planes: int) -> Any:
+        from structopt.kernels.proximal import empty_bundle
+
+        return empty_bundle(planes, problem.examples.most_parts, problem.dimension)

@@ -27,6 +27,7 @@ from structopt.core.protocols import Run
 from structopt.errors import ModelError
 
 DISTRIBUTION = "structopt-trainer"
+VECTORS = ("vector",)  # the columns of a task that labels vectors instead of sequences
 PARENT_VARIABLE = "STRUCTOPT_PARENT_RUN"
 _SQLITE = "sqlite:///"
 _LONGEST_VALUE = 500
@@ -167,7 +168,7 @@ class MLflowTracker:
         self._client.log_outputs(self.run_id, [LoggedModelOutput(model.model_id, self._last[0])])
         with tempfile.TemporaryDirectory() as temporary:
             packed = Path(temporary, "model")
-            _save_pyfunc(packed, folder, model, self.run_id)
+            _save_pyfunc(packed, folder, model, self.run_id, self._run.columns if self._run else ())
             self._client.log_model_artifacts(model.model_id, str(packed))
         self._client.finalize_logged_model(model.model_id, "READY")
 
@@ -418,19 +419,20 @@ def _dataset_input(role: str, facts: Mapping[str, Any]) -> Any:
     return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", role)])
 
 
-def _save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None) -> None:
+def _save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None, columns: Sequence[str]) -> None:
     """Pack a saved model as a pyfunc whose code is `structopt.tracker.pyfunc`; nothing is pickled."""
     import mlflow.pyfunc
     import pandas
     from mlflow.models import Model
 
-    found = _version(DISTRIBUTION)
+    found, sequences = _version(DISTRIBUTION), tuple(columns) != VECTORS
+    example = pandas.DataFrame({"tokens": [["A", "sentence", "of", "six", "tokens", "."]]})
     mlflow.pyfunc.save_model(
         path=str(target),
         python_model=str(Path(__file__).with_name("pyfunc.py")),
         artifacts={"model": str(folder)},
-        signature=_signature(),
-        input_example=pandas.DataFrame({"tokens": [["A", "sentence", "of", "six", "tokens", "."]]}),
+        signature=_signature(columns[1:]) if sequences else None,  # a vector's columns are its indices, whichever there are
+        input_example=example if sequences else None,
         pip_requirements=[f"{DISTRIBUTION}=={found}" if found else DISTRIBUTION],
         mlflow_model=Model(
             artifact_path=logged.artifact_location, model_uuid=logged.model_id, run_id=run_id, model_id=logged.model_id
@@ -438,7 +440,7 @@ def _save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None) ->
     )
 
 
-def _signature(optional: Sequence[str] = ("pos", "chunk")) -> Any:
+def _signature(optional: Sequence[str]) -> Any:
     """Return the signature: lists of strings in, lists of strings out."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, Schema

@@ -12,13 +12,15 @@ from mlflow.pyfunc.model import PythonModel
 
 WORDS = "tokens"
 PADDING = ""
+VECTORS = ("vector",)
 _logger = logging.getLogger("structopt.tracker")
 
 
 class Labeller(PythonModel):
-    """Labels sequences of tokens: a DataFrame with one sequence a row.
+    """Labels the rows of a DataFrame: sequences of tokens, or vectors for models of one label an instance.
 
-    Input columns are ``tokens`` and, where the model's templates use them, further columns such as ``pos`` and
+    Of a vector, columns are named by its indices; zeros and missing values may stand for what it has not. Of sequences,
+    input columns are ``tokens`` and, where the model's templates use them, further columns such as ``pos`` and
     ``chunk``; each cell is a list with one string a token. The output has one column, ``labels``. A column that the
     model uses and the input lacks counts as padding, and is warned about once.
     """
@@ -35,6 +37,8 @@ class Labeller(PythonModel):
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """Label every row."""
+        if tuple(self._model.columns) == VECTORS:
+            return pd.DataFrame({"labels": self._model.predict(_vectors(model_input))}, index=model_input.index)
         words = [_cells(row) for row in model_input[WORDS]]
         names = tuple(self._model.columns)
         columns = {names[0]: words} | {name: self._column(model_input, name, words) for name in names[1:]}
@@ -62,6 +66,12 @@ class Labeller(PythonModel):
         if name not in self._warned:
             self._warned.add(name)
             _logger.warning("the model uses column %r, which the input lacks; it counts as padding", name)
+
+
+def _vectors(frame: pd.DataFrame) -> list[dict[str, float]]:
+    """Turn rows into mappings from index to value."""
+    rows = frame.fillna(0.0).to_dict("records")
+    return [{str(index): float(value) for index, value in row.items() if value != 0} for row in rows]
 
 
 def _cells(row: Any) -> list[str]:

@@ -2,13 +2,14 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
 from structopt import corpus
 from structopt.corpus import generate
+from structopt.corpus.themes import THEMES
 
 SENTENCES = {"train": 1500, "dev": 300, "test": 300}
 Rows = list[list[str]]
@@ -139,6 +140,31 @@ def test_coreference_chains_open_and_close(part: str) -> None:
             assert not opened
         assert all(size > 1 for size in sizes.values())
         assert sorted(map(int, sizes)) == list(range(len(sizes)))
+
+
+@pytest.mark.parametrize("part", corpus.PARTS)
+def test_libsvm_counts_the_words_of_the_columns(part: str) -> None:
+    names: dict[str, str] = {}
+    for earlier in corpus.PARTS[: corpus.PARTS.index(part) + 1]:
+        for rows in read_conll(earlier):
+            for word, *_ in rows:
+                names.setdefault(word.lower(), str(len(names) + 1))
+    lines = [line.split(" ") for line in corpus.path(part, "libsvm").read_text(encoding="utf8").splitlines()]
+    assert {theme for theme, *_ in lines} == set(THEMES)
+    for (_, *pairs), rows in zip(lines, read_conll(part), strict=True):
+        expected = Counter(names[word.lower()] for word, *_ in rows)
+        assert pairs == [f"{index}:{expected[index]}" for index in sorted(expected, key=int)]
+
+
+@pytest.mark.parametrize("part", corpus.PARTS)
+def test_libsvm_has_one_theme_a_document(part: str) -> None:
+    themes = [line.split(" ")[0] for line in corpus.path(part, "libsvm").read_text(encoding="utf8").splitlines()]
+    start = 0
+    for document in read_coref(part):
+        assert len(set(themes[start : start + len(document)])) == 1
+        start += len(document)
+    assert start == len(themes)
+    assert min(Counter(themes).values()) > 0.05 * len(themes)
 
 
 def test_some_dependency_trees_cross() -> None:

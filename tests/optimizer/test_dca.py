@@ -10,14 +10,18 @@ from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
+from structopt.kernels.proximal import collect, drop_idle, empty_bundle
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.reference.linearised import linearised_step
+from structopt.reference.primal import Listed
+from structopt.reference.proximal import proximal_step
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import instance_scores, loss_and_gradient, make_problem, outputs, random_encoded, random_weights
 
 MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5), (0.5, 1.0)]
 members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
+to_the_last_digit = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")  # more are asked for than can always be had
 
 
 def problem_of(beta=1.0, gamma=0.0, C=0.5, seed=0, order=1, inference=None, variant="max_loss", support="seen", **options):
@@ -216,8 +220,176 @@ def test_no_pass_returns_the_given_weights():
         ({"C": inf}, r"optimizer\.C=inf must be greater than 0 and finite"),
         ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
         ({"tolerance": 0.1}, "optimizer=dca has no certified gap"),
+        ({"inner": "exact", "variant": "prediction"}, r"Type optimizer\.variant=max_loss, or leave optimizer\.inner=taylor"),
+        ({"planes": 0}, r"optimizer\.planes=0 must be at least 1"),
+        ({"inner_tolerance": 0.0}, r"optimizer\.inner_tolerance=0\.0 must be greater than 0"),
     ],
 )
 def test_refuses(arguments, message):
     with pytest.raises(ConfigError, match=message):
         DualCoordinateAscent(**arguments)
+
+
+def exact(planes=200, inner_tolerance=1e-12, **options):
+    return {"inner": "exact", "planes": planes, "inner_tolerance": inner_tolerance} | options
+
+
+class TestExactSteps(OptimizerSuite):
+    many, decrease = 1, 0.97
+
+    @pytest.fixture(params=[1.0, inf])
+    def beta(self, request):
+        return request.param
+
+    @pytest.fixture
+    def optimizer(self):
+        return lambda: DualCoordinateAscent(0.1, inner="exact")
+
+    @pytest.fixture
+    def problem(self, beta):
+        return lambda seed: problem_of(beta, 1.0, 0.1, seed=seed)
+
+
+def listed_instance(problem, i):
+    found = outputs(problem, i)
+    return Listed((found.vertices - found.gold) @ found.features, found.costs)
+
+
+@to_the_last_digit
+@members
+@pytest.mark.parametrize("C", [0.02, 1.0, 10.0])
+def test_every_exact_step_minimises_the_loss_itself(beta, gamma, C):
+    """Equation (11), visit by visit; the average and the sum of the losses with it."""
+    problem = problem_of(beta, gamma, C)
+    theta = start = random_weights(problem, 1, 0.3)
+    visited, losses = [], 0.0
+    for i in problem.order(0):
+        visited.append(theta)
+        losses += loss_and_gradient(problem, theta, i)[0]
+        theta = proximal_step(theta, listed_instance(problem, i), C, beta, gamma)
+    last, reports = trained(problem, 1, start, average=False, **exact())
+    np.testing.assert_allclose(last, theta, atol=1e-5)
+    assert reports[0].loss == pytest.approx(losses, abs=1e-4)
+    np.testing.assert_allclose(trained(problem, 1, start, **exact())[0], np.mean(visited, axis=0), atol=1e-5)
+
+
+@members
+def test_one_plane_is_the_taylor_step(beta, gamma):
+    """A bundle with room for one half-space is full after the tangent at theta, and stops."""
+    problem = problem_of(beta, gamma)
+    start = random_weights(problem, 1, 0.3)
+    one, taylor = trained(problem, 2, start, **exact(planes=1))[0], trained(problem, 2, start)[0]
+    np.testing.assert_allclose(one, taylor, atol=1e-10)
+
+
+@pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (inf, 1.0)])
+def test_planes_without_mass_make_room(beta, gamma):
+    """A small bundle, in which rows come and go, reaches what a large one reaches."""
+    problem = problem_of(beta, gamma, 5.0, lengths=(4, 4))
+    start, idle = random_weights(problem, 1, 0.5), 0
+    k, data, space = problem.kernels, problem.data, problem.space
+    for i in range(problem.m):
+        steps = []
+        for planes in (14, 200):
+            bundle = empty_bundle(planes, problem.examples.most_parts, problem.dimension)
+            rows, _ = collect(k, data, space, i, start, problem.C, 1e-11, bundle)
+            steps.append(bundle.alpha[1:rows] @ bundle.residuals[1:rows])
+            idle += (bundle.alpha[1:rows] == 0).sum()
+            assert bundle.alpha[:rows].sum() == pytest.approx(problem.C)
+        np.testing.assert_allclose(*steps, atol=1e-4)
+    assert idle > 0
+
+
+def test_dropping_rows_keeps_the_others_as_they_are():
+    generator = np.random.default_rng(0)
+    bundle = empty_bundle(5, 3, 1)
+    features = generator.normal(size=(3, 4))
+    bundle.residuals[1:] = generator.normal(size=(5, 3))
+    bundle.images[:] = bundle.residuals @ features @ features.T
+    bundle.gram[:] = bundle.images @ bundle.residuals.T
+    bundle.heights[1:], bundle.values[1:] = generator.normal(size=(2, 5))
+    bundle.alpha[:] = 0.0, 0.3, 0.0, 0.0, 0.2, 0.5
+    kept = [0, 1, 4, 5]
+    expected = [array[kept].copy() for array in bundle[:2]] + [bundle.gram[np.ix_(kept, kept)].copy()]
+    expected += [array[kept].copy() for array in bundle[3:6]]
+    assert drop_idle(bundle, 6, 3) == 4
+    found = [*(array[:4] for array in bundle[:2]), bundle.gram[:4, :4], *(array[:4] for array in bundle[3:6])]
+    for before, after in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(after, before)
+
+
+@to_the_last_digit
+@members
+def test_exact_steps_leave_less_of_their_objective(beta, gamma):
+    """1/2 ||theta' - theta||^2 + C L(theta'): never more than after the taylor step, and within C times the tolerance."""
+    problem, gained = problem_of(beta, gamma, 2.0), 0.0
+    start = random_weights(problem, 1, 0.5)
+    for i in range(problem.m):
+        method = DualCoordinateAscent(2.0, average=False, inner="exact", planes=200, inner_tolerance=1e-3)
+        ends = []
+        for chosen in (DualCoordinateAscent(2.0, average=False), method):
+            problem.order = lambda epoch, i=i: np.array([i])
+            ends.append(chosen.step(problem, chosen.init(problem, start))[0]["theta"])
+        ends.append(proximal_step(start, listed_instance(problem, i), 2.0, beta, gamma))
+        values = [(end - start) @ (end - start) / 2 + 2.0 * loss_and_gradient(problem, end, i)[0] for end in ends]
+        scale = max(1.0, loss_and_gradient(problem, ends[1], i)[0])
+        assert values[1] <= values[2] + 2.0 * 1e-3 * scale + 1e-9
+        gained += values[0] - values[1]
+    assert gained > 1e-3
+
+
+@members
+def test_exact_plain_python_kernels_give_the_same_weights(beta, gamma):
+    compiled, listed = problem_of(beta, gamma), problem_of(beta, gamma, inference=Enumeration())
+    start = random_weights(compiled, 1, 0.3)
+    results = [trained(problem, 1, start, **exact())[0] for problem in (compiled, listed)]
+    np.testing.assert_allclose(*results, atol=1e-5)
+
+
+def test_exact_steps_skip_and_count_negative_losses():
+    problem = problem_of(1.0, 0.0, 0.5, inference=Pessimist({0, 1, 2, 3, 4, 5}, 50.0))
+    start = random_weights(problem, 1, 0.3)
+    weights, reports = trained(problem, 1, start, average=False, **exact())
+    np.testing.assert_array_equal(weights, start)
+    assert reports[0].negative_losses == problem.m
+
+
+@members
+@pytest.mark.parametrize("inner", ["taylor", "exact"])
+def test_verify_finds_no_difference(beta, gamma, inner):
+    problem = problem_of(beta, gamma, anchored=True, values=True)
+    method = DualCoordinateAscent(0.5, inner=inner)
+    state = method.step(problem, method.init(problem, random_weights(problem, 1, 0.3)))[0]
+    kept = {name: np.copy(value) for name, value in state.items()}
+    assert method.verify(problem, state, range(problem.m)) <= 1e-7
+    for name, value in state.items():
+        np.testing.assert_array_equal(value, kept[name])
+
+
+@pytest.mark.parametrize("inner", ["taylor", "exact"])
+def test_verify_finds_a_step_that_is_too_short(inner, monkeypatch):
+    problem, method = problem_of(), DualCoordinateAscent(0.5, inner=inner)
+    run = problem.run
+
+    def shortened(driver, order, theta, *rest):
+        before = theta.copy()
+        run(driver, order, theta, *rest)
+        theta -= 0.01 * (theta - before)
+
+    state = method.init(problem, random_weights(problem, 1, 0.3))
+    monkeypatch.setattr(problem, "run", shortened)
+    assert method.verify(problem, state, range(problem.m)) > 1e-3
+
+
+def test_verify_finds_planes_that_are_no_tangents(monkeypatch):
+    """The reference builds its rows from the features, not from the products that the step was computed with."""
+    problem, method = problem_of(inf, 1.0), DualCoordinateAscent(0.5, inner="exact")
+    state = method.init(problem, random_weights(problem, 1, 0.3))
+    half_spaces = method._half_spaces
+
+    def tilted(*arguments):
+        residuals, heights = half_spaces(*arguments)
+        return 0.9 * residuals, heights
+
+    monkeypatch.setattr(method, "_half_spaces", tilted)
+    assert method.verify(problem, state, range(problem.m)) > 1e-3

@@ -46,7 +46,7 @@ def make_run(folder: Path) -> Run:
         (folder / name).write_text("x\n")
     data = folder.parent / f"{folder.name}.train.txt"
     data.write_text("w O\n")
-    return Run(folder, CONFIG, {"train": data, "dev": folder / "missing"}, "ner-dca")
+    return Run(folder, CONFIG, {"train": data, "dev": folder / "missing"}, "ner-dca", ("word", "pos"))
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +139,21 @@ def test_model_reloads_and_labels(store, monkeypatch, caplog):
     assert len([record for record in caplog.records if "'pos'" in record.getMessage()]) == 1
     with pytest.raises(ValueError, match="row 0: 2 tokens but 1"):
         model.predict(pd.DataFrame({"tokens": [["a", "b"]], "pos": [["X"]]}))
+
+
+def test_models_of_vectors_take_frames_whose_columns_are_indices(tmp_path, monkeypatch):
+    import mlflow
+    import pandas as pd
+
+    import structopt
+
+    uri = f"sqlite:///{tmp_path}/store/mlflow.db"
+    model = structopt.train(["task=multiclass", "optimizer.epochs=3", f"tracker.uri={uri}"], folder=tmp_path / "run")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    run = mlflow.search_runs(search_all_experiments=True).iloc[0]
+    served = mlflow.pyfunc.load_model(f"runs:/{run.run_id}/model")
+    rows = [{3: 1.0, 7: 2.0}, {5: 1.0}]
+    assert served.predict(pd.DataFrame(rows))["labels"].tolist() == model.predict(rows)
 
 
 def test_model_can_be_left_out_and_run_fails(tmp_path, store):

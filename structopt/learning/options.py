@@ -88,3 +88,12 @@ def need_positional(name: str, graph: Any) -> None:
             f"optimizer={name} needs marginals of every position in closed form, which this factor graph has not. "
             "Type factor_graph.order=1 for chains, or take another optimizer."
         )
+
+
+def check_certificate(certificate: bool, loss: Any) -> None:
+    """Refuse a certificate of the optimum of a loss that is not convex."""
+    if certificate and not loss.convex:
+        raise CompatibilityError(
+            f"optimizer.certificate=true needs a convex loss, which {loss.member} is not: its tangents are no bounds. "
+            "Set it to false."
+        )

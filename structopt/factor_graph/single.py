@@ -1,0 +1,62 @@
+"""One variable an instance, and no factor but its own: multiclass classification."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.protocols import Calculus
+from structopt.errors import ConfigError
+from structopt.kernels.record import EMPTY, Array
+
+
+class Single:
+    """One label an instance: L parts, of which every output has one. Inference costs O(L).
+
+    Notes
+    -----
+    The smallest factor graph there is: with it the losses are logistic regression, the multiclass support vector machine
+    and the multiclass perceptron.
+    """
+
+    kind = "single"
+
+    @property
+    def calculus(self) -> Calculus:
+        """Closed forms of the marginals, which are the probabilities of the outputs."""
+        from structopt.kernels import single
+
+        return Calculus(single.entropy, single.slope, single.conditionals)
+
+    def build(self, encoded: Encoded, positional: bool = False) -> Structure:
+        """Lay out L label parts an instance; no part is tied, whether `positional` or not."""
+        _check(encoded)
+        groups = (PartGroup("label", len(encoded.labels), encoded.offsets),)
+        memory = np.zeros(len(encoded) + 1, np.int64)
+        return Structure(record=EMPTY, groups=groups, parts=part_offsets(groups), kind=self.kind, memory=memory)
+
+    def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
+        """Indicators of the gold labels."""
+        assert encoded.gold is not None
+        return SparseVectors(encoded.offsets, encoded.gold, np.ones(len(encoded)))
+
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array) -> SparseVectors:
+        """p of the cost weights_i [y' != y] = p^T z' + q: -weights_i at the gold label, 0 elsewhere."""
+        assert encoded.gold is not None
+        return SparseVectors(encoded.offsets, encoded.gold, -weights)
+
+
+def _check(encoded: Encoded) -> None:
+    """Refuse what a single variable cannot stand for."""
+    lengths = np.diff(encoded.offsets)
+    others = np.flatnonzero(lengths != 1)
+    if len(others):
+        raise ConfigError(
+            f"factor_graph=single has one variable an instance, but instance {others[0] + 1} has {lengths[others[0]]}. "
+            "For sequences take factor_graph=linear_chain."
+        )
+    if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions or encoded.allowed is not None:
+        raise ConfigError(
+            "factor_graph=single has no hard constraints: leave task.valid_tags=false, and give no partial labels; "
+            "or take factor_graph=linear_chain."
+        )

@@ -1,0 +1,130 @@
+"""The restricted dual with one slack variable an instance: its planes, its solution by sweeps, and its check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from structopt.core.protocols import State
+from structopt.kernels.record import Array
+from structopt.learning.planes import PlaneCache
+
+SWEEPS = 20  # at most, a round: more rounds are cheaper than the last digits of a problem that changes
+
+
+class NSlack:
+    """Climbs  F(alpha) = sum_ij alpha_ij b_ij - 1/2 ||theta||^2,  theta = -sum_ij alpha_ij F_i r_ij, over cached planes.
+
+    alpha_i >= 0, sum_j alpha_ij = C. D = F / (C m).
+
+    Parameters
+    ----------
+    problem : Problem
+    state : State
+        Holds what `create` made, and ``theta``.
+    limit : int
+        Bytes for the planes.
+    """
+
+    def __init__(self, problem: Any, state: State, limit: int) -> None:
+        self.problem, self.state = problem, state
+        self.cache = PlaneCache(state, problem.structure.parts, limit)
+
+    @classmethod
+    def create(cls, problem: Any, limit: int) -> State:
+        """Make the state: no planes."""
+        return PlaneCache.create(problem.m, problem.C, limit)
+
+    def ask(self, weights: Array, margin: float) -> float:
+        """Ask the oracle for every instance; cache what is violated by more than a margin. Returns the sum of the losses."""
+        from structopt.kernels.cutting_plane import collect_pass
+
+        problem, totals, cache = self.problem, np.zeros(2), self.cache
+        gamma, dense = problem.loss.gamma, np.zeros(problem.dimension)
+        cache.run(problem, collect_pass, np.arange(problem.m), weights, dense, gamma, margin, cache.scratch(), totals)
+        return float(totals[0])
+
+    def solve(self, accuracy: float, epoch: int) -> None:
+        """Sweep over the instances until F, divided by C m, is within `accuracy` of its maximum; theta follows.
+
+        Between two sweeps over all instances, those that were not solved to the accuracy are swept alone.
+        """
+        from structopt.kernels.cutting_plane import sweep
+
+        problem, cache = self.problem, self.cache
+        generator = np.random.default_rng([problem.seed, epoch, 1])
+        planes, scratch, gaps = cache.planes, cache.scratch(), np.zeros(problem.m)
+        everyone = np.flatnonzero(planes.counts > 1)
+        pending = everyone
+        for _ in range(SWEEPS):
+            order = generator.permutation(pending)
+            problem.run(sweep, planes, order, self.state["theta"], problem.C, 0.5 * accuracy, scratch, gaps)
+            if len(pending) == len(everyone) and gaps.sum() <= accuracy * problem.m:
+                break
+            pending = pending[gaps[pending] > accuracy]
+            if not len(pending):
+                pending = everyone
+        cache.grow_older()
+
+    def dual(self) -> float:
+        """D at the current point."""
+        return dual(self.problem, self.cache, self.state["theta"])
+
+
+def dual(problem: Any, cache: PlaneCache, theta: Array) -> float:
+    """D = lambda (sum_ij alpha_ij b_ij - 1/2 ||theta||^2)."""
+    return float(problem.regularization * cache.offsets() - problem.ridge(theta))
+
+
+Solve = Callable[[Array, Array, Array, float], Array]
+
+
+def block_difference(problem: Any, cache: PlaneCache, theta: Array, instances: Sequence[int], solve: Solve) -> float:
+    """Compare pair steps, run to their end, with another solution of the problem of one instance, the rest fixed.
+
+    Parameters
+    ----------
+    problem : Problem
+    cache : PlaneCache
+        Left as it is.
+    theta : float64, shape (dimension,)
+    instances : sequence of int
+    solve : callable
+        (center, rows, offsets, cap) to  argmin 1/2 ||theta' - center||^2 + cap max(0, max_j rows_j theta' + offsets_j).
+
+    Returns
+    -------
+    float
+        Largest difference: of theta', relative to how far the instance's planes hold theta' from the center; and of the
+        cached Gram matrix, relative to its largest entry.
+    """
+    from structopt.kernels.planes import pair_steps
+
+    largest = 0.0
+    for i in instances:
+        planes = cache.rows(i)[1:]
+        if not planes:
+            continue
+        rows = np.stack([_pulled_back(problem, i, plane.residual) for plane in planes])
+        touched = np.flatnonzero(rows.any(axis=0))
+        rows, here = np.ascontiguousarray(rows[:, touched]), theta[touched]
+        offsets, alpha = (np.array([getattr(plane, name) for plane in planes]) for name in ("offset", "alpha"))
+        gram = np.pad(rows @ rows.T, ((1, 0), (1, 0)))
+        masses = np.array([problem.C - alpha.sum(), *alpha])
+        masses[0] = max(0.0, masses[0])
+        center = here + alpha @ rows
+        pair_steps(gram, np.array([0.0, *(rows @ here + offsets)]), masses, len(masses), 1e-13, 100_000)
+        ours, theirs = center - masses[1:] @ rows, solve(center, rows, offsets, problem.C)
+        moved = max(float(np.linalg.norm(theirs - center)), 1e-6 * problem.C * float(np.sqrt(gram.max())), 1e-300)
+        difference = np.abs(cache.gram(i) - gram).max() / max(gram.max(), 1e-300)
+        largest = max(largest, float(np.linalg.norm(ours - theirs)) / moved, float(difference))
+    return largest
+
+
+def _pulled_back(problem: Any, i: int, residual: Array) -> Array:
+    """F_i r as a dense vector, zero where a weight may not move."""
+    dense = np.zeros(problem.dimension)
+    problem.kernels.accumulate(problem.data.features, i, residual, dense)
+    return dense if problem.rows.support is None else dense * problem.rows.support

@@ -1,0 +1,33 @@
+"""The choice of a learning rate by one trial pass with each candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, isfinite
+
+import numpy as np
+
+from structopt.kernels.record import Array
+
+CANDIDATES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+
+
+def best_rate(rates: Sequence[float], trial: Callable[[float], Array], judge: Callable[[Array], float]) -> float:
+    """Return the rate whose trial weights are judged best, the smallest of equals.
+
+    Parameters
+    ----------
+    rates : sequence of float
+        In increasing order, at least one.
+    trial : callable
+        Rate to weights. Weights that are not finite lose to any others.
+    judge : callable
+        Weights to a score, higher is better.
+    """
+
+    def score(rate: float) -> float:
+        weights = trial(rate)
+        value = judge(weights) if np.isfinite(weights).all() else -inf
+        return value if isfinite(value) else -inf
+
+    return max(rates, key=score)  # the first of equals

@@ -1,0 +1,65 @@
+"""Differences of two members of the family: closer to the cost itself, and no longer convex."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isinf
+from typing import Any, Literal
+
+from structopt.errors import ConfigError
+from structopt.loss.family import LossFamily
+
+
+class LossDifference(LossFamily):
+    r"""L_{beta,gamma} - L_{beta,0}: what the cost adds to a loss, which is bounded by gamma times the largest cost.
+
+        delta L(theta; x, y) = (1/beta) log sum_y' p(y') exp( beta * gamma * cost(y', y) ),    p = softmax( beta * s )
+
+    At beta = 1 and gamma = 1 it bounds the risk E_p[cost] from above; at beta = inf it is the ramp loss, between gamma times
+    the cost of the best output and the hinge loss. One evaluation costs two inferences.
+
+    Parameters
+    ----------
+    beta : float
+        Inverse temperature, in (0, inf].
+    gamma : float
+        Weight of the cost, greater than 0.
+    cost : str
+        ``hamming`` (wrong variables), ``hamming_normalized`` (their share), or ``weighted`` (their `cost_weights`).
+    cost_weights : mapping of label to float
+        What it costs to miss a variable with that gold label; labels that are not listed cost 1.
+
+    Notes
+    -----
+    Martins et al. (2010), footnote 1. Not convex: optimizers that follow gradients find a local minimum, those that bound
+    the loss by tangents or climb its dual refuse it. Near zero weights there are bad ones (one label everywhere), so start
+    from a trained model: warm_start=MODEL. The gold output enters through its cost alone: one that no weights can reach
+    does no harm.
+    """
+
+    convex = False
+    in_family = False
+
+    def __init__(
+        self,
+        beta: float = 1.0,
+        gamma: float = 1.0,
+        cost: Literal["hamming", "hamming_normalized", "weighted"] = "hamming",
+        cost_weights: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(beta, gamma, cost, cost_weights)
+        if gamma == 0:
+            raise ConfigError("loss.gamma=0: the difference L_{beta,gamma} - L_{beta,0} is 0 everywhere. Type loss.gamma=1.")
+
+    @property
+    def member(self) -> str:
+        """``ramp (beta=inf, gamma=1)``, or ``risk (...)`` where beta is finite."""
+        return f"{'ramp' if isinf(self.beta) else 'risk'} (beta={self.beta:g}, gamma={self.gamma:g})"
+
+    def kernel(self, variant: str = "max_loss") -> Any:
+        """Return the compiled loss; a difference has no other variant than ``max_loss``."""
+        from structopt.kernels.difference import difference
+
+        if variant != "max_loss":
+            raise ConfigError(f"{self.member} has no variant {variant}. Leave optimizer.variant=max_loss.")
+        return difference

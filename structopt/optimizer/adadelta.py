@@ -1,0 +1,100 @@
+"""AdaDelta with implicit l2 regularisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.errors import ConfigError
+from structopt.kernels.record import Array
+from structopt.learning import options
+from structopt.learning.batches import run_batches
+
+
+class AdaDelta:
+    """Gradient steps whose rate, for every weight, is the size of its past moves over that of its past gradients.
+
+    With g the mean gradient of a batch's losses, at every coordinate f where g_f != 0:
+
+        G_f <- rho G_f + (1 - rho) g_f^2
+        theta_f <- (theta_f - r_f g_f) / (1 + r_f lambda),    r_f = sqrt(M_f + epsilon) / sqrt(G_f + epsilon)
+        M_f <- rho M_f + (1 - rho) (r_f g_f)^2
+
+    and elsewhere theta_f <- theta_f / (1 + r_f lambda), by the running means G and M as they stand (0 at first).
+    So rare features keep the rates of the gradients that they do meet, and loss and regulariser are weighed by the same
+    rate, as in P. Coordinates whose gradient is 0 are brought up to date when they are read, with the same result, so
+    that one pass costs one inference and O(nnz) an instance. The rates do not fall to 0: P ends near its minimum.
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m): the inverse of the regularisation.
+    epochs : int
+        Passes over the data.
+    rho : float
+        Decay of the running means, in [0, 1).
+    epsilon : float
+        Square of the smallest sizes; larger ones make larger steps.
+    batch_size : int
+        Instances a step.
+    average : bool
+        Return the mean of all iterates (before each update, one a visit) instead of the last one.
+    certificate : bool
+        Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
+    tolerance : float
+        Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
+
+    Notes
+    -----
+    Zeiler (2012), Algorithm 1, for the gradient of the losses; the regulariser is an implicit step of the same rate.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 10,
+        rho: float = 0.95,
+        epsilon: float = 1e-6,
+        batch_size: int = 1,
+        average: bool = False,
+        certificate: bool = False,
+        tolerance: float = 0.0,
+    ) -> None:
+        options.check(C=C, epochs=epochs)
+        options.positive("epsilon", epsilon)
+        options.at_least("batch_size", batch_size, 1)
+        options.check_tolerance(tolerance, certificate)
+        if not 0 <= rho < 1:
+            raise ConfigError(f"optimizer.rho={rho} must be at least 0 and below 1.")
+        self.C, self.epochs, self.rho, self.epsilon = float(C), epochs, float(rho), float(epsilon)
+        self.batch_size, self.average = batch_size, average
+        self.certificate, self.tolerance = certificate, tolerance
+        self.requires = Ability.UPPER if certificate else Ability(0)
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse certificates of losses that are not convex."""
+        options.check_certificate(self.certificate, loss)
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Start from the given weights."""
+        total = np.zeros(problem.dimension if self.average else 0)
+        squares, moves = np.zeros(problem.dimension), np.zeros(problem.dimension)
+        return {"theta": weights.copy(), "total": total, "squares": squares, "moves": moves, "visits": 0.0, "epoch": 0}
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """One pass in a random order that depends on the seed and the pass alone."""
+        from structopt.kernels.adadelta import adadelta_pass
+
+        squares, moves = state["squares"], state["moves"]
+        rates = np.sqrt((moves + self.epsilon) / (squares + self.epsilon))
+        losses = run_batches(
+            problem, adadelta_pass, state, rates, self.batch_size, False, squares, moves, self.rho, self.epsilon
+        )
+        return state, Report(loss=float(losses))
+
+    def weights(self, state: State) -> Array:
+        """Return theta, or its average over all visits."""
+        theta: Array = state["theta"]
+        return state["total"] / state["visits"] if self.average and state["visits"] else theta

@@ -1,0 +1,116 @@
+"""AdaGrad with implicit l1 or l2 regularisation: online primal subgradient steps."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.errors import ConfigError
+from structopt.kernels.record import Array
+from structopt.learning import options
+from structopt.learning.batches import run_batches
+from structopt.learning.rate import CANDIDATES, best_rate
+
+
+class AdaGrad:
+    """Gradient steps with a learning rate for every weight, which falls with the gradients that it has met.
+
+    With g the mean gradient of a batch's losses, at every coordinate f:
+
+        q_f <- q_f + g_f^2,    r_f = eta / sqrt(q_f),    q_f = 1e-6 at first
+        l2: theta_f <- (theta_f - r_f g_f) / (1 + r_f lambda)
+        l1: theta_f <- sign(x) max(0, |x| - r_f lambda),    x = theta_f - r_f g_f
+
+    Coordinates whose gradient is 0 are brought up to date when they are read, with the same result, so that one pass
+    costs one inference and O(nnz) an instance.
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m): the inverse of the regularisation.
+    epochs : int
+        Passes over the data.
+    eta : float or "auto"
+        Learning rate; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one with the best dev score, or
+        the least objective where there is no dev part.
+    penalty : str
+        ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1, which sets weights to 0).
+    batch_size : int
+        Instances a step.
+    average : bool
+        Return the mean of all iterates (before each update, one a visit) instead of the last one.
+    certificate : bool
+        Bound the optimum after every pass, at the cost of one evaluation of loss and gradient; of l2 only.
+    tolerance : float
+        Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
+
+    Notes
+    -----
+    Kummerfeld et al. (2015), Algorithm 1, after Duchi et al. (2011). Its sum over a batch of size b and its C are the mean
+    and lambda here by C = lambda b.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 10,
+        eta: float | Literal["auto"] = 0.1,
+        penalty: Literal["l2", "l1"] = "l2",
+        batch_size: int = 1,
+        average: bool = False,
+        certificate: bool = False,
+        tolerance: float = 0.0,
+    ) -> None:
+        options.check(C=C, epochs=epochs)
+        options.at_least("batch_size", batch_size, 1)
+        options.check_tolerance(tolerance, certificate)
+        if eta != "auto":
+            options.positive("eta", eta)
+        if penalty not in ("l2", "l1"):
+            raise ConfigError(f"optimizer.penalty={penalty} is unknown. There are: l2, l1.")
+        if certificate and penalty == "l1":
+            raise ConfigError("optimizer.certificate=true bounds the optimum of penalty=l2 only. Set it to false, or take l2.")
+        self.C, self.epochs, self.eta, self.penalty = float(C), epochs, eta, penalty
+        self.batch_size, self.average = batch_size, average
+        self.certificate, self.tolerance = certificate, tolerance
+        self.requires = Ability.UPPER if certificate else Ability(0)
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse certificates of losses that are not convex."""
+        options.check_certificate(self.certificate, loss)
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Start from the given weights, after the trial passes of eta=auto."""
+        return self._start(problem, weights, self._rate(problem, weights))
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """One pass in a random order that depends on the seed and the pass alone."""
+        from structopt.kernels.adagrad import DELTA, adagrad_pass
+
+        squares, eta = state["squares"], state["eta"]
+        rates = eta / np.sqrt(DELTA + squares)
+        sparse = self.penalty == "l1"
+        losses = run_batches(problem, adagrad_pass, state, rates, self.batch_size, sparse, squares, eta)
+        return state, Report(loss=float(losses))
+
+    def weights(self, state: State) -> Array:
+        """Return theta, or its average over all visits."""
+        theta: Array = state["theta"]
+        return state["total"] / state["visits"] if self.average and state["visits"] else theta
+
+    def _start(self, problem: Any, weights: Array, eta: float) -> State:
+        total = np.zeros(problem.dimension if self.average else 0)
+        squares = np.zeros(problem.dimension)  # without the 1e-6, so that weights that may not move have none
+        return {"theta": weights.copy(), "total": total, "squares": squares, "visits": 0.0, "epoch": 0, "eta": eta}
+
+    def _rate(self, problem: Any, weights: Array) -> float:
+        """Return eta, chosen where it is to be chosen."""
+        if self.eta != "auto":
+            return float(self.eta)
+        return best_rate(CANDIDATES, lambda eta: self._trial(problem, weights, eta), problem.judge)
+
+    def _trial(self, problem: Any, weights: Array, eta: float) -> Array:
+        """Weights after the first pass with a learning rate."""
+        return self.weights(self.step(problem, self._start(problem, weights, eta))[0])

@@ -1,0 +1,123 @@
+"""Cutting planes in batches: the exact minimum of P over ever more lower bounds of the losses."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.kernels.record import Array
+from structopt.learning import options
+from structopt.learning.n_slack import NSlack, block_difference
+from structopt.learning.one_slack import OneSlack
+
+SHARE = 0.1  # of the gap: what a round neglects of the violations, and of the maximum over the cached planes
+FINEST = 1e-8  # gap, relative to the objective, at which more rounds would only move rounding about
+MASTERS: dict[str, Any] = {"n_slack": NSlack, "one_slack": OneSlack}
+
+
+class CuttingPlane:
+    """Cutting-plane training of structured SVMs.
+
+        theta = argmin lambda/2 ||theta||^2 + (1/m) sum_i xi_i    subject to   xi_i >= r_ij^T F_i^T theta + b_ij,  xi_i >= 0
+
+    over the planes j found so far; then the oracle's answer at theta gives each loss a new plane. With ``one_slack``, all
+    instances share one slack variable, and a round adds one plane, their mean. The dual D of the restricted problem bounds
+    the minimum of P from below and never falls; the weights are those of the round with the least P, so that the gap never
+    grows. A round costs one inference an instance (the first two), and for ``n_slack`` some sweeps over the cached planes.
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m).
+    epochs : int
+        Rounds.
+    tolerance : float
+        Relative gap at which training stops; 0 goes on until there is nothing left to gain.
+    variant : str
+        ``n_slack`` (few rounds, a cache of planes an instance) or ``one_slack`` (more rounds, each of them cheaper).
+    cache_mb : int
+        Megabytes for the planes. A cache that is full drops inactive planes, then merges active ones: D stays what it
+        is and the optimum is still approached, with few planes left at the slow rate of Frank-Wolfe steps.
+
+    Notes
+    -----
+    n-slack: Tsochantaridis et al. (2005), with their C = 1/lambda; one-slack: Joachims, Finley and Yu (2009). From given
+    weights, the first oracle is asked there; the dual starts at 0.
+    """
+
+    requires = Ability.MAP
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 50,
+        tolerance: float = 0.0,
+        variant: Literal["n_slack", "one_slack"] = "n_slack",
+        cache_mb: int = 1000,
+    ) -> None:
+        options.check(C=C, epochs=epochs)
+        options.check_tolerance(tolerance)
+        options.positive("cache_mb", cache_mb)
+        self.C, self.epochs, self.tolerance = float(C), epochs, float(tolerance)
+        self.variant, self.limit = variant, int(cache_mb * 1_000_000)
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse losses that are no maximum of planes, and those that zero weights minimise."""
+        options.need_margins("cutting_plane", loss)
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Start without planes; the oracle is first asked at the given weights."""
+        numbers = {"primal": 0.0, "gap": 0.0, "epoch": 0}
+        return {"theta": weights.copy(), "best": weights.copy(), **numbers, **MASTERS[self.variant].create(problem, self.limit)}
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """Solve the problem over the cached planes, then ask the oracle at its solution."""
+        master, seconds = MASTERS[self.variant](problem, state, self.limit), 0.0
+        if state["epoch"] == 0:
+            losses, seconds = self._ask(problem, state, master, 0.0)
+            state["primal"] = state["gap"] = problem.ridge(state["theta"]) + losses / problem.m
+            state["theta"] = np.zeros(problem.dimension)
+        master.solve(SHARE * state["gap"], state["epoch"])
+        dual = master.dual()
+        losses, more = self._ask(problem, state, master, SHARE * state["gap"])
+        primal = problem.ridge(state["theta"]) + losses / problem.m
+        if primal <= state["primal"]:
+            state["primal"], state["best"] = primal, state["theta"].copy()
+        state["gap"] = max(0.0, primal - dual)
+        state["epoch"] += 1
+        closed = state["primal"] - dual <= FINEST * state["primal"]
+        finished = "no output violates its constraint: the gap is zero but for rounding" if closed else ""
+        return state, Report(losses, 0, state["primal"], dual, seconds + more, finished=finished)
+
+    def _ask(self, problem: Any, state: State, master: Any, margin: float) -> tuple[float, float]:
+        """Add planes at theta; return the sum of the losses, and the seconds that it took."""
+        started = time.perf_counter()
+        losses = master.ask(state["theta"], max(margin, FINEST * problem.loss.gamma))
+        return losses, time.perf_counter() - started
+
+    def weights(self, state: State) -> Array:
+        """Return the weights of the round with the least P."""
+        best: Array = state["best"]
+        return best
+
+    def verify(self, problem: Any, state: State, instances: Sequence[int]) -> float:
+        """Compare with a general-purpose solver; return the largest relative difference.
+
+        For ``n_slack`` of the solutions over the planes of each given instance, the rest fixed; for ``one_slack`` of the
+        maximum of the dual over all planes.
+        """
+        if self.variant == "n_slack":
+            from structopt.reference.k_best import k_best_step
+
+            cache = NSlack(problem, state, self.limit).cache
+            return block_difference(problem, cache, state["theta"], instances, k_best_step)
+        from structopt.reference.one_slack import master_value
+
+        master = OneSlack(problem, {**state, **{n: a.copy() for n, a in state.items() if n.startswith("slack_")}}, self.limit)
+        master.solve(1e-8 * state["primal"], state["epoch"])
+        theirs = master_value(*master.planes(), problem.regularization)
+        return abs(master.dual() - theirs) / max(abs(theirs), 1e-300)

@@ -1,0 +1,221 @@
+"""Exponentiated gradient for the whole loss family."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.errors import ConfigError
+from structopt.kernels.record import Array
+from structopt.learning import options
+from structopt.optimizer.smo import dual_at, gold_residuals, pass_over, refuse_weights, weights_at
+
+ROUNDING = 1e-13  # a fall of D by less than this, relative to D, is rounding
+LEAST_ETA = 1e-18  # of the eta given: below it a step cannot change anything
+
+
+class ExponentiatedGradient:
+    """Dual ascent by multiplicative updates of one distribution over the outputs of each instance.
+
+    The distribution of instance i is the Gibbs distribution of potentials v_ir over its parts, mu_i its marginals:
+
+        theta = C sum_i F_i (z_i - mu_i),      v_ir <- (1 - eta C/beta) v_ir + eta C (gamma p_ir + theta^T phi_ir)
+
+    where the factor is 1 at beta = inf. D never falls: a step that would lower it is not made, and eta is halved until
+    one does not. The safe step lengths, eta <= 1/(C/beta + C^2 R^2) online and 1/(C/beta + m C^2 R^2) in batch, are
+    small; start well above them, at beta = inf with eta C about 1. A longer step may drive the distributions to single
+    outputs, from which multiplicative updates return slowly. The loss that is reported is its lower bound at mu.
+    Weights of a warm start are refused: no dual point belongs to them.
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m): the inverse of the regularisation.
+    epochs : int
+        Passes over the data.
+    tolerance : float
+        Stop when the certified gap, relative to the objective, falls below it; 0 never does.
+    form : str
+        ``dual`` keeps the potentials of all parts of all instances; ``primal`` (batch only) keeps a second weight vector
+        instead, since from potentials 0 they are linear in the scores and costs at all times.
+    online : bool
+        Update theta after every instance, or after all (batch).
+    eta : float
+        The largest step length: halved for one instance (online, where it grows back by 5 % a visit) or for all (batch)
+        when D would fall by a step. No more than beta/C is used, at which the old potentials are forgotten.
+    initial : float or "smo"
+        Potential of the parts that are not gold, that of gold parts being 0 (0 is the uniform distribution, whose D is
+        very low at beta = inf); or ``smo``: begin with passes of factored SMO, which climbs fast and slows down early
+        (beta = inf, gamma > 0 only).
+    smo_passes : int
+        How many of the passes are SMO's where ``initial`` is smo.
+    mixing : float
+        Share of the uniform distribution that is then mixed in, in (0, 1): SMO leaves zeros, which no multiplicative
+        update leaves.
+
+    Notes
+    -----
+    Bartlett, Collins, Taskar and McAllester (2004), Figure 2, section 3 (primal form) and section 5 (online; after SMO).
+    beta < inf and the halving online: Collins et al. (2008).
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 30,
+        tolerance: float = 0.0,
+        form: Literal["dual", "primal"] = "dual",
+        online: bool = True,
+        eta: float = 1.0,
+        initial: float | Literal["smo"] = -3.0,
+        smo_passes: int = 5,
+        mixing: float = 0.0001,
+    ) -> None:
+        options.check(C=C, epochs=epochs)
+        options.check_tolerance(tolerance)
+        options.positive("eta", eta)
+        options.at_least("smo_passes", smo_passes, 1)
+        _check_start(form, online, initial, mixing)
+        self.C, self.epochs, self.tolerance = float(C), epochs, tolerance
+        self.form, self.online, self.eta, self.initial = form, online, float(eta), initial
+        self.smo_passes, self.mixing = smo_passes, mixing
+        self.requires = Ability.MARGINALS | Ability.EXACT | (Ability.MAP if initial == "smo" else Ability(0))
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse losses outside the family, and those that SMO cannot begin with."""
+        options.need_family("eg", loss)
+        if self.initial == "smo":
+            options.need_margins("eg optimizer.initial=smo", loss)
+
+    def positional(self, loss: Any, graph: Any) -> bool:
+        """Ask for parts at every position, and for a graph that has them, where the potentials are kept."""
+        if self.form == "dual":
+            options.need_positional("eg", graph)
+        return self.form == "dual"
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold outputs."""
+        refuse_weights("eg", weights)
+        rate = self.C * problem.loss.temperature
+        state: State = {"eta": min(self.eta, 1 / rate) if rate > 0 else self.eta, "epoch": 0}
+        if self.initial == "smo":
+            return state | {"theta": np.zeros(problem.dimension), "residuals": gold_residuals(problem)}
+        if self.form == "primal":
+            return state | self._in_primal_form(problem, np.zeros(problem.dimension), 0.0)
+        return self._started(problem, state, _initial_potentials(problem, float(self.initial)))
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """One pass; online in a random order that depends on the seed and the pass alone."""
+        finished = ""
+        if self.initial == "smo" and state["epoch"] < self.smo_passes:
+            report = pass_over(problem, state, 1)
+            state["epoch"] += 1
+            return state, Report(loss=report.loss, dual=report.dual)
+        if "dual" not in state:
+            state = self._after_smo(problem, state)
+        if self.online:
+            self._visit_all(problem, state)
+        else:
+            state, finished = self._climb(problem, state)
+        state["epoch"] += 1
+        dual, ridge = state["dual"], problem.ridge(state["theta"])
+        return state, Report(loss=problem.m * (dual - ridge), dual=dual, finished=finished)
+
+    def weights(self, state: State) -> Array:
+        """Return theta(mu)."""
+        theta: Array = state["theta"]
+        return theta
+
+    def _visit_all(self, problem: Any, state: State) -> None:
+        """Online: one visit of every instance."""
+        from structopt.kernels.eg import online_pass
+
+        loss, order = problem.loss, problem.order(state["epoch"])
+        rows = [state[name][0] for name in ("etas", "potentials", "residuals", "entropies")]
+        total = problem.run(online_pass, order, state["theta"], self.C, loss.temperature, loss.gamma, state["eta"], *rows)
+        state["theta"] = weights_at(problem, state["residuals"][0])
+        state["dual"] = dual_at(problem, state["theta"], total)
+
+    def _climb(self, problem: Any, state: State) -> tuple[State, str]:
+        """Batch: the largest step, of eta halved again and again, by which D does not fall."""
+        least = state["dual"] - ROUNDING * max(1.0, abs(state["dual"]))
+        while state["eta"] > LEAST_ETA * self.eta:
+            moved = self._moved(problem, state, state["eta"])
+            if moved["dual"] >= least:
+                return state | moved, ""
+            state["eta"] /= 2
+        return state, "no step of the potentials raises the dual objective"
+
+    def _moved(self, problem: Any, state: State, eta: float) -> State:
+        """State after a batch step of a given length."""
+        if self.form == "dual":
+            return self._in_dual_form(problem, state["theta"], eta, state["potentials"])
+        rate = eta * self.C
+        keep = 1.0 - rate * problem.loss.temperature
+        return self._in_primal_form(problem, keep * state["exponents"] + rate * state["theta"], keep * state["kappa"] + rate)
+
+    def _in_dual_form(self, problem: Any, theta: Array, eta: float, potentials: Array) -> State:
+        """Potentials after a batch step at theta, with their theta and D."""
+        from structopt.kernels.eg import batch_pass
+
+        loss, moved, residuals = problem.loss, np.empty_like(potentials), np.empty_like(potentials)
+        entropies = np.zeros((1, problem.m))
+        rows = potentials[0], moved[0], residuals[0], entropies[0]
+        total = problem.run(batch_pass, theta, eta * self.C, loss.temperature, loss.gamma, *rows)
+        theta = weights_at(problem, residuals[0])
+        point = {"potentials": moved, "theta": theta, "dual": dual_at(problem, theta, total)}
+        return point | {"residuals": residuals, "entropies": entropies} if self.online else point
+
+    def _in_primal_form(self, problem: Any, exponents: Array, kappa: float) -> State:
+        """Potentials F_i^T exponents + kappa gamma p_i, with their theta and D."""
+        from structopt.kernels.eg import primal_pass
+
+        loss, theta = problem.loss, np.zeros(problem.dimension)
+        total = problem.run(primal_pass, exponents, kappa, self.C, loss.temperature, loss.gamma, theta)
+        return {"exponents": exponents, "kappa": kappa, "theta": theta, "dual": dual_at(problem, theta, total)}
+
+    def _started(self, problem: Any, state: State, potentials: Array) -> State:
+        """State at given potentials, before any step."""
+        point = self._in_dual_form(problem, np.zeros(problem.dimension), 0.0, potentials)
+        etas = {"etas": np.full((1, problem.m), state["eta"])} if self.online else {}
+        return {"eta": state["eta"], "epoch": state["epoch"]} | point | etas
+
+    def _after_smo(self, problem: Any, state: State) -> State:
+        """Go from SMO's marginals to potentials that have nearly the same."""
+        from structopt.kernels.eg import potentials_pass
+
+        potentials = _no_potentials(problem)
+        problem.run(potentials_pass, self.mixing, state["residuals"][0], potentials[0])
+        return self._started(problem, state, potentials)
+
+
+def _no_potentials(problem: Any) -> Array:
+    """Zeros over the parts of all instances, as one row of a matrix, which no checkpoint takes for weights."""
+    row: Array = problem.part_vector("potentials and marginals")[np.newaxis]
+    return row
+
+
+def _initial_potentials(problem: Any, other: float) -> Array:
+    """Potentials 0 at the gold parts, `other` elsewhere."""
+    from structopt.kernels.loss import open_target
+
+    potentials, t = _no_potentials(problem), open_target(problem.data.target)
+    potentials[:] = other
+    potentials[0, t.gold_parts + np.repeat(problem.structure.parts[:-1], np.diff(t.gold_offsets))] = 0.0
+    return potentials
+
+
+def _check_start(form: str, online: bool, initial: float | str, mixing: float) -> None:
+    """Refuse starts that make no sense, and what the primal form cannot do."""
+    if not 0 < mixing < 1:
+        raise ConfigError(f"optimizer.mixing={mixing} must be greater than 0 and less than 1.")
+    if initial != "smo" and not (isinstance(initial, int | float) and isfinite(initial)):
+        raise ConfigError(f"optimizer.initial={initial} must be a finite number, or smo.")
+    if form == "primal" and (online or initial != 0):
+        raise ConfigError(
+            "optimizer.form=primal has one vector for the potentials of all instances, which begin at 0 and move together. "
+            "Type optimizer.online=false optimizer.initial=0, or optimizer.form=dual."
+        )

@@ -1,0 +1,234 @@
+"""Limited-memory BFGS on the primal objective."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from math import nan, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.kernels.record import Array
+from structopt.learning import options
+
+DECREASE, CURVATURE = 1e-4, 0.9  # constants of the strong Wolfe conditions (Nocedal and Wright, section 3.1)
+
+
+class LBFGS:
+    r"""Quasi-Newton descent on P(theta); every pass is one iteration, line search included.
+
+        theta <- theta - t H grad P(theta)
+
+    H is the inverse Hessian as the last `memory` steps s and changes y of the gradient tell it, t a step length that keeps
+    the strong Wolfe conditions. The loss must be differentiable: loss.beta < inf. Where it is convex, every pass proves how
+    far it is from the minimum, for P is as curved as its ridge:  P(theta) - P* <= ||grad P(theta)||^2 / (2 lambda).
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m): the inverse of the regularisation.
+    epochs : int
+        Iterations. Most evaluate loss and gradient once; the first of a run does so twice.
+    tolerance : float
+        Stop when the certified gap falls below this share of P; for convex losses.
+    memory : int
+        How many pairs (s, y) are kept, at least 1.
+    gradient_tolerance : float
+        Stop when ||grad m P(theta)|| <= gradient_tolerance * max(1, ||theta||).
+
+    Notes
+    -----
+    Liu and Nocedal (1989), "On the limited memory BFGS method for large scale optimization"; Nocedal and Wright (2006),
+    Algorithms 7.4 and 3.5. The bound is that of `Problem.certificate`.
+    """
+
+    requires = Ability.MARGINALS | Ability.UPPER
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 100,
+        tolerance: float = 0.0,
+        memory: int = 10,
+        gradient_tolerance: float = 1e-5,
+    ) -> None:
+        options.check(C=C, epochs=epochs)
+        options.check_tolerance(tolerance)
+        options.at_least("gradient_tolerance", gradient_tolerance, 0.0)
+        if memory < 1:
+            raise ConfigError(f"optimizer.memory={memory} must be at least 1.")
+        self.C, self.epochs, self.tolerance = float(C), epochs, float(tolerance)
+        self.memory, self.gradient_tolerance = memory, float(gradient_tolerance)
+        self._ray: Ray | None = None
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse losses that maximise, and a gap to stop by where the loss has none."""
+        options.need_smooth("lbfgs", loss)
+        if self.tolerance > 0 and not loss.convex:
+            raise CompatibilityError(
+                f"optimizer.tolerance needs a certified gap, which {loss.member} has not: it is not convex. "
+                "Set it to 0; optimizer.gradient_tolerance stops at a stationary point."
+            )
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Start from the given weights without pairs; the first step evaluates them."""
+        count = problem.rows.count
+        return {
+            "theta": weights.copy(),
+            "gradient": np.zeros(count),  # of P, over the weights that may move; as the pairs are
+            "steps": np.zeros((self.memory, count)),
+            "changes": np.zeros((self.memory, count)),
+            "curvature": np.zeros((self.memory, 2)),
+            "pairs": 0,
+            "loss": 0.0,
+            "objective": 0.0,
+            "evaluated": False,
+        }
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """Do one iteration: direction, line search, and the pair that they give."""
+        if self._ray is None or self._ray.problem is not problem:
+            self._ray = Ray(problem)
+        ray, finished = self._ray, ""
+        ray.begin(state)
+        if not self._stationary(problem, ray.sizes(state)) and not ray.descend(state):
+            finished = "the line search found no lower objective"
+        sizes = ray.sizes(state)
+        if self._stationary(problem, sizes):
+            finished = f"the gradient is within {self.gradient_tolerance:g} of zero"
+        dual = _dual(problem, state["loss"], sizes) if problem.loss.convex else None
+        evaluations = tuple(ray.seconds)
+        return state, Report(state["loss"], primal=state["objective"], dual=dual, evaluations=evaluations, finished=finished)
+
+    def weights(self, state: State) -> Array:
+        """Return theta."""
+        theta: Array = state["theta"]
+        return theta
+
+    def _stationary(self, problem: Any, sizes: Sizes) -> bool:
+        bound: float = self.gradient_tolerance * max(1.0, sqrt(sizes.weights))
+        return bool(problem.m * sqrt(sizes.gradient) <= bound)
+
+
+class Sizes(NamedTuple):
+    """||theta||^2, theta^T g and ||g||^2, g the gradient of P."""
+
+    weights: float
+    product: float
+    gradient: float
+
+
+def _dual(problem: Any, loss: float, sizes: Sizes) -> float:
+    """Bound the minimum from below as `Problem.certificate` does, at a point whose gradient is known."""
+    decay = problem.regularization
+    slope = loss / problem.m - sizes.product + decay * sizes.weights
+    norm = sizes.gradient - 2 * decay * sizes.product + decay**2 * sizes.weights  # of the losses' mean gradient
+    t = min(1.0, max(0.0, slope * decay / norm)) if norm > 0 else 1.0
+    return float(t * slope - t * t * norm / (2 * decay))
+
+
+class Ray:
+    """P along start + t * direction, a function of t, and the vectors that every iteration needs again.
+
+    They are so large that the machine takes longer to find room for new ones than to fill them. `theta` is a state's own
+    vector: it lies wherever P was evaluated last.
+
+    Attributes
+    ----------
+    moving : int64 vector
+        Where the weights that may move stand in theta; `start`, `direction` and `gradient` are over them.
+    t, value, slope, loss : float
+        The point that was evaluated last, P and its derivative there, and the sum of the losses.
+    seconds : list of float
+        Of each evaluation of loss and gradient over all instances in this step.
+    """
+
+    def __init__(self, problem: Any) -> None:
+        from structopt.kernels import lbfgs
+
+        support = problem.rows.support
+        self.problem, self.kernels = problem, lbfgs
+        self.moving = np.arange(problem.dimension) if support is None else np.flatnonzero(support)
+        self.theta = self.sums = np.zeros(problem.dimension)
+        self.start, self.direction, self.gradient = (np.zeros(len(self.moving)) for _ in range(3))
+        self.t = self.value = self.slope = self.loss = 0.0
+        self.seconds: list[float] = []
+
+    def begin(self, state: State) -> None:
+        """Start from a state's weights, which are evaluated if they never were."""
+        self.theta, self.seconds = state["theta"], []
+        self.kernels.take(self.theta, self.moving, self.start)
+        if not state["evaluated"]:
+            self.direction[:] = 0.0
+            self._evaluate(0.0)
+            self._accept(state)
+            state["evaluated"] = True
+
+    def sizes(self, state: State) -> Sizes:
+        """Norms and product of the state's weights and gradient."""
+        return Sizes(*self.kernels.sizes(self.theta, self.moving, state["gradient"]))
+
+    def descend(self, state: State) -> bool:
+        """Move the state down the quasi-Newton direction, or down its gradient where that fails; whether one did not."""
+        while True:
+            slope = self._aim(state)
+            if slope < 0 and self._search(state["objective"], slope):
+                self._remember(state, slope)
+                self._accept(state)
+                return True
+            if not state["pairs"]:
+                self.kernels.move(self.theta, self.moving, self.start, self.direction, 0.0)
+                return False
+            state["pairs"] = 0  # what they tell of the curvature is wrong here
+
+    def _aim(self, state: State) -> float:
+        """Set the direction; return P's derivative along it."""
+        pairs = state["steps"], state["changes"], state["curvature"], state["pairs"]
+        self.kernels.two_loop(*pairs, state["gradient"], self.direction)
+        self.t = nan
+        return float(self.kernels.dot(state["gradient"], self.direction))
+
+    def _search(self, value: float, slope: float) -> bool:
+        """Find a t that keeps the strong Wolfe conditions, or at least one where P is lower; P is left evaluated there."""
+        from scipy.optimize import line_search
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of no convergence, which the answer tells, too
+            t = line_search(
+                lambda t: self._at(t[0]).value, lambda t: np.array([self._at(t[0]).slope]),
+                np.zeros(1), np.ones(1), np.array([slope]), value, c1=DECREASE, c2=CURVATURE,
+            )[0]  # fmt: skip
+        return t is not None and self._at(t).value < value
+
+    def _at(self, t: float) -> Ray:
+        """Evaluate P at t unless that was done last: the search asks for the value first, and then for the slope."""
+        if t != self.t:
+            self._evaluate(float(t))
+        return self
+
+    def _evaluate(self, t: float) -> None:
+        problem, decay = self.problem, self.problem.regularization
+        square = self.kernels.move(self.theta, self.moving, self.start, self.direction, t)
+        started = time.perf_counter()
+        self.loss = problem.gradient(self.theta, self.sums)[0]
+        self.seconds.append(time.perf_counter() - started)
+        self.kernels.add_ridge(self.sums, self.theta, self.moving, problem.m, decay, self.gradient)
+        self.t, self.value = t, decay / 2 * square + self.loss / problem.m
+        self.slope = self.kernels.dot(self.gradient, self.direction)
+
+    def _remember(self, state: State, slope: float) -> None:
+        """Keep the pair of this step in the place of the oldest, unless the search gave up before P had bent enough."""
+        if self.slope < CURVATURE * slope:
+            return
+        slot = state["pairs"] % len(state["steps"])
+        arrays = state["steps"], state["changes"], state["curvature"]
+        self.kernels.remember(*arrays, slot, self.t, self.direction, state["gradient"], self.gradient)
+        state["pairs"] += 1
+
+    def _accept(self, state: State) -> None:
+        """Make the point that was evaluated last the state's."""
+        state["objective"], state["loss"] = self.value, self.loss
+        state["gradient"][:] = self.gradient

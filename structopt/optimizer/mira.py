@@ -1,0 +1,85 @@
+"""The margin-infused relaxed algorithm, for one or for the k best outputs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.protocols import Ability
+from structopt.kernels.record import Array
+from structopt.learning import options
+from structopt.optimizer.dca import DualCoordinateAscent
+
+
+class Mira(DualCoordinateAscent):
+    """Online learner of margins: the smallest step after which the best outputs lose by their cost, or by what C allows.
+
+        min_theta  1/2 ||theta - theta_t||^2 + C xi,    xi >= 0,    xi >= theta^T F(z'_j - z) + gamma * cost(z'_j),  j = 1..k
+
+    For one output this is the step of dual coordinate ascent at beta = inf; for several a quadratic program, solved by
+    moving mass between pairs of outputs.
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m): the largest step, and the inverse of the regularisation.
+    epochs : int
+        Passes over the data.
+    tolerance : float
+        Must be 0: after the first pass the method has no dual point, hence no certificate to stop by.
+    average : bool
+        Return the mean of all iterates (before each update) instead of the last one.
+    variant : str
+        The outputs that a step looks at are the best ones under the scores with the cost added (``max_loss``), or under the
+        scores alone (``prediction``).
+    k_best : int
+        How many they are.
+
+    Notes
+    -----
+    Crammer et al. (2006), section 8; McDonald et al. (2005) for k > 1; Martins et al. (2010), equations (15) and (17).
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 10,
+        tolerance: float = 0.0,
+        average: bool = True,
+        variant: Literal["max_loss", "prediction"] = "max_loss",
+        k_best: int = 1,
+    ) -> None:
+        options.refuse_tolerance("mira", tolerance)
+        options.at_least("k_best", k_best, 1)
+        super().__init__(C, epochs, tolerance, average, variant)
+        self.k_best = k_best
+        self.requires = Ability.K_BEST if k_best > 1 else Ability.MAP
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse losses that are not margins: a maximum over outputs, with a cost."""
+        options.need_margins("mira", loss)
+
+    def _visit(self, problem: Any, order: Array, theta: Array, lag: Array, visits: float) -> Array:
+        if self.k_best == 1:
+            return super()._visit(problem, order, theta, lag, visits)
+        from structopt.kernels.mira import k_best_pass
+
+        totals, prediction = np.zeros(2), self.variant == "prediction"
+        scratch = self._lists(problem), self._bundle(problem, self.k_best)
+        problem.run(k_best_pass, order, theta, lag, visits, self.C, prediction, *scratch, totals)
+        return totals
+
+    def _half_spaces(self, problem: Any, i: int, theta: Array) -> tuple[Array, Array]:
+        if self.k_best == 1:
+            return super()._half_spaces(problem, i, theta)
+        from structopt.kernels.mira import rank
+
+        lists, bundle, prediction = self._lists(problem), self._bundle(problem, self.k_best), self.variant == "prediction"
+        rows, _ = rank(problem.kernels, problem.data, problem.space, i, theta, self.C, prediction, lists, bundle)
+        return bundle.residuals[1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]], bundle.heights[1:rows]
+
+    def _lists(self, problem: Any) -> Any:
+        from structopt.kernels.mira import empty_lists
+
+        return empty_lists(problem.examples.encoded.offsets, self.k_best)

@@ -1,0 +1,108 @@
+"""Cutting planes, one instance at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.kernels.record import Array
+from structopt.learning import options
+from structopt.learning.n_slack import block_difference, dual
+from structopt.learning.planes import PlaneCache
+
+
+class OnlineCuttingPlane:
+    """Block-coordinate ascent on the dual of structured SVMs, with a few cached planes an instance.
+
+        D = -lambda/2 ||theta||^2 + (1/(C m)) sum_ij alpha_ij b_ij,    theta = -sum_ij alpha_ij F_i r_ij
+
+    with alpha_i >= 0 and sum_j alpha_ij = C, one j being the null plane. A visit adds the oracle's answer at theta to the
+    planes of the instance if it lies above them, moves dual mass between pairs of its planes a few times, and forgets the
+    planes that have none left. D never falls. A visit costs one inference and O(nnz).
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m).
+    epochs : int
+        Passes over the data.
+    tolerance : float
+        Relative gap at which training stops.
+    average : bool
+        Return the mean of all iterates (before each update) instead of the last one. The bound D is that of the last one.
+    steps : int
+        Pair steps a visit.
+    cache_mb : int
+        Megabytes for the planes. A cache that is full merges planes of one instance, which changes neither theta nor D;
+        with one plane left an instance, visits are Frank-Wolfe steps.
+
+    Notes
+    -----
+    Chang and Yih (2013), whose L2-loss variant is left out. From given weights, the oracle is asked there during the first
+    pass, and theta itself starts at 0, because only such theta belong to a dual point.
+    """
+
+    requires = Ability.MAP
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 30,
+        tolerance: float = 0.0,
+        average: bool = False,
+        steps: int = 5,
+        cache_mb: int = 1000,
+    ) -> None:
+        options.check(C=C, epochs=epochs)
+        options.check_tolerance(tolerance)
+        options.at_least("steps", steps, 1)
+        options.positive("cache_mb", cache_mb)
+        self.C, self.epochs, self.tolerance, self.average = float(C), epochs, float(tolerance), average
+        self.steps, self.limit = steps, int(cache_mb * 1_000_000)
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse losses that are no maximum of planes, and those that zero weights minimise."""
+        options.need_margins("online_cutting_plane", loss)
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Start without planes; the oracle is first asked at the given weights."""
+        guide = weights.copy() if weights.any() else np.zeros(0)
+        lag = np.zeros(problem.dimension if self.average else 0)
+        planes = PlaneCache.create(problem.m, problem.C, self.limit)
+        return {"theta": np.zeros(problem.dimension), "guide": guide, "lag": lag, "visits": 0.0, "epoch": 0, **planes}
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """One pass in a random order that depends on the seed and the pass alone."""
+        from structopt.kernels.cutting_plane import online_pass
+
+        cache, totals = self._cache(problem, state), np.array([0.0, state["visits"]])
+        vectors = state["theta"], state["guide"], state["lag"], np.zeros(problem.dimension)
+        order, gamma = problem.order(state["epoch"]), float(problem.loss.gamma)
+        cache.run(problem, online_pass, order, *vectors, gamma, self.steps, cache.scratch(), totals)
+        state["visits"] = float(totals[1])
+        state["guide"] = np.zeros(0)
+        state["epoch"] += 1
+        return state, Report(loss=float(totals[0]), dual=dual(problem, cache, state["theta"]))
+
+    def weights(self, state: State) -> Array:
+        """Return theta, or its average over all visits; before the first pass the weights that were given."""
+        if len(state["guide"]):
+            guide: Array = state["guide"]
+            return guide
+        theta: Array = state["theta"]
+        return theta - state["lag"] / state["visits"] if self.average and state["visits"] else theta
+
+    def verify(self, problem: Any, state: State, instances: Sequence[int]) -> float:
+        """Solve the problem of each given instance over its planes, the rest fixed, by pair steps and by a general solver.
+
+        Returns the largest relative difference of the resulting weights.
+        """
+        from structopt.reference.k_best import k_best_step
+
+        return block_difference(problem, self._cache(problem, state), state["theta"], instances, k_best_step)
+
+    def _cache(self, problem: Any, state: State) -> PlaneCache:
+        return PlaneCache(state, problem.structure.parts, self.limit)

@@ -1,0 +1,178 @@
+"""Stochastic dual coordinate ascent on the dual of the whole loss family."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.errors import ConfigError
+from structopt.kernels.record import Array
+from structopt.learning import options
+
+
+class StochasticDualCoordinateAscent:
+    """Exact line searches on the dual, one instance at a time: no learning rate, and a certificate after every pass.
+
+        z' = argmax (s_i + gamma p_i)^T z' + H(z')/beta,     d = z' - z_bar_i
+        tau = argmax_{0 <= tau <= 1} D(.., z_bar_i + tau d, ..)
+        z_bar_i <- z_bar_i + tau d,      theta <- theta - C tau F_i d      so that theta = C sum_i F_i (z_i - z_bar_i)
+
+    Every theta belongs to a dual point, whose value D is a lower bound on the least objective: training can stop at a
+    `tolerance`. At beta < inf with a graph that knows the entropy of its marginals (first-order chains), tau is found by
+    Newton steps, and convergence is linear. On other graphs a number below the entropy is kept instead of it (slow at
+    large C). At beta = inf this is block-coordinate Frank-Wolfe. A visit costs one inference and O(nnz).
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m), the inverse of the regularisation.
+    epochs : int
+        Passes over the data, of as many visits as there are instances.
+    tolerance : float
+        Stop when the gap, relative to the objective, is at most this; 0 does all passes.
+    average : bool
+        Return the mean of the iterates (after each update), weighted by the number of the visit, instead of the last one.
+        The bound is then the larger of theirs. It smooths the objective where planes=0; else the last one is ahead of it.
+    sampling : str
+        ``uniform`` (a random order of all instances), or ``gap``: after the first pass four of five visits go to
+        instances in proportion to the gap they had when last visited.
+    entropy : str
+        At beta < inf: ``closed`` (where the graph knows the entropy of its marginals), or ``hypograph`` (a number below it).
+    planes : int
+        At beta = inf: answers kept for each instance, between which mass moves after the exact step without further
+        inference; 0 is plain block-coordinate Frank-Wolfe.
+
+    Notes
+    -----
+    Shalev-Shwartz and Zhang (2013); Le Priol, Piche and Lacoste-Julien (2018) for CRFs; Lacoste-Julien et al. (2013) for
+    block-coordinate Frank-Wolfe and the weights of the average; Shah et al. (2015) for kept answers; Osokin et al. (2016) for
+    sampling by gaps and steps between two vertices. The dual is that of Martins et al. (2010), for every member of the family.
+    """
+
+    requires = Ability.EXACT
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 30,
+        tolerance: float = 0.0,
+        average: bool = False,
+        sampling: Literal["uniform", "gap"] = "uniform",
+        entropy: Literal["closed", "hypograph"] = "closed",
+        planes: int = 10,
+    ) -> None:
+        options.check(C=C, epochs=epochs)
+        options.check_tolerance(tolerance)
+        options.at_least("planes", planes, 0)
+        _choice("sampling", sampling, ("uniform", "gap"))
+        _choice("entropy", entropy, ("closed", "hypograph"))
+        self.C, self.epochs, self.tolerance, self.average = float(C), epochs, float(tolerance), average
+        self.sampling, self.entropy, self.planes = sampling, entropy, planes
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse losses that are no members of the family, whose dual is another."""
+        options.need_family("sdca", loss)
+
+    def positional(self, loss: Any, graph: Any) -> bool:
+        """Whether the entropy is to be had in closed form, which needs parts of its own for every factor."""
+        return loss.temperature > 0 and graph.calculus is not None and self.entropy == "closed"
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Start from the gold outputs, a dual point whose weights are zero; given weights are refused, having no dual point."""
+        if weights.any():
+            raise ConfigError(
+                "optimizer=sdca starts from a dual point, and given weights have none: it cannot take up warm_start. "
+                "Leave warm_start=null, or take an optimizer that starts from weights: lbfgs, sgd, adagrad or dca."
+            )
+        from structopt.kernels.sdca import gold_pass
+
+        # the two-dimensional arrays cannot be taken for weights, whatever the number of instances or parts
+        state: State = {
+            "theta": np.zeros(problem.dimension),
+            "lag": np.zeros(problem.dimension if self.average else 0),
+            "lag_value": 0.0,
+            "duals": problem.part_vector("the dual variables").reshape(1, -1),
+            "instances": np.zeros((3, problem.m)),
+            "visits": 0.0,
+            "epoch": 0,
+        }
+        problem.run(gold_pass, state["duals"][0])
+        return state | self._kept(problem, state)
+
+    def _kept(self, problem: Any, state: State) -> State:
+        """Arrays of the kept vertices: each has room for as many parts as the gold output has active, counted with repeats."""
+        from structopt.kernels.block_frank_wolfe import keep_gold_pass
+        from structopt.kernels.loss import open_target
+
+        K = self.planes if problem.loss.temperature == 0 else 0
+        gold = open_target(problem.data.target)
+        active = np.diff(np.append(0.0, np.cumsum(gold.gold_values))[gold.gold_offsets])
+        rooms = np.cumsum([0, *(K * active.astype(np.int64))])
+        kept: State = {
+            "kept_parts": np.zeros((1, rooms[-1]), np.int32),
+            "kept_values": np.zeros((1, rooms[-1])),
+            "kept_counts": np.zeros((1, K * problem.m), np.int64),
+            "kept_masses": np.zeros((1, K * problem.m)),
+            "kept_rooms": rooms.reshape(1, -1),
+        }
+        if K > 0:
+            problem.run(keep_gold_pass, *(array[0] for array in kept.values()), state["duals"][0])
+        return kept
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """One pass: as many visits as there are instances."""
+        from structopt.kernels.block_frank_wolfe import block_frank_wolfe_pass
+        from structopt.kernels.sdca import sdca_pass
+
+        totals, visits = np.zeros(5), state["visits"]
+        point = (state["theta"], state["lag"], state["duals"][0], *state["instances"])
+        draws = self._draws(problem, state)
+        if problem.loss.temperature > 0 and problem.calculus is not None and self.entropy == "closed":
+            problem.run(sdca_pass, *draws, *point, self.C, visits, totals)
+        else:
+            kept = (state[f"kept_{name}"][0] for name in ("parts", "values", "counts", "masses", "rooms"))
+            problem.run(block_frank_wolfe_pass, *draws, *point, *kept, self.C, visits, totals)
+        state["visits"] += float(problem.m)
+        state["lag_value"] += float(totals[1])
+        state["epoch"] += 1
+        return state, Report(loss=float(totals[0]), dual=self._dual(problem, state))
+
+    def _draws(self, problem: Any, state: State) -> tuple[Array, Array, Array]:
+        """Which instances the visits of a pass take: their numbers (-1: by the gaps), uniform numbers, and a sum tree."""
+        from structopt.kernels.sampling import build
+
+        epoch, m = state["epoch"], problem.m
+        if self.sampling == "uniform" or epoch == 0:
+            return problem.order(epoch), np.zeros(0), np.zeros(0)
+        generator = np.random.default_rng([problem.seed, epoch, 1])
+        order = np.where(generator.random(m) < 0.2, generator.integers(0, m, m), -1)
+        tree = np.zeros(2 << max(0, m - 1).bit_length())
+        build(tree, np.ascontiguousarray(state["instances"][0]))
+        return order, generator.random(m), tree
+
+    def _dual(self, problem: Any, state: State) -> float:
+        """D at the dual point; at the averaged one a bound from below, the entropy being concave; the larger of the two."""
+        total = float(state["instances"][1:].sum())
+        dual = float(total / problem.m - problem.ridge(state["theta"]))
+        if not len(state["lag"]):
+            return dual
+        averaged = float((total - state["lag_value"] / _weight(state)) / problem.m - problem.ridge(self.weights(state)))
+        return max(dual, averaged)
+
+    def weights(self, state: State) -> Array:
+        """Return theta, or its average over the visits t with weights proportional to t."""
+        theta: Array = state["theta"]
+        return theta - state["lag"] / _weight(state) if len(state["lag"]) and state["visits"] else theta
+
+
+def _weight(state: State) -> float:
+    """1 + 2 + ... + T, T the number of visits."""
+    visits: float = state["visits"]
+    return visits * (visits + 1) / 2
+
+
+def _choice(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ConfigError(f"optimizer.{name}={value} is unknown. There are: {', '.join(known)}.")

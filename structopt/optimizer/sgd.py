@@ -1,0 +1,109 @@
+"""Stochastic gradient descent for the whole loss family, and for losses beyond it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.errors import ConfigError
+from structopt.kernels.record import Array
+from structopt.learning import options
+from structopt.learning.rate import CANDIDATES, best_rate
+
+
+class StochasticGradientDescent:
+    """Gradient steps on one instance at a time, with a decreasing learning rate.
+
+        theta <- theta - eta_t ( grad L_t + lambda theta ),    eta_t = eta / (1 + (t-1)/m),   t = 1, 2, ... counting visits
+
+    The weights are kept as a scale times a vector, so that one pass costs one inference and O(nnz) an instance.
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m): the inverse of the regularisation.
+    epochs : int
+        Passes over the data.
+    eta : float or "auto"
+        The first learning rate, below 1/lambda; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one
+        with the best dev score, or the least objective where there is no dev part.
+    average : bool
+        Return the mean of all iterates (before each update) instead of the last one.
+    certificate : bool
+        Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
+    tolerance : float
+        Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
+
+    Notes
+    -----
+    Martins et al. (2010), section 4, where eta_t applies to grad L + lambda theta too.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 10,
+        eta: float | Literal["auto"] = "auto",
+        average: bool = False,
+        certificate: bool = False,
+        tolerance: float = 0.0,
+    ) -> None:
+        options.check(C=C, epochs=epochs)
+        options.check_tolerance(tolerance, certificate)
+        if eta != "auto":
+            options.positive("eta", eta)
+        self.C, self.epochs, self.eta, self.average = float(C), epochs, eta, average
+        self.certificate, self.tolerance = certificate, tolerance
+        self.requires = Ability.UPPER if certificate else Ability(0)
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse certificates of losses that are not convex."""
+        options.check_certificate(self.certificate, loss)
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Start from the given weights, after the trial passes of eta=auto."""
+        return self._start(problem, weights, self._rate(problem, weights))
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """One pass in a random order that depends on the seed and the pass alone."""
+        from structopt.kernels.sgd import sgd_pass
+
+        order, theta, total = problem.order(state["epoch"]), state["theta"], state["total"]
+        losses = problem.run(sgd_pass, order, theta, total, state["visits"], state["eta"], problem.regularization)
+        state["visits"] += float(len(order))
+        state["epoch"] += 1
+        return state, Report(loss=float(losses))
+
+    def weights(self, state: State) -> Array:
+        """Return theta, or its average over all visits."""
+        theta: Array = state["theta"]
+        return state["total"] / state["visits"] if self.average and state["visits"] else theta
+
+    def _start(self, problem: Any, weights: Array, eta: float) -> State:
+        total = np.zeros(problem.dimension if self.average else 0)
+        return {"theta": weights.copy(), "total": total, "visits": 0.0, "epoch": 0, "eta": eta}
+
+    def _rate(self, problem: Any, weights: Array) -> float:
+        """Return eta, chosen where it is to be chosen; refused where a step would take theta beyond zero."""
+        limit = 1.0 / problem.regularization
+        if self.eta != "auto":
+            if self.eta >= limit:
+                raise ConfigError(_too_large(f"optimizer.eta={self.eta:g}", limit, problem))
+            return float(self.eta)
+        rates = [eta for eta in CANDIDATES if eta < limit]
+        if not rates:
+            raise ConfigError(_too_large(f"optimizer.eta=auto, which begins with {CANDIDATES[0]:g},", limit, problem))
+        return best_rate(rates, lambda eta: self._trial(problem, weights, eta), problem.judge)
+
+    def _trial(self, problem: Any, weights: Array, eta: float) -> Array:
+        """Weights after the first pass with a learning rate."""
+        return self.weights(self.step(problem, self._start(problem, weights, eta))[0])
+
+
+def _too_large(what: str, limit: float, problem: Any) -> str:
+    return (
+        f"{what} is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with C={problem.C:g} and m={problem.m}, so "
+        f"that optimizer.eta must be below {limit:g}. Set it so, or raise optimizer.C."
+    )

@@ -1,0 +1,239 @@
+"""Multiclass classification of sparse vectors: one label an instance, from LIBSVM's files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structopt import corpus as shipped
+from structopt.core.data import AttributeTable, Encoded
+from structopt.errors import ConfigError, DataError
+from structopt.kernels.record import Array
+from structopt.task import libsvm
+from structopt.task.labelling import check_keys
+from structopt.task.libsvm import NO_LABEL, WHOLE, Vectors
+from structopt.task.strings import pack_strings, unpack_strings
+
+FEATURE_KEYS = ("support", "min_count", "bias", "normalize")
+NORMS = ("none", "unit")
+BIAS = "bias"
+
+
+class Multiclass:
+    """One class an instance from its attributes, ``class index:value index:value ...`` (LIBSVM's format).
+
+    Parameters
+    ----------
+    train, dev, test : str or None
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package takes the place of all three.
+    limit : int or None
+        Number of training instances to read.
+    encoding : str
+        Encoding of the files.
+    default_C : float
+        C for optimizers that are not given one.
+    features : mapping
+        ``min_count``: attributes that occur in fewer training instances are left out. ``bias``: an attribute that every
+        instance has. ``normalize``: none, or unit (every vector, the bias apart, is divided by its Euclidean norm).
+    """
+
+    columns = ("vector",)
+    main_metric = "accuracy"
+    unit = "instances"
+
+    def __init__(
+        self,
+        train: str | None = None,
+        dev: str | None = None,
+        test: str | None = None,
+        limit: int | None = None,
+        encoding: str = "utf8",
+        default_C: float = 1.0,
+        features: Mapping[str, Any] | None = None,
+    ) -> None:
+        if limit is not None and limit < 1:
+            raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
+        if train is None and (dev or test):
+            raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
+        features = features or {}
+        check_keys("features", features, FEATURE_KEYS)
+        self._paths = {"train": train, "dev": dev, "test": test}
+        self.limit, self.encoding, self.default_C = limit, encoding, default_C
+        self.min_count, self.bias = int(features.get("min_count", 1)), bool(features.get("bias", True))
+        self.normalize = str(features.get("normalize", "none"))
+        if self.min_count < 1:
+            raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")
+        if self.normalize not in NORMS:
+            raise ConfigError(f"features.normalize={self.normalize} is none of: {', '.join(NORMS)}.")
+        self.labels: tuple[str, ...] = ()
+        self._attributes: dict[str, int] = {}
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Files by role (train, dev, test), the shipped corpus where none is given."""
+        if self._paths["train"] is None:
+            return {part: shipped.path(part, "libsvm") for part in shipped.PARTS}
+        return {role: Path(path) for role, path in self._paths.items() if path is not None}
+
+    def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Vectors:
+        """Read a file of LIBSVM's text."""
+        return libsvm.read(path, limit, labelled, self.encoding)
+
+    def corpus(self, instances: Sequence[Any]) -> Vectors:
+        """Make an unlabelled corpus of mappings from index to value, or of rows of values.
+
+        The first value of a row has index 0 if training had an index 0, else index 1.
+        """
+        return libsvm.vectors(instances, first=0 if "0" in self._attributes else 1)
+
+    def fit(self, corpus: Vectors) -> Encoded:
+        """Learn classes and attributes from the training corpus, and encode it."""
+        if not len(corpus.ids):
+            advice = "write label index:value index:value ..., or check that this is LIBSVM's format."
+            raise DataError(corpus.path, None, f"no line has an index:value pair: {advice}")
+        self.labels = tuple(sorted(set(corpus.labels), key=_label_order))
+        counts = np.bincount(corpus.ids, minlength=len(corpus.indices)).tolist()
+        kept = [index for index, count in zip(corpus.indices, counts, strict=True) if count >= self.min_count]
+        self._attributes = {index: j for j, index in enumerate(sorted(kept, key=int))}
+        return self.encode(corpus)
+
+    def encode(self, corpus: Vectors, given: Sequence[str] | None = None) -> Encoded:
+        """Encode a corpus with the attributes seen in training."""
+        if given is not None:
+            raise _no_partial_labels()
+        numbers = {label: y for y, label in enumerate(self.labels)}
+        gold = np.array([numbers.get(label, -1) for label in corpus.labels], np.int32) if _labelled(corpus) else None
+        return Encoded(np.arange(len(corpus) + 1, dtype=np.int64), {"label": self._table(corpus)}, self.labels, gold)
+
+    def decode(self, encoded: Encoded, assignments: Array) -> list[str]:
+        """Classes from their numbers, one an instance."""
+        return [self.labels[y] for y in assignments.tolist()]
+
+    def evaluate(self, corpus: Vectors, predicted: Sequence[str]) -> dict[str, float]:
+        """Accuracy, and the mean F1 of the classes that are gold or predicted somewhere (fractions)."""
+        scores = _f1_scores(self._gold(corpus), predicted)
+        right = sum(map(str.__eq__, corpus.labels, predicted))
+        return {"accuracy": right / len(predicted), "macro_f1": sum(f1 for *_, f1 in scores.values()) / len(scores)}
+
+    def report(self, corpus: Vectors, predicted: Sequence[str]) -> str:
+        """Scores as a table to read, a line a class, in per cent."""
+        metrics, gold = self.evaluate(corpus, predicted), Counter(corpus.labels)
+        found, width = Counter(predicted), max(map(len, ["class", *gold, *predicted]))
+        lines = [
+            f"{len(predicted)} instances; accuracy: {100 * metrics['accuracy']:.2f}%; macro F1: {100 * metrics['macro_f1']:.2f}",
+            f"{'class':>{width}}  precision  recall      F1   found    gold",
+        ]
+        for label, (precision, recall, f1) in _f1_scores(self._gold(corpus), predicted).items():
+            scores = f"{100 * precision:9.2f}  {100 * recall:6.2f}  {100 * f1:6.2f}"
+            lines.append(f"{label:>{width}}  {scores}  {found[label]:6}  {gold[label]:6}")
+        return "\n".join(lines) + "\n"
+
+    def written(self, outputs: Sequence[Any]) -> list[Any]:
+        """Classes as they are."""
+        return list(outputs)
+
+    def given_labels(self, corpus: Vectors) -> list[str] | None:
+        """Refuse: an instance has nothing beside its class that could be given."""
+        raise _no_partial_labels()
+
+    def missing_columns(self, corpus: Vectors) -> list[str]:
+        """A vector always brings all there is."""
+        return []
+
+    def write_predictions(
+        self,
+        target: str | Path,
+        outputs: Sequence[str],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[Sequence[Sequence[str]]] | None = None,
+    ) -> None:
+        """Write the class of every instance, a line each, as LIBSVM's svm-predict does.
+
+        With probabilities a first line ``labels a b c`` names their order, and each class is followed by them; then come
+        the `ranked` classes of the 1st to kth best output.
+        """
+        rows = [[label] for label in outputs]
+        for row, table in zip(rows, probabilities or [], strict=False):
+            row.extend(f"{p:g}" for p in table[0])
+        for row, (cells,) in zip(rows, ranked or [], strict=False):
+            row.extend(cells)
+        header = [] if probabilities is None else [["labels", *self.labels]]
+        libsvm.write(target, header + rows, self.encoding)
+
+    def attribute_names(self, group: str = "label") -> list[str]:
+        """Indices of the attributes, and the bias at the end."""
+        return [*self._attributes, *([BIAS] if self.bias else [])] if group == "label" else []
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Classes, indices, and what is done to vectors."""
+        packed, offsets = pack_strings(self._attributes)
+        values = {"labels": list(self.labels), "bias": self.bias, "normalize": self.normalize}
+        return values, {"index_bytes": packed, "index_offsets": offsets}
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take back what `state` gave."""
+        self.labels = tuple(values["labels"])
+        self.bias, self.normalize = values["bias"], values["normalize"]
+        names = unpack_strings(arrays["index_bytes"], arrays["index_offsets"])
+        self._attributes = {name: j for j, name in enumerate(names)}
+
+    def _table(self, corpus: Vectors) -> AttributeTable:
+        """Rows of known attributes, normalised as they stand in the file, the bias at the end of each."""
+        numbers = np.array([self._attributes.get(index, -1) for index in corpus.indices], np.int32)
+        ids = numbers[corpus.ids] if len(numbers) else corpus.ids
+        values = _unit(corpus) if self.normalize == "unit" else corpus.values
+        known = ids >= 0
+        before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
+        offsets, ids, values = before[corpus.offsets], ids[known], values[known]
+        if self.bias:
+            ends, offsets = offsets[1:], offsets + np.arange(len(offsets))
+            ids, values = np.insert(ids, ends, len(self._attributes)), np.insert(values, ends, 1.0)
+        return AttributeTable(offsets, ids, None if (values == 1.0).all() else values, len(self._attributes) + self.bias)
+
+    def _gold(self, corpus: Vectors) -> list[str]:
+        if not _labelled(corpus):
+            raise DataError(corpus.path, None, "has no labels to compare with; give a file with a label on every line.")
+        return corpus.labels
+
+
+def _labelled(corpus: Vectors) -> bool:
+    return NO_LABEL not in corpus.labels
+
+
+def _no_partial_labels() -> ConfigError:
+    message = "task=multiclass has one label an instance: where it is given nothing is left to predict. Leave out partial=true."
+    return ConfigError(message)
+
+
+def _label_order(label: str) -> tuple[bool, int, str]:
+    """Whole numbers by size, then words by letters."""
+    return (False, int(label), "") if WHOLE.fullmatch(label) else (True, 0, label)
+
+
+def _unit(corpus: Vectors) -> Array:
+    """Values of unit vectors; a vector of zeros stays one."""
+    owner = np.repeat(np.arange(len(corpus)), np.diff(corpus.offsets))
+    largest = np.zeros(len(corpus))
+    np.maximum.at(largest, owner, np.abs(corpus.values))  # divided out first, so that no square overflows
+    largest[largest == 0.0] = 1.0
+    scaled = corpus.values / largest[owner]
+    norms = np.sqrt(np.bincount(owner, scaled**2, len(corpus)))
+    return np.asarray(scaled / np.where(norms > 0.0, norms, 1.0)[owner])
+
+
+def _f1_scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+    """Precision, recall and F1 of each class that is gold or predicted somewhere; 0/0 is 0."""
+    wanted, found = Counter(gold), Counter(predicted)
+    right = Counter(a for a, b in zip(gold, predicted, strict=True) if a == b)
+    return {
+        label: (
+            right[label] / max(found[label], 1),
+            right[label] / max(wanted[label], 1),
+            2 * right[label] / (found[label] + wanted[label]),
+        )
+        for label in sorted(wanted | found, key=_label_order)
+    }

@@ -1,0 +1,108 @@
+"""What the benchmarks share: one attribute file in CRFsuite's format, a problem on it, the peer on it, and a clock.
+
+STRUCTOPT_ATTRIBUTES names a folder with train.txt and dev.txt; without it the shipped corpus is used.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structopt import corpus, registry
+from structopt.configuration import compose, validate
+from structopt.features import AttributeRows
+from structopt.problem import Examples, Problem
+
+Sentences = list[tuple[list[list[str]], list[str]]]
+
+
+def files() -> tuple[Path, Path]:
+    """Training and dev part."""
+    folder = os.environ.get("STRUCTOPT_ATTRIBUTES")
+    if folder:
+        return Path(folder) / "train.txt", Path(folder) / "dev.txt"
+    return corpus.path("train", "crfsuite"), corpus.path("dev", "crfsuite")
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds of one call."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def component(kind: str, name: str, **parameters: Any) -> Any:
+    """Make a component as its config file sets it, with some parameters changed."""
+    node = validate(compose([f"{kind}={name}"]))[kind]
+    return registry.create(kind, node | parameters)
+
+
+@cache
+def _read() -> tuple[Any, Any, Any, Any]:
+    task = registry.create("task", {"name": "attributes"})
+    encoded = task.fit(task.read(files()[0]))
+    corpus_dev = task.read(files()[1])
+    return task, encoded, corpus_dev, task.encode(corpus_dev)
+
+
+def problem(loss: str, C: float, optimizer: Any = None, **parameters: Any) -> Problem:
+    """Make the problem of the training part, as the optimizer wants it laid out."""
+    graph, made = registry.create("factor_graph", {"name": "linear_chain"}), component("loss", loss, **parameters)
+    encoded = _read()[1]
+    positional = bool(optimizer.positional(made, graph)) if hasattr(optimizer, "positional") else False
+    structure = graph.build(encoded, positional)
+    gold = graph.gold(encoded, structure)
+    rows = AttributeRows.fit(encoded, structure, gold)
+    examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
+    cost = graph.cost(encoded, structure, np.ones(len(encoded.gold)))
+    kernels = registry.create("inference", {"name": "exact"}).kernels("chain")
+    variant = getattr(optimizer, "loss_variant", "max_loss")
+    calculus = graph.calculus if positional else None
+    return Problem(examples, gold, cost, made, kernels, C, 0, variant, calculus)
+
+
+def dev(of: Problem) -> Examples:
+    """Return the dev part for the weights of a problem."""
+    return Examples.build(_read()[3], registry.create("factor_graph", {"name": "linear_chain"}), of.rows)
+
+
+def dev_f1(of: Problem, weights: Any) -> float:
+    """F1 of entities on the dev part."""
+    from structopt.decoding import best_outputs
+
+    task, _, held_out, encoded = _read()
+    assignments = best_outputs(dev(of), of.kernels, weights, registry.create("executor", {"name": "serial"}))
+    return float(task.evaluate(held_out, task.decode(encoded, assignments))["f1"])
+
+
+@cache
+def sentences(part: int) -> Sentences:
+    """Items and labels as the peer takes them."""
+    found: Sentences = []
+    for block in files()[part].read_text(encoding="utf8").strip().split("\n\n"):
+        rows = [line.split("\t") for line in block.split("\n")]
+        found.append(([[a.replace("\\:", ":").replace("\\\\", "\\") for a in row[1:]] for row in rows], [row[0] for row in rows]))
+    return found
+
+
+def peer_pass(algorithm: str, model: str, few: int = 3, many: int = 9, **parameters: Any) -> float:
+    """Seconds of one pass (or iteration) of CRFsuite: the difference of two runs; the longer run's model is left."""
+    import pycrfsuite
+
+    def train(passes: int) -> float:
+        trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
+        trainer.set("max_iterations", passes)
+        for key, value in parameters.items():
+            trainer.set(key, value)
+        for items, labels in sentences(0):
+            trainer.append(items, labels)
+        return timed(lambda: trainer.train(model))
+
+    short, long = train(few), train(many)
+    return (long - short) / (many - few)

@@ -1,0 +1,62 @@
+"""What the tests of the online primal methods share: small problems, their optima, and P along the way."""
+
+from functools import cache
+from math import inf
+
+import numpy as np
+
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.exact import Exact
+from structopt.loss.family import LossFamily
+from structopt.reference.primal import Listed, minimum
+from structopt.testing.problems import make_problem, outputs, random_encoded
+
+CRF, SVM, MARGIN = (1.0, 0.0), (inf, 1.0), (1.0, 1.0)
+MEMBERS = [CRF, SVM, MARGIN]
+SHAPES = [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all", "constrained": True}]
+
+
+def problem_of(member=CRF, C=1.0, seed=0, order=1, inference=None, support="seen", **options):
+    encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
+    return make_problem(encoded, LinearChain(order), LossFamily(*member), inference or Exact(), C, seed, support)
+
+
+def run(method, problem, passes, weights=None):
+    """State and sum of the losses of every pass."""
+    state = method.init(problem, np.zeros(problem.dimension) if weights is None else weights)
+    losses = []
+    for _ in range(passes):
+        state, report = method.step(problem, state)
+        losses.append(report.loss)
+    return state, losses
+
+
+def trained(method, problem, passes, weights=None):
+    return method.weights(run(method, problem, passes, weights)[0])
+
+
+def listed(problem):
+    found = [outputs(problem, i) for i in range(problem.m)]
+    return [Listed((one.vertices - one.gold) @ one.features, one.costs) for one in found]
+
+
+@cache
+def optimum(member, C):
+    return minimum(listed(problem_of(member, C)), C, *member)
+
+
+def excess(method, member, C, marks):
+    """P/P* - 1 after some numbers of passes."""
+    problem, best = problem_of(member, C), optimum(member, C).value
+    state, found = method.init(problem, np.zeros(problem.dimension)), []
+    for epoch in range(1, max(marks) + 1):
+        state, _ = method.step(problem, state)
+        if epoch in marks:
+            found.append(problem.objective(method.weights(state)) / best - 1)
+    return found
+
+
+class NotConvex:
+    """A loss beyond the family."""
+
+    convex, in_family, member = False, False, "ramp (gamma=1)"

@@ -1,0 +1,114 @@
+"""AdaDelta: the contract, lazy steps equal to eager ones, and cvxpy's optimum."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from structopt.core.protocols import Ability
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.inference.enumeration import Enumeration
+from structopt.optimizer.adadelta import AdaDelta
+from structopt.testing.optimizer import OptimizerSuite
+from structopt.testing.problems import loss_and_gradient, random_weights
+from tests.optimizer.online import MEMBERS, SHAPES, NotConvex, excess, problem_of, run, trained
+
+members = pytest.mark.parametrize("member", MEMBERS)
+
+
+def by_hand(problem, rho, epsilon, batch, passes, weights):
+    """Weights before every visit, the last ones, and losses of every pass: every coordinate at every step."""
+    theta, before, losses = weights.copy(), [], []
+    G, M = np.zeros(problem.dimension), np.zeros(problem.dimension)
+    for epoch in range(passes):
+        losses.append(0.0)
+        order = problem.order(epoch)
+        for first in range(0, problem.m, batch):
+            pairs = [loss_and_gradient(problem, theta, i) for i in order[first : first + batch]]
+            before += [theta] * len(pairs)
+            losses[-1] += sum(loss for loss, _ in pairs)
+            g = np.mean([gradient for _, gradient in pairs], axis=0)
+            met = g != 0
+            G[met] = rho * G[met] + (1 - rho) * g[met] ** 2
+            r = np.sqrt(M + epsilon) / np.sqrt(G + epsilon)
+            M[met] = rho * M[met] + (1 - rho) * (r * g)[met] ** 2
+            theta = (theta - r * g) / (1 + r * problem.regularization)
+    return before, theta, losses
+
+
+@members
+@pytest.mark.parametrize("options", [{}, {"average": True, "batch_size": 4}])
+class TestAdaDelta(OptimizerSuite):
+    many = 100
+
+    @pytest.fixture
+    def optimizer(self, options):
+        return lambda: AdaDelta(1.0, **options)
+
+    @pytest.fixture
+    def problem(self, member):
+        return lambda seed: problem_of(member, 1.0, seed)
+
+
+@members
+@pytest.mark.parametrize("options", [*SHAPES, {"lengths": (1, 2, 1, 2, 1, 3, 1, 1, 2), "attributes": 20, "labels": 2}])
+@pytest.mark.parametrize("batch", [1, 4, 20])
+def test_lazy_equals_eager(member, options, batch):
+    for C, rho, epsilon in ((1.0, 0.95, 1e-6), (0.1, 0.5, 1e-2)):
+        problem = problem_of(member, C, **options)
+        given = random_weights(problem, 1)
+        before, last, losses = by_hand(problem, rho, epsilon, batch, 3, given)
+        method = AdaDelta(C, rho=rho, epsilon=epsilon, batch_size=batch, average=True)
+        state, met = run(method, problem, 3, given)
+        np.testing.assert_allclose(state["theta"], last, atol=1e-10)
+        np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-10)
+        np.testing.assert_allclose(met, losses, atol=1e-10)
+
+
+@members
+@pytest.mark.parametrize("options", [{}, {"batch_size": 3}, {"average": True}])
+def test_falls_to_the_optimum(member, options):
+    for C in (0.1, 1.0):
+        found = excess(AdaDelta(C, epsilon=1e-5, **options), member, C, (1, 10, 150))
+        assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
+        assert -1e-6 < found[-1] < 0.05
+
+
+@members
+def test_state_keeps_to_the_support(member):
+    problem = problem_of(member)
+    state, _ = run(AdaDelta(average=True), problem, 2)
+    free = ~problem.rows.support
+    assert free.any()
+    assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total", "squares", "moves"))
+
+
+@members
+def test_plain_python_kernels_give_the_same_weights(member):
+    method, slow = AdaDelta(average=True, batch_size=4), problem_of(member, inference=Enumeration())
+    np.testing.assert_allclose(trained(method, problem_of(member), 2), trained(method, slow, 2), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
+        ({"rho": 1.0}, r"optimizer\.rho=1\.0 must be at least 0 and below 1"),
+        ({"rho": -0.1}, r"optimizer\.rho=-0\.1 must be at least 0 and below 1"),
+        ({"epsilon": 0.0}, r"optimizer\.epsilon=0\.0 must be greater than 0 and finite"),
+        ({"epsilon": inf}, r"optimizer\.epsilon=inf must be greater than 0 and finite"),
+        ({"batch_size": 0}, r"optimizer\.batch_size=0 must be at least 1"),
+        ({"tolerance": 0.1}, r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        AdaDelta(**arguments)
+
+
+def test_certificates_need_a_bound():
+    assert AdaDelta(certificate=True).requires == Ability.UPPER
+    assert AdaDelta().requires == Ability(0)
+    AdaDelta().check_loss(NotConvex)
+    with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):
+        AdaDelta(certificate=True).check_loss(NotConvex)

@@ -1,0 +1,175 @@
+"""AdaGrad: the contract, lazy steps equal to eager ones, the choice of eta, and cvxpy's optimum with l1 and l2."""
+
+from math import inf, isinf
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from structopt.core.protocols import Ability
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.inference.enumeration import Enumeration
+from structopt.kernels.adagrad import DELTA
+from structopt.learning.rate import CANDIDATES
+from structopt.optimizer.adagrad import AdaGrad
+from structopt.testing.optimizer import OptimizerSuite
+from structopt.testing.problems import loss_and_gradient, random_weights
+from tests.benchmarks.eager_adagrad import adagrad_eager_pass
+from tests.optimizer.online import MEMBERS, SHAPES, NotConvex, excess, listed, problem_of, run, trained
+
+members = pytest.mark.parametrize("member", MEMBERS)
+penalties = pytest.mark.parametrize("penalty", ["l2", "l1"])
+
+
+def by_hand(problem, eta, penalty, batch, passes, weights):
+    """Weights before every visit, the last ones, and losses of every pass: every coordinate at every step."""
+    theta, q, before, losses = weights.copy(), np.full(problem.dimension, DELTA), [], []
+    for epoch in range(passes):
+        losses.append(0.0)
+        order = problem.order(epoch)
+        for first in range(0, problem.m, batch):
+            pairs = [loss_and_gradient(problem, theta, i) for i in order[first : first + batch]]
+            before += [theta] * len(pairs)
+            losses[-1] += sum(loss for loss, _ in pairs)
+            g = np.mean([gradient for _, gradient in pairs], axis=0)
+            q += g**2
+            x, a = theta - eta * g / np.sqrt(q), eta * problem.regularization / np.sqrt(q)
+            theta = np.sign(x) * np.maximum(0.0, np.abs(x) - a) if penalty == "l1" else x / (1 + a)
+    return before, theta, losses
+
+
+@members
+@pytest.mark.parametrize("options", [{}, {"average": True, "batch_size": 4}, {"penalty": "l1", "average": True}, {"eta": "auto"}])
+class TestAdaGrad(OptimizerSuite):
+    many = 30
+
+    @pytest.fixture
+    def optimizer(self, options):
+        return lambda: AdaGrad(1.0, **options)
+
+    @pytest.fixture
+    def problem(self, member):
+        return lambda seed: problem_of(member, 1.0, seed)
+
+
+@members
+@penalties
+@pytest.mark.parametrize("options", [*SHAPES, {"lengths": (1, 2, 1, 2, 1, 3, 1, 1, 2), "attributes": 20, "labels": 2}])
+@pytest.mark.parametrize("batch", [1, 4, 20])
+def test_lazy_equals_eager(member, penalty, options, batch):
+    """4 does not divide the number of instances, 20 exceeds it; with 20 attributes most weights are not read by most batches."""
+    for C, eta in ((1.0, 0.3), (0.1, 1.0)):
+        problem = problem_of(member, C, **options)
+        given = random_weights(problem, 1)
+        before, last, losses = by_hand(problem, eta, penalty, batch, 3, given)
+        method = AdaGrad(C, eta=eta, penalty=penalty, batch_size=batch, average=True)
+        state, met = run(method, problem, 3, given)
+        np.testing.assert_allclose(state["theta"], last, atol=1e-10)
+        np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-10)
+        np.testing.assert_allclose(met, losses, atol=1e-10)
+        unaveraged = AdaGrad(C, eta=eta, penalty=penalty, batch_size=batch)
+        np.testing.assert_allclose(trained(unaveraged, problem, 3, given), last, atol=1e-10)
+
+
+@members
+@penalties
+def test_lazy_equals_the_compiled_eager_pass(member, penalty):
+    problem = problem_of(member, 0.5, lengths=(3, 1, 4, 2, 2) * 8, attributes=50)
+    theta = random_weights(problem, 1)
+    lazy = trained(AdaGrad(0.5, eta=0.2, penalty=penalty, batch_size=3), problem, 4, theta)
+    squares, dense = np.zeros(problem.dimension), np.zeros(problem.dimension)
+    for epoch in range(4):
+        options = (0.2, problem.regularization, penalty == "l1")
+        problem.run(adagrad_eager_pass, problem.order(epoch), 3, theta, squares, dense, *options)
+    np.testing.assert_allclose(lazy, theta, atol=1e-10)
+
+
+@members
+@pytest.mark.parametrize("options", [{}, {"average": True}, {"eta": 0.3, "batch_size": 4}])
+def test_falls_to_the_optimum(member, options):
+    for C in (0.1, 1.0):
+        found = excess(AdaGrad(C, **options), member, C, (1, 10, 150))
+        assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
+        assert -1e-6 < found[-1] < 0.05
+
+
+def sparse_minimum(problem, beta, gamma):
+    """Least lambda ||theta||_1 + mean loss."""
+    theta = cp.Variable(problem.dimension)
+    margins = [one.differences @ theta + gamma * one.costs for one in listed(problem)]
+    losses = [cp.max(s) if isinf(beta) else cp.log_sum_exp(beta * s) / beta for s in margins]
+    goal = problem.regularization * cp.norm1(theta) + sum(losses) / problem.m
+    return cp.Problem(cp.Minimize(goal)).solve(solver=cp.CLARABEL)
+
+
+@members
+def test_l1_falls_to_its_optimum_and_sets_weights_to_zero(member):
+    problem, method = problem_of(member, 1.0), AdaGrad(1.0, penalty="l1")
+    problem.penalty, best = method.penalty, sparse_minimum(problem, *member)
+    found = [problem.objective(trained(method, problem, passes)) for passes in (1, 10, 100)]
+    assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
+    assert best * (1 - 1e-6) < found[-1] < 1.05 * best
+    weights = trained(method, problem, 100)
+    assert 0 < np.count_nonzero(weights) < 0.8 * np.count_nonzero(trained(AdaGrad(1.0), problem, 100))
+
+
+@members
+def test_objective_of_l1(member):
+    problem = problem_of(member, 0.3)
+    weights = random_weights(problem, 2)
+    losses = problem.objective(weights) - problem.ridge(weights)
+    problem.penalty = "l1"
+    assert problem.objective(weights) == pytest.approx(losses + np.abs(weights).sum() / (0.3 * problem.m), rel=1e-12)
+
+
+@members
+@penalties
+def test_state_keeps_to_the_support(member, penalty):
+    problem = problem_of(member)
+    state, _ = run(AdaGrad(average=True, penalty=penalty), problem, 2)
+    free = ~problem.rows.support
+    assert free.any()
+    assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total", "squares"))
+
+
+@members
+@penalties
+def test_plain_python_kernels_give_the_same_weights(member, penalty):
+    method = AdaGrad(average=True, penalty=penalty, batch_size=4)
+    slow = trained(method, problem_of(member, inference=Enumeration()), 2)
+    np.testing.assert_allclose(trained(method, problem_of(member), 2), slow, atol=1e-10)
+
+
+@members
+def test_auto_takes_the_rate_with_the_best_pass(member):
+    problem = problem_of(member)
+    given = random_weights(problem, 3)
+    objectives = {eta: problem.objective(trained(AdaGrad(eta=eta), problem, 1, given)) for eta in CANDIDATES}
+    best = min(objectives, key=objectives.get)
+    assert AdaGrad(eta="auto").init(problem, given)["eta"] == best
+    np.testing.assert_array_equal(*(trained(AdaGrad(eta=eta), problem, 2, given) for eta in ("auto", best)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": -1.0}, r"optimizer\.C=-1\.0 must be greater than 0 and finite"),
+        ({"eta": -0.5}, r"optimizer\.eta=-0\.5 must be greater than 0 and finite"),
+        ({"eta": inf}, r"optimizer\.eta=inf must be greater than 0 and finite"),
+        ({"batch_size": 0}, r"optimizer\.batch_size=0 must be at least 1"),
+        ({"tolerance": 0.1}, r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true"),
+        ({"penalty": "l3"}, r"optimizer\.penalty=l3 is unknown\. There are: l2, l1\."),
+        ({"penalty": "l1", "certificate": True}, r"optimizer\.certificate=true bounds the optimum of penalty=l2 only"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        AdaGrad(**arguments)
+
+
+def test_certificates_need_a_bound():
+    assert AdaGrad(certificate=True).requires == Ability.UPPER
+    assert AdaGrad().requires == Ability(0)
+    AdaGrad().check_loss(NotConvex)
+    with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):
+        AdaGrad(certificate=True).check_loss(NotConvex)

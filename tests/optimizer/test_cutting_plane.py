@@ -1,0 +1,277 @@
+"""Batch cutting planes: the contract, the optimum with its proof, full caches, and refusals."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.inference.enumeration import Enumeration
+from structopt.learning.n_slack import NSlack
+from structopt.learning.one_slack import OneSlack
+from structopt.loss.family import LossFamily
+from structopt.optimizer.cutting_plane import CuttingPlane
+from structopt.reference import n_slack
+from structopt.testing.optimizer import OptimizerSuite
+from structopt.testing.problems import outputs, random_weights
+from tests.optimizer.cutting import SHAPES, certified, dual_by_hand, listed, optimum, problem_of, run, trained_in_two_runs
+
+VARIANTS = ["n_slack", "one_slack"]
+variants = pytest.mark.parametrize("variant", VARIANTS)
+
+
+@variants
+class TestCuttingPlane(OptimizerSuite):
+    many, decrease = 10, 0.75  # the minimum is 0.6 of P(0)
+
+    @pytest.fixture
+    def optimizer(self, variant):
+        return lambda: CuttingPlane(0.5, variant=variant)
+
+    @pytest.fixture
+    def problem(self):
+        return lambda seed: problem_of(0.5, seed=seed)
+
+
+@variants
+@pytest.mark.parametrize("C", [0.05, 0.5, 10.0])
+@pytest.mark.parametrize("shape", range(len(SHAPES)))
+def test_reaches_the_optimum_with_proof(variant, C, shape):
+    problem, best = problem_of(C, **SHAPES[shape]), optimum(C, shape)
+    primal, dual = certified(CuttingPlane(C, variant=variant), problem, 60, best)
+    assert primal == pytest.approx(best.value, rel=1e-6)
+    assert primal - dual <= 1e-6 * primal
+
+
+@pytest.mark.parametrize("C", [0.05, 10.0])
+def test_two_forms_of_the_optimum_agree(C):
+    """The program with slack variables and every constraint is the reference's own reference."""
+    problem = problem_of(C)
+    full = n_slack.minimum(listed(problem), C, 1.0)
+    assert full.value == pytest.approx(optimum(C).value, rel=1e-7)
+    state, _ = run(CuttingPlane(C), problem, 60)
+    np.testing.assert_allclose(state["best"], full.weights, atol=1e-3 * np.abs(full.weights).max())
+
+
+@variants
+def test_finishes_by_itself_at_a_closed_gap(variant):
+    problem = problem_of(0.5)
+    state, reports = run(CuttingPlane(0.5, variant=variant), problem, 100)
+    assert len(reports) < 60
+    assert reports[-1].finished.startswith("no output violates its constraint")
+    assert not any(report.finished for report in reports[:-1])
+    assert reports[-1].primal - reports[-1].dual <= 1e-8 * reports[-1].primal
+
+
+@variants
+def test_reports_the_objective_of_the_best_weights(variant):
+    problem, method = problem_of(10.0), CuttingPlane(10.0, variant=variant)
+    state, least = method.init(problem, np.zeros(problem.dimension)), problem.objective(np.zeros(problem.dimension))
+    rose = False
+    for _ in range(8):
+        state, report = method.step(problem, state)
+        here = problem.objective(state["theta"])
+        rose = rose or here > least
+        least = min(least, here)
+        assert report.primal == pytest.approx(least, rel=1e-12)
+        assert report.primal == pytest.approx(problem.objective(method.weights(state)), rel=1e-12)
+        assert report.loss == pytest.approx(problem.losses(state["theta"]), rel=1e-12)
+        assert report.inference_seconds > 0
+    assert rose
+
+
+@pytest.mark.parametrize("shape", range(len(SHAPES)))
+def test_dual_is_that_of_the_cached_planes(shape):
+    problem = problem_of(0.5, **SHAPES[shape])
+    state, reports = run(CuttingPlane(0.5), problem, 4)
+    theta, dual = dual_by_hand(problem, NSlack(problem, state, 10**8).cache)
+    np.testing.assert_allclose(state["theta"], theta, atol=1e-9)
+    assert reports[-1].dual == pytest.approx(dual, rel=1e-9)
+
+
+def test_planes_are_outputs_with_their_costs():
+    problem = problem_of(0.5, gamma=2.5)
+    state, _ = run(CuttingPlane(0.5), problem, 4)
+    cache = NSlack(problem, state, 10**8).cache
+    met = 0
+    for i in range(problem.m):
+        one = outputs(problem, i)
+        for plane in cache.rows(i)[1:]:
+            same = np.flatnonzero((one.vertices == one.gold + plane.residual).all(axis=1))
+            assert len(same) == 1
+            assert plane.offset == pytest.approx(2.5 * one.costs[same[0]])
+            met += 1
+    assert met > problem.m
+
+
+def test_each_loss_lies_above_its_planes():
+    problem = problem_of(0.5)
+    state, _ = run(CuttingPlane(0.5, variant="one_slack"), problem, 6)
+    planes, offsets = OneSlack(problem, state, 10**8).planes()
+    for seed in range(5):
+        other = random_weights(problem, seed)
+        heights = planes @ problem.rows.compress(other) + offsets
+        assert heights.max() <= problem.losses(other) / problem.m + 1e-12
+    last = planes[-1] @ problem.rows.compress(state["theta"]) + offsets[-1]
+    assert last == pytest.approx(problem.losses(state["theta"]) / problem.m, rel=1e-12)
+
+
+@variants
+@pytest.mark.parametrize("passes", [1, 3, 30])
+def test_agrees_with_a_general_solver(variant, passes):
+    problem, method = problem_of(2.0), CuttingPlane(2.0, variant=variant)
+    state, _ = run(method, problem, passes)
+    before = {name: np.copy(value) for name, value in state.items()}
+    assert method.verify(problem, state, range(problem.m)) < 1e-6
+    assert all(np.array_equal(before[name], state[name]) for name in before)
+
+
+def test_the_check_sees_wrong_planes_and_duals():
+    problem, method = problem_of(2.0), CuttingPlane(2.0)
+    state, _ = run(method, problem, 5)
+    state["plane_gram"] *= 1.01
+    assert method.verify(problem, state, range(problem.m)) > 1e-3
+    one = CuttingPlane(2.0, variant="one_slack")
+    state, _ = run(one, problem, 5)
+    state["slack_gram"] *= 1.5
+    assert one.verify(problem, state, []) > 1e-3
+
+
+@variants
+def test_given_weights_are_where_the_oracle_is_asked_first(variant):
+    problem, best = problem_of(0.5), optimum(0.5)
+    method = CuttingPlane(0.5, variant=variant)
+    primal, dual = certified(method, problem, 60, best, random_weights(problem, 1, 3.0))
+    assert primal - dual <= 1e-6 * primal
+    state, reports = run(method, problem, 1, best.weights)
+    assert reports[0].primal <= problem.objective(best.weights) * (1 + 1e-12)
+    assert reports[0].dual > run(method, problem, 1)[1][0].dual
+
+
+@variants
+def test_plain_python_kernels_give_the_same_weights(variant):
+    weights = []
+    for inference in (None, Enumeration()):
+        problem, method = problem_of(0.5, inference=inference), CuttingPlane(0.5, variant=variant)
+        weights.append(method.weights(run(method, problem, 60)[0]))
+    np.testing.assert_allclose(*weights, atol=2e-4)
+
+
+@pytest.mark.parametrize(("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (10.0, 0.0035, 1e-4), (10.0, 0.003, 1e-3)])
+def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
+    """0.006 is what all planes need, 0.002 what one plane an instance needs: the rate is then that of Frank-Wolfe."""
+    problem, best = problem_of(C), optimum(C)
+    method = CuttingPlane(C, cache_mb=cache_mb)
+    state = method.init(problem, np.zeros(problem.dimension))
+    dual, fractional = -inf, False
+    for _ in range(200):
+        state, report = method.step(problem, state)
+        cache = NSlack(problem, state, method.limit).cache
+        assert cache.bytes <= method.limit
+        assert dual - 1e-12 <= report.dual <= best.value * (1 + 1e-7)
+        dual = report.dual
+        planes = [plane for i in range(problem.m) for plane in cache.rows(i)]
+        fractional = fractional or any((plane.residual % 1.0 != 0).any() for plane in planes)
+        if report.primal - dual <= gap * report.primal:
+            break
+    assert fractional
+    theta, by_hand = dual_by_hand(problem, cache)
+    np.testing.assert_allclose(state["theta"], theta, atol=1e-8)
+    assert dual == pytest.approx(by_hand, rel=1e-8)
+    assert report.primal - dual <= gap * report.primal
+
+
+def test_full_matrix_merges_and_still_reaches_the_optimum():
+    problem, best = problem_of(0.5), optimum(0.5)
+    method = CuttingPlane(0.5, variant="one_slack", cache_mb=6 * 8 * problem.rows.count / 1e6)
+    state = method.init(problem, np.zeros(problem.dimension))
+    dual = -inf
+    for _ in range(600):
+        state, report = method.step(problem, state)
+        assert state["slack_planes"].nbytes <= method.limit + 8 * problem.rows.count
+        assert dual - 1e-12 <= report.dual <= best.value * (1 + 1e-7)
+        dual = report.dual
+        if report.primal - dual <= 1e-4 * report.primal:
+            break
+    assert report.primal - dual <= 1e-4 * report.primal
+
+
+@pytest.mark.parametrize(("variant", "cache_mb"), [("n_slack", 0.0035), ("n_slack", 1), ("one_slack", 0.0025), ("one_slack", 1)])
+def test_resumes_from_a_checkpoint_with_a_full_cache(variant, cache_mb, tmp_path):
+    whole, halves = trained_in_two_runs(
+        lambda epochs: CuttingPlane(10.0, epochs, variant=variant, cache_mb=cache_mb), problem_of(10.0), tmp_path
+    )
+    np.testing.assert_array_equal(whole, halves)
+
+
+def test_merged_planes_change_neither_theta_nor_the_dual():
+    problem = problem_of(10.0)
+    state, _ = run(CuttingPlane(10.0), problem, 8)
+    cache = NSlack(problem, state, 10**8).cache
+    theta, dual = dual_by_hand(problem, cache)
+    rows = cache.planes.counts.copy()
+    cache.limit = 1
+    cache._shrink(0)
+    assert (cache.planes.counts <= rows).all()
+    assert (cache.planes.counts < rows).any()
+    merged = dual_by_hand(problem, cache)
+    assert any((plane.residual % 1.0 != 0).any() for i in range(problem.m) for plane in cache.rows(i))
+    np.testing.assert_allclose(merged[0], theta, atol=1e-12)
+    assert merged[1] == pytest.approx(dual, rel=1e-12)
+
+
+def test_rows_that_stay_inactive_are_dropped():
+    problem = problem_of(10.0)
+    state, _ = run(CuttingPlane(10.0), problem, 8)
+    cache = NSlack(problem, state, 10**8).cache
+    inactive = sum(plane.alpha == 0 for i in range(problem.m) for plane in cache.rows(i)[1:])
+    assert inactive
+    for _ in range(12):
+        cache.grow_older()
+    assert not any(plane.alpha == 0 for i in range(problem.m) for plane in cache.rows(i)[1:])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
+        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
+        ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0"),
+        ({"cache_mb": 0}, r"optimizer\.cache_mb=0 must be greater than 0 and finite"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        CuttingPlane(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("variant", "message"),
+    [
+        ("n_slack", r"optimizer\.cache_mb=0\.0001 is too small: the planes of all instances need"),
+        ("one_slack", r"optimizer\.cache_mb=0\.0001 is too small: three planes of \d+ weights need"),
+    ],
+)
+def test_refuses_a_cache_without_room(variant, message):
+    problem = problem_of()
+    with pytest.raises(ConfigError, match=message):
+        CuttingPlane(variant=variant, cache_mb=1e-4).init(problem, np.zeros(problem.dimension))
+
+
+def test_refuses_a_cache_that_is_full_when_all_is_merged():
+    problem = problem_of(10.0)
+    method = CuttingPlane(10.0, cache_mb=1300e-6)
+    with pytest.raises(ConfigError, match=r"too small: the planes of all instances need .* MB even when they are merged"):
+        run(method, problem, 20)
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (LossFamily(1.0, 0.0), r"optimizer=cutting_plane needs loss\.beta=inf"),
+        (LossFamily(inf, 0.0), r"optimizer=cutting_plane needs loss\.gamma > 0"),
+    ],
+)
+def test_refuses_losses(loss, message):
+    with pytest.raises(CompatibilityError, match=message):
+        CuttingPlane().check_loss(loss)

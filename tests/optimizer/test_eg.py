@@ -1,0 +1,356 @@
+"""Exponentiated gradient: the contract, every step against listed outputs, its two forms, its start from SMO, the optimum."""
+
+from math import inf, isinf
+
+import numpy as np
+import pytest
+
+from structopt.core.protocols import Ability
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.enumeration import Enumeration
+from structopt.inference.exact import Exact
+from structopt.loss.family import LossFamily
+from structopt.optimizer.eg import ExponentiatedGradient
+from structopt.optimizer.smo import FactoredSMO
+from structopt.reference.primal import Listed, minimum
+from structopt.testing.optimizer import OptimizerSuite, stored
+from structopt.testing.problems import gold_and_cost, make_problem, outputs, random_encoded, random_weights
+
+MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5)]
+members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
+WAYS = {
+    "online": {"eta": 10.0, "initial": 0.0}, "batch": {"online": False, "eta": 10.0, "initial": 0.0},
+    "primal": {"online": False, "form": "primal", "eta": 10.0, "initial": 0.0},
+    "gold": {"initial": -3.0, "eta": 10.0},
+}  # fmt: skip
+HARD = {"constrained": True, "partial": True}
+
+
+def problem_of(beta=1.0, gamma=0.0, C=0.5, seed=0, inference=None, support="all", positional=True, order=1, **options):
+    encoded = random_encoded(4, **{"lengths": (1, 2, 3, 4, 3, 2)} | options)
+    loss = LossFamily(beta, gamma)
+    return make_problem(encoded, LinearChain(order), loss, inference or Exact(), C, seed, support, positional=positional)
+
+
+def trained(problem, passes, **options):
+    """State, weights after every pass, and reports."""
+    method = ExponentiatedGradient(problem.C, **options)
+    state, weights, reports = method.init(problem, np.zeros(problem.dimension)), [], []
+    for _ in range(passes):
+        state, report = method.step(problem, state)
+        weights.append(method.weights(state).copy())
+        reports.append(report)
+    return state, weights, reports
+
+
+class Listing:
+    """Dual points as distributions over lists of outputs, in dense vectors."""
+
+    def __init__(self, problem):
+        self.problem, self.C, self.m = problem, problem.C, problem.m
+        self.beta, self.gamma = problem.loss.beta, problem.loss.gamma
+        self.lists = [outputs(problem, i) for i in range(self.m)]
+        self.costs = [self.gamma * gold_and_cost(problem, i, len(o.gold))[1] for i, o in enumerate(self.lists)]
+
+    def start(self, initial):
+        return [np.where(listed.gold > 0, 0.0, initial) for listed in self.lists]
+
+    def distributions(self, potentials):
+        for listed, x in zip(self.lists, potentials, strict=True):
+            p = np.exp(listed.vertices @ x - (listed.vertices @ x).max())
+            yield listed, p / p.sum()
+
+    def theta(self, potentials):
+        pairs = self.distributions(potentials)
+        return self.C * sum((listed.gold - p @ listed.vertices) @ listed.features for listed, p in pairs)
+
+    def dual(self, potentials):
+        total, theta = 0.0, self.theta(potentials)
+        for listed, p in self.distributions(potentials):
+            entropy = -float(p[p > 0] @ np.log(p[p > 0]))
+            total += self.gamma * (p @ listed.costs) + (0.0 if isinf(self.beta) else entropy / self.beta)
+        return (total - theta @ theta / (2 * self.C)) / self.m
+
+    def moved(self, x, i, theta, eta):
+        return (1 - eta * self.C / self.beta) * x + eta * self.C * (self.costs[i] + self.lists[i].features @ theta)
+
+    def online(self, potentials, eta, etas, order):
+        for i in order:
+            theta, before = self.theta(potentials), self.dual(potentials)
+            grown = min(1.05 * etas[i], eta)
+            while True:
+                trial = [*potentials[:i], self.moved(potentials[i], i, theta, etas[i]), *potentials[i + 1 :]]
+                if self.dual(trial) >= before - 1e-12:
+                    break
+                etas[i] /= 2
+                grown = etas[i]
+            potentials, etas[i] = trial, grown
+        return potentials
+
+    def batch(self, potentials, etas):
+        theta, before = self.theta(potentials), self.dual(potentials)
+        while True:
+            trial = [self.moved(x, i, theta, etas[0]) for i, x in enumerate(potentials)]
+            if self.dual(trial) >= before - 1e-12:
+                return trial
+            etas[:] /= 2
+
+
+def minimum_of(problem):
+    listings = []
+    for i in range(problem.m):
+        listed = outputs(problem, i)
+        listings.append(Listed((listed.vertices - listed.gold) @ listed.features, listed.costs))
+    return minimum(listings, problem.C, problem.loss.beta, problem.loss.gamma)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (inf, 1.0)])
+class TestExponentiatedGradient(OptimizerSuite):
+    many, decrease = 10, 0.9
+
+    @pytest.fixture
+    def optimizer(self, way):
+        return lambda: ExponentiatedGradient(0.1, **WAYS[way])
+
+    @pytest.fixture
+    def problem(self, beta, gamma, way):
+        return lambda seed: problem_of(beta, gamma, 0.1, seed, positional=way != "primal")
+
+    def test_starts_from_given_weights(self, optimizer, problem):
+        """No dual point belongs to given weights, so that they are refused; zeros are not."""
+        method, made = optimizer(), problem(seed=0)
+        with pytest.raises(ConfigError, match="optimizer=eg starts from dual variables, which weights do not determine"):
+            method.init(made, random_weights(made, 1))
+        method.init(made, np.zeros(made.dimension))
+
+
+class TestAfterSMO(OptimizerSuite):
+    """The contract with the change of method between the second pass and the third, where the suite interrupts the run."""
+
+    many, decrease = 10, 0.9
+
+    @pytest.fixture
+    def optimizer(self):
+        return lambda: ExponentiatedGradient(0.1, eta=10.0, initial="smo", smo_passes=2)
+
+    @pytest.fixture
+    def problem(self):
+        return lambda seed: problem_of(inf, 1.0, 0.1, seed)
+
+    def test_starts_from_given_weights(self, optimizer, problem):
+        made = problem(seed=0)
+        with pytest.raises(ConfigError, match=r"Leave warm_start=null, or take an optimizer that starts from weights"):
+            optimizer().init(made, random_weights(made, 1))
+
+
+@members
+@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize("initial", [0.0, -2.0])
+@pytest.mark.parametrize(("C", "eta"), [(0.2, 0.1), (2.0, 20.0)])
+def test_steps_are_those_of_listed_outputs(beta, gamma, online, initial, C, eta):
+    """Figure 2 over lists of outputs; the longer eta is halved on the way."""
+    problem = problem_of(beta, gamma, C, support="seen", lengths=(1, 2, 3, 2))
+    listing = Listing(problem)
+    largest = min(eta, beta / C)
+    potentials, etas = listing.start(initial), np.full(problem.m, largest)
+    state, weights, reports = trained(problem, 3, eta=eta, online=online, initial=initial)
+    for epoch, (theta, report) in enumerate(zip(weights, reports, strict=True)):
+        order = problem.order(epoch)
+        potentials = listing.online(potentials, largest, etas, order) if online else listing.batch(potentials, etas)
+        np.testing.assert_allclose(theta, listing.theta(potentials), atol=1e-8)
+        assert report.dual == pytest.approx(listing.dual(potentials), abs=1e-9)
+        assert report.loss <= problem.losses(theta) + 1e-9
+        assert problem.ridge(theta) + report.loss / problem.m == pytest.approx(report.dual)
+    np.testing.assert_allclose(state["potentials"][0], np.concatenate(potentials), atol=1e-8)
+    np.testing.assert_allclose(state["etas"][0] if online else state["eta"], etas if online else etas[0])
+    if eta == 20.0 and isinf(beta):
+        assert etas.min() < eta  # halved
+
+
+@members
+@pytest.mark.parametrize("options", [{}, {"anchored": True, "values": True}, HARD], ids=str)
+def test_primal_form_is_dual_form(beta, gamma, options):
+    """Also where parts are tied, which only the primal form can be."""
+    problem = problem_of(beta, gamma, 2.0, support="seen", **options)
+    tied = problem_of(beta, gamma, 2.0, support="seen", positional=False, **options)
+    dual, primal, loose = (
+        trained(problem, 8, online=False, eta=8.0, initial=0.0),
+        trained(problem, 8, online=False, form="primal", eta=8.0, initial=0.0),
+        trained(tied, 8, online=False, form="primal", eta=8.0, initial=0.0),
+    )
+    for other in (primal, loose):
+        np.testing.assert_allclose(other[1], dual[1], atol=1e-8)
+        np.testing.assert_allclose([r.dual for r in other[2]], [r.dual for r in dual[2]], atol=1e-9)
+        assert other[0]["eta"] == dual[0]["eta"]
+
+
+def bounds_hold(problem, weights, reports, best):
+    """D <= P* <= P at every pass; D never falls. Clarabel's own minimum is good to about 1e-8."""
+    duals = [report.dual for report in reports]
+    assert max(duals) <= best.value + 1e-7
+    assert min(map(problem.objective, weights)) >= best.value - 1e-7
+    assert np.diff(duals).min() >= -1e-11
+
+
+CASES = [(beta, gamma, C, {}) for beta, gamma in [(1.0, 0.0), (inf, 1.0), (3.0, 2.5)] for C in (0.1, 2.0)] + [
+    (beta, gamma, 0.5, options)
+    for beta, gamma in [(inf, 1.0), (1.0, 1.0)]
+    for options in (HARD, {"support": "seen", "lengths": (1,) * 6})
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("beta", "gamma", "C", "options"), CASES, ids=str)
+def test_reaches_the_optimum(beta, gamma, way, options, C):
+    """Single variables are the plain quadratic program of Figure 3."""
+    problem = problem_of(beta, gamma, C, positional=way != "primal", **options)
+    best, accuracy, passes = minimum_of(problem), *((1e-2, 300) if isinf(beta) else (1e-4, 60))
+    _, weights, reports = trained(problem, passes, **WAYS[way] | {"eta": 2 / C})
+    bounds_hold(problem, weights[:10], reports, best)
+    primal = problem.objective(weights[-1])
+    assert primal == pytest.approx(best.value, rel=accuracy)
+    assert -1e-9 <= primal - reports[-1].dual <= accuracy * primal
+
+
+def test_primal_form_learns_higher_orders():
+    problem = problem_of(1.0, 1.0, 1.0, positional=False, order=2)
+    best = minimum_of(problem)
+    _, weights, reports = trained(problem, 60, **WAYS["primal"])
+    bounds_hold(problem, weights, reports, best)
+    assert problem.objective(weights[-1]) == pytest.approx(best.value, rel=1e-4)
+
+
+@pytest.mark.parametrize("options", [{}, HARD, {"lengths": (1,) * 6}], ids=str)
+@pytest.mark.parametrize("online", [True, False])
+def test_smo_hands_over_its_marginals(options, online):
+    problem = problem_of(inf, 1.0, 1.0, **options)
+    mixing = 0.05
+    options = {"initial": "smo", "smo_passes": 3, "mixing": mixing, "online": online, "eta": 1e-9}
+    state, weights, _ = trained(problem, 3, **options)
+    smo = FactoredSMO(1.0)
+    alone = smo.init(problem, np.zeros(problem.dimension))
+    for theta in weights:
+        alone, report = smo.step(problem, alone)
+        np.testing.assert_array_equal(theta, smo.weights(alone))
+    method = ExponentiatedGradient(1.0, **options)
+    after, barely = method.step(problem, state)
+    expected, total = np.zeros(problem.dimension), 0.0
+    for i in range(problem.m):
+        listed = outputs(problem, i)
+        mu = alone["residuals"][0, slice(*problem.structure.parts[i : i + 2])] + listed.gold
+        mixed = (1 - mixing) * mu + mixing * listed.vertices.mean(axis=0)
+        expected += (listed.gold - mixed) @ listed.features
+        total += gold_and_cost(problem, i, len(mu))[1] @ (mixed - listed.gold)
+    np.testing.assert_allclose(method.weights(after), expected, atol=1e-6)
+    assert barely.dual == pytest.approx((total - expected @ expected / 2) / problem.m, abs=1e-6)
+
+
+@pytest.mark.parametrize("online", [True, False])
+@pytest.mark.parametrize("options", [{}, HARD], ids=str)
+def test_reaches_the_optimum_after_smo(options, online):
+    problem = problem_of(inf, 1.0, 1.0, **options)
+    best = minimum_of(problem)
+    _, weights, reports = trained(problem, 300, initial="smo", eta=10.0, online=online)
+    bounds_hold(problem, weights[:5], reports[:5], best)
+    bounds_hold(problem, weights[5:15], reports[5:], best)
+    assert problem.objective(weights[-1]) == pytest.approx(best.value, rel=1e-2)
+    assert reports[-1].dual == pytest.approx(best.value, rel=1e-2)
+    assert reports[-1].dual > reports[4].dual
+
+
+@members
+@pytest.mark.parametrize("way", WAYS)
+def test_plain_python_kernels_give_the_same_weights(beta, gamma, way):
+    lists = [trained(problem_of(beta, gamma, inference=kind), 2, **WAYS[way])[1] for kind in (Exact(), Enumeration())]
+    np.testing.assert_allclose(*lists, atol=1e-9)
+
+
+def test_plain_python_kernels_give_the_same_weights_after_smo():
+    options = {"initial": "smo", "smo_passes": 1}
+    lists = [trained(problem_of(inf, 1.0, inference=kind), 3, **options)[1] for kind in (Exact(), Enumeration())]
+    np.testing.assert_allclose(*lists, atol=1e-9)
+
+
+def test_eta_is_no_more_than_a_full_step():
+    """At eta = beta/C the old potentials are forgotten: the new ones are beta (s + gamma p)."""
+    problem = problem_of(2.0, 1.0, 0.1)
+    state, _, _ = trained(problem, 1, online=False, eta=1e6)
+    assert state["eta"] == pytest.approx(20.0)
+    start, costs = trained(problem, 0, online=False)[0], Listing(problem).costs
+    scores = [outputs(problem, i).features @ start["theta"] for i in range(problem.m)]
+    np.testing.assert_allclose(state["potentials"][0], 2 * (np.concatenate(scores) + np.concatenate(costs)), atol=1e-9)
+
+
+def test_batch_stops_when_no_step_helps():
+    """A dual value that no point can have stands for one that rounding keeps from being reached again."""
+    problem = problem_of(1.0, 0.0)
+    state = trained(problem, 1, online=False)[0]
+    before = state["theta"].copy()
+    state["dual"] += 1.0
+    state, report = ExponentiatedGradient(problem.C, online=False).step(problem, state)
+    assert report.finished == "no step of the potentials raises the dual objective"
+    np.testing.assert_array_equal(state["theta"], before)
+
+
+@pytest.mark.parametrize("way", [*WAYS.values(), {"initial": "smo", "smo_passes": 1}], ids=str)
+@pytest.mark.parametrize("passes", [0, 1, 2])
+def test_checkpoints_cannot_take_duals_for_weights(way, passes):
+    state = trained(problem_of(inf, 1.0), passes, **way)[0]
+    flat = {name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1}
+    assert flat == {"theta", "exponents"} & set(state)
+    assert stored(state).keys() == state.keys()
+
+
+def test_requires_marginals_and_for_smo_a_maximum():
+    assert ExponentiatedGradient().requires == Ability.MARGINALS | Ability.EXACT
+    assert ExponentiatedGradient(initial="smo").requires == Ability.MARGINALS | Ability.EXACT | Ability.MAP
+
+
+def test_asks_for_positional_parts_in_dual_form():
+    loss = LossFamily()
+    assert ExponentiatedGradient().positional(loss, LinearChain())
+    assert not ExponentiatedGradient(form="primal", online=False, initial=0.0).positional(loss, LinearChain(2))
+    with pytest.raises(CompatibilityError, match="optimizer=eg needs marginals of every position in closed form"):
+        ExponentiatedGradient().positional(loss, LinearChain(2))
+
+
+class Foreign:
+    in_family, member = False, "ramp"
+
+
+@pytest.mark.parametrize(
+    ("options", "loss", "message"),
+    [
+        ({}, Foreign(), "optimizer=eg climbs the dual of the loss family, of which ramp is no member"),
+        ({"initial": "smo"}, LossFamily(1.0, 1.0), r"optimizer=eg optimizer\.initial=smo needs loss\.beta=inf"),
+        ({"initial": "smo"}, LossFamily(inf, 0.0), r"optimizer=eg optimizer\.initial=smo needs loss\.gamma > 0"),
+    ],
+)
+def test_refuses_losses(options, loss, message):
+    ExponentiatedGradient(**options).check_loss(LossFamily(inf, 1.0))
+    with pytest.raises(CompatibilityError, match=message):
+        ExponentiatedGradient(**options).check_loss(loss)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0"),
+        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
+        ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0"),
+        ({"eta": 0.0}, r"optimizer\.eta=0\.0 must be greater than 0"),
+        ({"initial": inf}, r"optimizer\.initial=inf must be a finite number, or smo"),
+        ({"initial": "sgd"}, r"optimizer\.initial=sgd must be a finite number, or smo"),
+        ({"smo_passes": 0}, r"optimizer\.smo_passes=0 must be at least 1"),
+        ({"mixing": 0.0}, r"optimizer\.mixing=0\.0 must be greater than 0 and less than 1"),
+        ({"mixing": 1.0}, r"optimizer\.mixing=1\.0 must be greater than 0 and less than 1"),
+        ({"form": "primal"}, r"optimizer\.form=primal has one vector .* Type optimizer\.online=false optimizer\.initial=0"),
+        ({"form": "primal", "online": False, "initial": -3.0}, r"optimizer\.form=primal has one vector"),
+        ({"form": "primal", "online": False, "initial": "smo"}, r"optimizer\.form=primal has one vector"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        ExponentiatedGradient(**arguments)

@@ -1,0 +1,352 @@
+"""L-BFGS: the contract, the optimum and its bounds, and each part against a dense one."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from structopt.core.protocols import Ability
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.executor.threads import Threads
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.enumeration import Enumeration
+from structopt.inference.exact import Exact
+from structopt.loss.difference import LossDifference
+from structopt.loss.family import LossFamily
+from structopt.optimizer.lbfgs import LBFGS, Ray
+from structopt.reference.primal import Listed, minimum
+from structopt.testing.optimizer import OptimizerSuite, stored
+from structopt.testing.problems import make_problem, outputs, random_encoded, random_weights
+from structopt.trainer import Trainer
+
+MEMBERS = [LossFamily(1.0, 0.0), LossFamily(1.0, 1.0), LossFamily(3.0, 2.5), LossFamily(0.5, 1.0)]
+RISK = LossDifference(1.0, 1.0)
+members = pytest.mark.parametrize("loss", MEMBERS, ids=lambda loss: loss.member)
+smooth = pytest.mark.parametrize("loss", [*MEMBERS, RISK], ids=lambda loss: loss.member)
+
+
+def problem_of(loss=MEMBERS[0], C=2.0, seed=0, order=1, inference=None, support="seen", **options):
+    encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
+    return make_problem(encoded, LinearChain(order), loss, inference or Exact(), C, seed, support)
+
+
+def trained(problem, count, weights=None, **options):
+    """State after some iterations, or where the method ends, and all reports."""
+    method, reports = LBFGS(problem.C, **options), []
+    state = method.init(problem, np.zeros(problem.dimension) if weights is None else weights)
+    while len(reports) < count and not (reports and reports[-1].finished):
+        state, report = method.step(problem, state)
+        reports.append(report)
+    return state, reports
+
+
+def minimum_of(problem):
+    listings = [outputs(problem, i) for i in range(problem.m)]
+    listed = [Listed((one.vertices - one.gold) @ one.features, one.costs) for one in listings]
+    return minimum(listed, problem.C, problem.loss.beta, problem.loss.gamma)
+
+
+def gradient_of(problem, weights):
+    """Gradient of P, dense."""
+    return problem.regularization * weights + problem.gradient(weights)[1] / problem.m
+
+
+@smooth
+class TestLBFGS(OptimizerSuite):
+    @pytest.fixture
+    def optimizer(self):
+        return lambda: LBFGS(2.0, memory=3)
+
+    @pytest.fixture
+    def problem(self, loss):
+        return lambda seed: problem_of(loss, seed=seed)
+
+
+@pytest.mark.parametrize("options", [{}, {"anchored": True, "values": True}], ids=str)
+@members
+def test_reaches_the_optimum_between_its_bounds(loss, options):
+    for C in (0.05, 5.0):
+        problem = problem_of(loss, C, **options)
+        best = minimum_of(problem)
+        state, reports = trained(problem, 300, gradient_tolerance=1e-6)
+        for report in reports:
+            assert report.dual - 1e-7 <= best.value <= report.primal + 1e-7
+        last = reports[-1]
+        assert last.finished
+        assert last.primal == pytest.approx(best.value, rel=1e-4)
+        assert last.primal - last.dual <= 1e-9 * last.primal
+        np.testing.assert_allclose(state["theta"], best.weights, atol=1e-3)
+
+
+@smooth
+def test_reports_what_the_problem_says(loss):
+    problem = problem_of(loss)
+    method = LBFGS(problem.C)
+    state = method.init(problem, random_weights(problem, 1))
+    for _ in range(5):
+        state, report = method.step(problem, state)
+        theta = method.weights(state)
+        assert report.loss == pytest.approx(problem.losses(theta), rel=1e-12)
+        assert report.primal == pytest.approx(problem.objective(theta), rel=1e-12)
+        np.testing.assert_allclose(problem.rows.expand(state["gradient"]), gradient_of(problem, theta), atol=1e-12)
+        assert report.negative_losses == 0
+        if loss.convex:
+            assert report.dual == pytest.approx(problem.certificate(theta).dual, rel=1e-9, abs=1e-12)
+        else:
+            assert report.dual is None
+
+
+@pytest.mark.parametrize("loss", [MEMBERS[0], MEMBERS[2]], ids=lambda loss: loss.member)
+def test_agrees_with_the_lbfgs_of_scipy(loss):
+    problem = problem_of(loss, 2.0, support="all", order=2)
+    answer = minimize(
+        lambda theta: (problem.objective(theta), gradient_of(problem, theta)), np.zeros(problem.dimension), jac=True,
+        method="L-BFGS-B", options={"ftol": 1e-12, "gtol": 1e-8, "maxiter": 1000},
+    )  # fmt: skip
+    assert trained(problem, 300)[1][-1].primal == pytest.approx(answer.fun, rel=1e-6)
+
+
+@smooth
+def test_every_iteration_goes_down_and_keeps_the_wolfe_conditions(loss):
+    problem = problem_of(loss, 10.0)
+    method = LBFGS(problem.C)
+    state = method.init(problem, random_weights(problem, 3))
+    before, value = random_weights(problem, 3), problem.objective(random_weights(problem, 3))
+    for k in range(8):
+        state, report = method.step(problem, state)
+        after = method.weights(state)
+        step, slopes = after - before, [gradient_of(problem, w) @ (after - before) for w in (before, after)]
+        assert slopes[0] < 0
+        assert report.primal <= value + 1e-4 * slopes[0]
+        assert abs(slopes[1]) <= 0.9 * abs(slopes[0])
+        if k == 0:
+            down = -gradient_of(problem, before)
+            np.testing.assert_allclose(step / np.linalg.norm(step), down / np.linalg.norm(down), atol=1e-9)
+        before, value = after.copy(), report.primal
+
+
+def bfgs_matrix(steps, changes):
+    """Inverse Hessian by the BFGS formula, oldest pair first (Nocedal and Wright, 7.16), from s^T y / y^T y of the newest."""
+    identity = np.eye(len(steps[0]))
+    H = identity * (steps[-1] @ changes[-1]) / (changes[-1] @ changes[-1])
+    for s, y in zip(steps, changes, strict=True):
+        rho = 1 / (s @ y)
+        V = identity - rho * np.outer(y, s)
+        H = V.T @ H @ V + rho * np.outer(s, s)
+    return H
+
+
+@pytest.mark.parametrize("memory", [1, 3, 20])
+def test_directions_are_those_of_the_bfgs_formula(memory):
+    problem = problem_of(C=10.0)
+    method, rows = LBFGS(problem.C, memory=memory), problem.rows
+    state = method.init(problem, np.zeros(problem.dimension))
+    theta, gradients = [np.zeros(rows.count)], [rows.compress(gradient_of(problem, np.zeros(problem.dimension)))]
+    for _ in range(8):
+        state, _ = method.step(problem, state)
+        theta.append(rows.compress(state["theta"]))
+        gradients.append(state["gradient"].copy())
+        ray = Ray(problem)
+        ray.begin(state)
+        slope = ray._aim(state)
+        H = bfgs_matrix(np.diff(theta, axis=0)[-memory:], np.diff(gradients, axis=0)[-memory:])
+        np.testing.assert_allclose(ray.direction, -H @ gradients[-1], rtol=1e-6, atol=1e-9)
+        assert slope == pytest.approx(ray.direction @ gradients[-1])
+    assert state["pairs"] == 8
+
+
+def test_weights_outside_the_support_stay_zero():
+    problem = problem_of()
+    support = problem.rows.support
+    assert 0 < support.sum() < len(support)
+    state = trained(problem, 10)[0]
+    assert not state["theta"][~support].any()
+    assert state["gradient"].shape == (support.sum(),)
+
+
+@pytest.mark.parametrize(("loss", "support"), [(MEMBERS[1], "seen"), (RISK, "all")])
+def test_same_bits_on_two_threads(loss, support):
+    lengths = tuple(np.random.default_rng(0).integers(1, 6, 40))
+    found = []
+    for executor in (None, Threads(2)):
+        problem = problem_of(loss, lengths=lengths, support=support)
+        problem.executor = executor or problem.executor
+        state, reports = trained(problem, 12)
+        found.append((state["theta"], [(r.loss, r.primal, r.dual) for r in reports]))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    assert found[0][1] == found[1][1]
+
+
+@smooth
+def test_plain_python_kernels_give_the_same_iterates(loss):
+    (compiled, one), (listed, other) = (trained(problem_of(loss, inference=i), 6) for i in (Exact(), Enumeration()))
+    np.testing.assert_allclose(compiled["theta"], listed["theta"], atol=1e-7)
+    np.testing.assert_allclose([r.primal for r in one], [r.primal for r in other], atol=1e-9)
+
+
+@pytest.mark.parametrize("memory", [2, 10])
+@pytest.mark.parametrize("cut", [1, 4, 7])
+def test_resumes_with_the_same_bits(memory, cut):
+    whole, reports = trained(problem_of(), 9, memory=memory)
+    method, problem = LBFGS(2.0, memory=memory), problem_of()
+    state = stored(trained(problem, cut, memory=memory)[0])
+    rest = []
+    for _ in range(9 - cut):
+        state, report = method.step(problem, state)
+        rest.append(report)
+    for name, array in whole.items():
+        np.testing.assert_array_equal(state[name], array)
+    assert [(r.loss, r.primal, r.dual) for r in rest] == [(r.loss, r.primal, r.dual) for r in reports[cut:]]
+    assert all(len(report.evaluations) >= 1 for report in rest)
+
+
+class Interrupted(Exception):
+    """Ends a run after its checkpoint was written."""
+
+
+@pytest.mark.parametrize("support", ["seen", "all"])
+def test_resumes_from_a_checkpoint_with_the_same_bits(tmp_path, support):
+    def trainer(folder, watch=lambda row: None):
+        problem = problem_of(support=support)
+        (tmp_path / folder).mkdir(exist_ok=True)
+        return Trainer(problem, LBFGS(2.0, epochs=8, memory=3), tmp_path / folder, watch=watch)
+
+    whole = trainer("whole")
+    whole.start(np.zeros(whole.problem.dimension))
+
+    def stop(row):
+        if row["epoch"] == 5:
+            raise Interrupted
+
+    broken = trainer("broken", stop)
+    broken.start(np.zeros(broken.problem.dimension))
+    with pytest.raises(Interrupted):
+        broken.run()
+    again = trainer("broken")
+    assert again.resume()
+    np.testing.assert_array_equal(again.run(), whole.run())
+    assert len(whole.progress.evaluations) >= 9
+
+
+def test_stops_by_its_certified_gap(tmp_path):
+    problem = problem_of()
+    trainer = Trainer(problem, LBFGS(2.0, epochs=200, tolerance=1e-3, gradient_tolerance=0.0), tmp_path)
+    trainer.start(np.zeros(problem.dimension))
+    weights = trainer.run()
+    assert trainer.progress.stopped.startswith("gap ")
+    assert problem.objective(weights) <= minimum_of(problem).value * 1.001
+
+
+def test_warm_start_at_the_optimum_is_finished_at_once():
+    problem = problem_of()
+    theta = trained(problem, 200, gradient_tolerance=1e-9)[0]["theta"]
+    state, reports = trained(problem, 1, theta, gradient_tolerance=1e-6)
+    np.testing.assert_array_equal(state["theta"], theta)
+    assert reports[0].finished == "the gradient is within 1e-06 of zero"
+    assert len(reports[0].evaluations) == 1
+
+
+def test_a_gradient_of_zero_is_finished():
+    problem = problem_of(labels=1)
+    state, reports = trained(problem, 3, gradient_tolerance=0.0)
+    assert [report.finished for report in reports] == ["the gradient is within 0 of zero"]
+    assert not state["theta"].any()
+
+
+def test_first_step_starts_at_length_one_and_evaluates_twice():
+    problem = problem_of(C=1e4)
+    state, reports = trained(problem, 1)
+    assert len(reports[0].evaluations) >= 2
+    assert all(seconds > 0 for seconds in reports[0].evaluations)
+    doublings = np.log2(np.linalg.norm(state["theta"]))
+    assert doublings == pytest.approx(round(doublings), abs=1e-9)
+
+
+def test_wrong_pairs_are_forgotten():
+    """A curvature of the wrong sign makes an ascent direction: the step goes down the gradient, and starts the list anew."""
+    problem = problem_of()
+    state, _ = trained(problem, 4)
+    state["curvature"][:, 0] *= -1
+    before = state["theta"].copy()
+    down, value = -gradient_of(problem, before), problem.objective(before)
+    state, report = LBFGS(2.0).step(problem, state)
+    move = state["theta"] - before
+    np.testing.assert_allclose(move / np.linalg.norm(move), down / np.linalg.norm(down), atol=1e-9)
+    assert state["pairs"] == 1
+    assert report.primal < value
+    assert not report.finished
+
+
+def test_no_lower_objective_ends_it_where_it_was():
+    problem = problem_of()
+    state, _ = trained(problem, 4)
+    true = problem.gradient
+
+    def upside_down(weights, out=None):
+        """Loss that rises wherever one goes."""
+        loss, gradient = true(weights, out)
+        return loss + 100 * np.linalg.norm(weights - before), gradient
+
+    before = state["theta"].copy()
+    kept = stored(state)
+    problem.gradient = upside_down
+    state, report = LBFGS(2.0).step(problem, state)
+    assert report.finished == "the line search found no lower objective"
+    assert report.primal == kept["objective"]
+    for name in ("theta", "gradient", "loss", "objective"):
+        np.testing.assert_array_equal(state[name], kept[name])
+
+
+def test_one_optimizer_serves_two_problems():
+    method = LBFGS(2.0)
+    problems = [problem_of(), problem_of(lengths=(2, 3, 1), attributes=4)]
+    states = [method.init(problem, np.zeros(problem.dimension)) for problem in problems]
+    for _ in range(4):
+        states = [method.step(problem, state)[0] for problem, state in zip(problems, states, strict=True)]
+    for problem, state in zip(problems, states, strict=True):
+        np.testing.assert_array_equal(state["theta"], trained(problem, 4)[0]["theta"])
+
+
+def test_risk_goes_down_to_a_stationary_point():
+    problem = problem_of(RISK, 5.0)
+    state, reports = trained(problem, 200, random_weights(problem, 2))
+    values = [report.primal for report in reports]
+    assert all(b < a for a, b in zip(values, values[1:], strict=False))
+    assert reports[-1].finished == "the gradient is within 1e-05 of zero"
+    assert values[-1] < 0.6 * problem.objective(np.zeros(problem.dimension))
+    assert np.linalg.norm(gradient_of(problem, state["theta"])) < 1e-4
+
+
+def test_requires_a_bound_on_the_marginals():
+    assert LBFGS.requires == Ability.MARGINALS | Ability.UPPER
+    assert LBFGS.requires in Exact().provides("chain")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
+        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
+        ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0 and finite"),
+        ({"gradient_tolerance": -0.1}, r"optimizer\.gradient_tolerance=-0\.1 must be at least 0 and finite"),
+        ({"memory": 0}, r"optimizer\.memory=0 must be at least 1"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        LBFGS(**arguments)
+
+
+@pytest.mark.parametrize("loss", [LossFamily(inf, 1.0), LossDifference(inf, 1.0)], ids=lambda loss: loss.member)
+def test_refuses_losses_that_maximise(loss):
+    with pytest.raises(CompatibilityError, match=r"optimizer=lbfgs needs a differentiable loss, loss\.beta < inf"):
+        LBFGS().check_loss(loss)
+
+
+def test_refuses_a_gap_where_there_is_none():
+    LBFGS().check_loss(RISK)
+    LBFGS(tolerance=0.1).check_loss(LossFamily())
+    message = r"optimizer\.tolerance needs a certified gap, which risk \(beta=1, gamma=1\) has not: it is not convex"
+    with pytest.raises(CompatibilityError, match=message):
+        LBFGS(tolerance=0.1).check_loss(RISK)

@@ -1,0 +1,216 @@
+"""MIRA: the contract, and every step against the quadratic program of the listed outputs."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from structopt.core.protocols import Ability
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.enumeration import Enumeration
+from structopt.inference.exact import Exact
+from structopt.kernels.mira import empty_lists, k_best_pass
+from structopt.kernels.proximal import empty_bundle
+from structopt.loss.family import LossFamily
+from structopt.optimizer.dca import DualCoordinateAscent
+from structopt.optimizer.mira import Mira
+from structopt.reference.k_best import k_best_step
+from structopt.reference.primal import Listed
+from structopt.reference.proximal import proximal_step
+from structopt.testing.optimizer import OptimizerSuite
+from structopt.testing.problems import gold_and_cost, instance_scores, make_problem, outputs, random_encoded, random_weights
+
+variants = pytest.mark.parametrize("variant", ["max_loss", "prediction"])
+CORPORA = [{}, {"order": 2}, {"anchored": True, "values": True}, {"constrained": True, "partial": True}, {"support": "all"}]
+
+
+def problem_of(C=0.5, seed=0, order=1, inference=None, variant="max_loss", support="seen", gamma=1.0, **options):
+    encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
+    loss = LossFamily(inf, gamma)
+    return make_problem(encoded, LinearChain(order), loss, inference or Exact(), C, seed, support, variant)
+
+
+def trained(problem, method, count, weights):
+    state, losses = method.init(problem, weights), 0.0
+    for _ in range(count):
+        state, report = method.step(problem, state)
+        losses += report.loss
+    return method.weights(state), losses
+
+
+def best_rows(problem, i, theta, k, gamma):
+    """Rows and costs of the k best outputs; which of those that tie is left to the inference."""
+    listed, (gold, cost) = outputs(problem, i), gold_and_cost(problem, i, np.diff(problem.structure.parts)[i])
+    margins = (listed.vertices - listed.gold) @ (listed.features @ theta) + gamma * listed.costs
+    n = int(np.diff(problem.examples.encoded.offsets)[i])
+    s, values, assignments = instance_scores(problem, theta, i), np.zeros(k), np.zeros(k * n, np.int32)
+    kernels, record, work = problem.kernels, problem.structure.record, problem.space.work
+    found = kernels.k_best(record, i, s + gamma * cost, k, values, assignments, work)
+    np.testing.assert_allclose(values[:found] - gold @ (s + gamma * cost), np.sort(margins)[::-1][:k], atol=1e-9)
+    vertices = np.zeros((found, len(s)))
+    for z, assignment in zip(vertices, assignments.reshape(k, n), strict=False):
+        kernels.vertex(record, i, assignment, z)
+    return (vertices - gold) @ listed.features, (vertices - gold) @ cost
+
+
+def visits(problem, k, variant, count, theta):
+    """Weights before each visit, after the last, and the losses: single visits, each compared with the program's solution.
+
+    Each begins where the last one ended, to the bit, since steps make ties, and rounding decides which output is listed.
+    """
+    gamma, theta, visited, losses = problem.loss.gamma, theta.copy(), [], 0.0
+    bundle = empty_bundle(k, problem.examples.most_parts, problem.dimension)
+    lists, totals = empty_lists(problem.examples.encoded.offsets, k), np.zeros(2)
+    for i in (i for epoch in range(count) for i in problem.order(epoch)):
+        visited.append(theta.copy())
+        rows, costs = best_rows(problem, i, theta, k, gamma if variant == "max_loss" else 0.0)
+        rest = np.zeros(0), 0.0, problem.C, variant == "prediction", lists, bundle, totals
+        problem.run(k_best_pass, np.array([i]), theta, *rest)
+        losses += totals[0]
+        assert totals[0] == pytest.approx(rows[0] @ visited[-1] + gamma * costs[0], abs=1e-9)
+        np.testing.assert_allclose(theta, k_best_step(visited[-1], rows, gamma * costs, problem.C), atol=1e-6)
+    return visited, theta, losses
+
+
+@pytest.mark.parametrize("k_best", [1, 5])
+@variants
+class TestMira(OptimizerSuite):
+    many, decrease = 1, 0.97  # the first pass only: later ones add without removing, and P may rise
+
+    @pytest.fixture
+    def optimizer(self, variant, k_best):
+        return lambda: Mira(0.1, variant=variant, k_best=k_best)
+
+    @pytest.fixture
+    def problem(self, variant):
+        return lambda seed: problem_of(0.1, seed, variant=variant)
+
+    def test_objective_decreases(self, optimizer, problem, variant, k_best):
+        if (variant, k_best) == ("prediction", 1):
+            pytest.skip("the one output that is looked at is not the one whose loss is counted")
+        super().test_objective_decreases(optimizer, problem)
+
+
+@pytest.mark.parametrize("options", CORPORA)
+@pytest.mark.parametrize("k", [2, 4])
+@variants
+def test_every_step_solves_its_program(variant, k, options):
+    problem = problem_of(0.3, variant=variant, gamma=1.5, **options)
+    start = random_weights(problem, 1, 0.3)
+    visited, last, losses = visits(problem, k, variant, 2, start)
+    averaged, met = trained(problem, Mira(0.3, variant=variant, k_best=k), 2, start)
+    np.testing.assert_allclose(averaged, np.mean(visited, axis=0), atol=1e-9)
+    assert met == pytest.approx(losses)
+    np.testing.assert_array_equal(trained(problem, Mira(0.3, variant=variant, k_best=k, average=False), 2, start)[0], last)
+
+
+@pytest.mark.parametrize("C", [0.02, 0.5, 20.0])
+def test_a_list_of_all_outputs_gives_the_proximal_step_of_the_loss(C):
+    problem = problem_of(C, lengths=(3, 2, 3))
+    theta = start = random_weights(problem, 3, 0.5)
+    for i in problem.order(0):
+        listed = outputs(problem, i)
+        instance = Listed((listed.vertices - listed.gold) @ listed.features, listed.costs)
+        theta = proximal_step(theta, instance, C, inf, 1.0)
+    np.testing.assert_allclose(trained(problem, Mira(C, k_best=27, average=False), 1, start)[0], theta, atol=1e-6)
+
+
+@pytest.mark.parametrize("average", [False, True])
+@variants
+def test_one_best_is_dual_coordinate_ascent_to_the_last_bit(variant, average):
+    problem = problem_of(variant=variant)
+    start = random_weights(problem, 1, 0.3)
+    methods = [cls(0.5, average=average, variant=variant) for cls in (Mira, DualCoordinateAscent)]
+    np.testing.assert_array_equal(*(trained(problem, method, 3, start)[0] for method in methods))
+
+
+@variants
+def test_the_second_best_matters(variant):
+    problem = problem_of(variant=variant)
+    start = random_weights(problem, 1, 0.3)
+    one, two = (trained(problem, Mira(0.5, variant=variant, k_best=k), 2, start)[0] for k in (1, 2))
+    assert np.abs(one - two).max() > 0.01
+
+
+@variants
+def test_plain_python_kernels_give_the_same_weights(variant):
+    compiled, listed = (problem_of(inference=inference, variant=variant) for inference in (Exact(), Enumeration()))
+    start = random_weights(compiled, 1, 0.3)
+    results = [trained(problem, Mira(0.5, variant=variant, k_best=3), 2, start) for problem in (compiled, listed)]
+    np.testing.assert_allclose(results[0][0], results[1][0], atol=1e-9)
+    assert results[0][1] == pytest.approx(results[1][1])
+
+
+def test_without_losses_nothing_moves():
+    """After enough passes over separable data every margin is as large as its cost."""
+    problem = problem_of(10.0, lengths=(2, 3), attributes=40)
+    weights = trained(problem, Mira(10.0, k_best=3, average=False), 50, np.zeros(problem.dimension))[0]
+    assert problem.losses(weights) <= 1e-9
+    again, loss = trained(problem, Mira(10.0, k_best=3, average=False), 1, weights)
+    np.testing.assert_allclose(again, weights, atol=1e-9)
+    assert loss <= 1e-9
+
+
+def verified(problem, method, passes):
+    state = method.init(problem, random_weights(problem, 1, 0.3))
+    for _ in range(passes):
+        state, _ = method.step(problem, state)
+    kept = {name: np.copy(value) for name, value in state.items()}
+    difference = method.verify(problem, state, range(problem.m))
+    for name, value in state.items():
+        np.testing.assert_array_equal(value, kept[name])
+    return difference
+
+
+@pytest.mark.parametrize("options", [{}, {"anchored": True, "values": True}])
+@pytest.mark.parametrize("k", [1, 4])
+@variants
+def test_verify_finds_no_difference(variant, k, options):
+    problem = problem_of(variant=variant, **options)
+    assert verified(problem, Mira(0.5, variant=variant, k_best=k), 1) <= 1e-8
+
+
+@pytest.mark.parametrize("k", [1, 4])
+def test_verify_finds_a_step_that_is_too_short(k, monkeypatch):
+    problem = problem_of()
+    method, run = Mira(0.5, k_best=k), problem.run
+
+    def shortened(driver, order, theta, *rest):
+        before = theta.copy()
+        run(driver, order, theta, *rest)
+        theta -= 0.01 * (theta - before)
+
+    monkeypatch.setattr(problem, "run", shortened)
+    assert verified(problem, method, 1) > 1e-4
+
+
+def test_needs_lists_only_where_k_is_above_one():
+    assert Mira().requires == Ability.MAP
+    assert Mira(k_best=2).requires == Ability.K_BEST
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (LossFamily(1.0, 1.0), r"optimizer=mira needs loss\.beta=inf"),
+        (LossFamily(inf, 0.0), r"optimizer=mira needs loss\.gamma > 0"),
+    ],
+)
+def test_refuses_losses_that_are_not_margins(loss, message):
+    with pytest.raises(CompatibilityError, match=message):
+        Mira().check_loss(loss)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0 and finite"),
+        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
+        ({"tolerance": 0.1}, "optimizer=mira has no certified gap"),
+        ({"k_best": 0}, r"optimizer\.k_best=0 must be at least 1"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        Mira(**arguments)

@@ -1,0 +1,142 @@
+"""The averaged perceptron: the contract, every step by hand, and what a mistake is."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.enumeration import Enumeration
+from structopt.inference.exact import Exact
+from structopt.loss.family import LossFamily
+from structopt.optimizer.perceptron import AveragedPerceptron
+from structopt.testing.optimizer import OptimizerSuite, passes
+from structopt.testing.problems import loss_and_gradient, make_problem, outputs, random_encoded, random_weights
+
+
+def problem_of(seed=0, order=1, inference=None, support="seen", C=0.5, **options):
+    encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | options))
+    return make_problem(encoded, LinearChain(order), LossFamily(inf, 0.0), inference or Exact(), C, seed, support)
+
+
+def iterates(problem, count, theta):
+    """Weights before each visit, after the last, and the sum of the losses."""
+    theta, visited, losses = theta.copy(), [], 0.0
+    for epoch in range(count):
+        for i in problem.order(epoch):
+            visited.append(theta.copy())
+            loss, gradient = loss_and_gradient(problem, theta, i)
+            theta, losses = theta - gradient, losses + loss
+    return visited, theta, losses
+
+
+def trained(problem, count, weights=None, **options):
+    method = AveragedPerceptron(problem.C, **options)
+    state, reports = method.init(problem, np.zeros(problem.dimension) if weights is None else weights), []
+    for _ in range(count):
+        state, report = method.step(problem, state)
+        reports.append(report)
+    return method.weights(state), reports
+
+
+def wrong(problem, theta):
+    """Instances whose best output is not the gold one, or ties with another."""
+    count = 0
+    for i in range(problem.m):
+        listed = outputs(problem, i)
+        margins = (listed.vertices - listed.gold) @ (listed.features @ theta)
+        count += int((margins[listed.costs > 0] >= 0).any())
+    return count
+
+
+@pytest.mark.parametrize("average", [False, True])
+class TestAveragedPerceptron(OptimizerSuite):
+    @pytest.fixture
+    def optimizer(self, average):
+        return lambda: AveragedPerceptron(0.1, average=average)
+
+    @pytest.fixture
+    def problem(self):
+        return lambda seed: problem_of(seed, C=0.1)
+
+    def test_objective_decreases(self, optimizer, problem):
+        """Zero weights have no loss: what falls is the loss met, and the number of mistakes."""
+        method, made = optimizer(), problem(seed=0)
+        given = random_weights(made, 1)
+        state = passes(method, made, method.init(made, given), 50)
+        assert made.losses(method.weights(state)) <= 0.5 * made.losses(given)
+        assert wrong(made, method.weights(state)) < wrong(made, given)
+
+
+@pytest.mark.parametrize("options", [{}, {"order": 2}, {"anchored": True, "values": True}, {"constrained": True}])
+def test_average_is_the_mean_of_the_iterates_before_each_update(options):
+    problem = problem_of(**options)
+    visited, last, losses = iterates(problem, 3, np.zeros(problem.dimension))
+    averaged, reports = trained(problem, 3)
+    np.testing.assert_allclose(averaged, np.mean(visited, axis=0), atol=1e-12)
+    np.testing.assert_array_equal(trained(problem, 3, average=False)[0], last)
+    assert sum(report.loss for report in reports) == pytest.approx(losses, abs=1e-9)
+
+
+def test_steps_by_hand():
+    """theta += phi(gold) - phi(best), with the best output found in a list, and without its cost."""
+    problem = problem_of(support="all")
+    theta = start = random_weights(problem, 2, 0.5)
+    mistakes = 0
+    for i in problem.order(0):
+        listed = outputs(problem, i)
+        best = int((listed.vertices @ (listed.features @ theta)).argmax())
+        mistakes += listed.costs[best] > 0
+        theta = theta + (listed.gold - listed.vertices[best]) @ listed.features
+    assert 0 < mistakes < problem.m
+    np.testing.assert_allclose(trained(problem, 1, start, average=False)[0], theta, atol=1e-12)
+
+
+def test_a_tie_that_decodes_wrongly_is_a_mistake():
+    """At zero weights every output ties and every loss is 0; yet the first pass moves."""
+    problem = problem_of(lengths=(4,))
+    assert loss_and_gradient(problem, np.zeros(problem.dimension), 0)[0] == 0.0
+    weights, reports = trained(problem, 1, average=False)
+    assert reports[0].loss == 0.0
+    assert np.abs(weights).max() >= 1.0
+
+
+def test_without_mistakes_nothing_moves():
+    problem = problem_of(lengths=(2, 3), attributes=40)
+    weights, _ = trained(problem, 100, average=False)
+    assert wrong(problem, weights) == 0
+    again, reports = trained(problem, 1, weights, average=False)
+    np.testing.assert_array_equal(again, weights)
+    assert reports[0].loss == 0.0
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_plain_python_kernels_give_the_same_weights(average):
+    compiled, listed = problem_of(), problem_of(inference=Enumeration())
+    given = random_weights(compiled, 3, 0.1)
+    results = [trained(problem, 2, given, average=average)[0] for problem in (compiled, listed)]
+    np.testing.assert_allclose(*results, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", [LossFamily(1.0, 0.0), LossFamily(inf, 1.0), LossFamily(1.0, 1.0)])
+def test_refuses_temperature_and_cost(loss):
+    with pytest.raises(CompatibilityError, match=r"loss\.beta=inf and loss\.gamma=0 \(this is .*\)\. Type loss=perceptron"):
+        AveragedPerceptron().check_loss(loss)
+
+
+def test_takes_the_perceptron_loss():
+    AveragedPerceptron().check_loss(LossFamily(inf, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": -1.0}, r"optimizer\.C=-1\.0 must be greater than 0 and finite"),
+        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
+        ({"tolerance": 0.1}, "optimizer=perceptron has no certified gap"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        AveragedPerceptron(**arguments)

@@ -1,0 +1,208 @@
+"""Factored SMO: the contract, every pair step against listed outputs, and the optimum."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from structopt.core.protocols import Ability
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.enumeration import Enumeration
+from structopt.inference.exact import Exact
+from structopt.loss.family import LossFamily
+from structopt.optimizer.smo import FactoredSMO
+from structopt.reference.primal import Listed, minimum
+from structopt.testing.optimizer import OptimizerSuite
+from structopt.testing.problems import gold_and_cost, make_problem, outputs, random_encoded, random_weights
+
+HARD = {"constrained": True, "partial": True}
+CORPORA = [{}, {"anchored": True, "values": True}, {"support": "seen"}, HARD, {"lengths": (1,) * 6}]
+corpora = pytest.mark.parametrize("options", CORPORA, ids=str)
+
+
+def problem_of(C=0.5, seed=0, gamma=1.0, inference=None, support="all", cost="hamming", **options):
+    encoded = random_encoded(4, **{"lengths": (1, 2, 3, 4, 3, 2)} | options)
+    loss = LossFamily(inf, gamma, cost)
+    return make_problem(encoded, LinearChain(), loss, inference or Exact(), C, seed, support, positional=True)
+
+
+def trained(problem, passes, method=None):
+    """State, weights after every pass, and reports."""
+    method = method or FactoredSMO(problem.C)
+    state, weights, reports = method.init(problem, np.zeros(problem.dimension)), [], []
+    for _ in range(passes):
+        state, report = method.step(problem, state)
+        weights.append(method.weights(state).copy())
+        reports.append(report)
+    return state, weights, reports
+
+
+def minimum_of(problem):
+    listings = []
+    for i in range(problem.m):
+        listed = outputs(problem, i)
+        listings.append(Listed((listed.vertices - listed.gold) @ listed.features, listed.costs))
+    return minimum(listings, problem.C, problem.loss.beta, problem.loss.gamma)
+
+
+def assert_bounds(problem, weights, reports, best):
+    """D <= P* <= P at every pass; D never falls. Clarabel's own minimum is good to about 1e-8."""
+    duals = [report.dual for report in reports]
+    assert max(duals) <= best.value * (1 + 1e-7)
+    assert min(map(problem.objective, weights)) >= best.value * (1 - 1e-7)
+    assert np.diff(duals).min() >= -1e-11
+
+
+def listed_smo(problem, theta, residuals, order):
+    """One pass of factored SMO over lists of outputs, all in dense vectors: residuals and D after it, and losses met."""
+    C, gamma, m = problem.C, problem.loss.gamma, problem.m
+    theta, found, losses, cost, moved = theta.copy(), residuals.copy(), 0.0, 0.0, np.zeros(problem.dimension)
+    for i in order:
+        listed, inside = outputs(problem, i), slice(*problem.structure.parts[i : i + 2])
+        p = gamma * gold_and_cost(problem, i, len(listed.gold))[1]
+        mu = found[inside] + listed.gold
+        s = listed.features @ theta + p
+        values = listed.vertices @ s
+        losses += values.max() - listed.gold @ s
+        possible = ~((listed.vertices > 0) & (mu <= 1e-12)).any(axis=1)
+        y1, y0 = int(values.argmax()), int(np.where(possible, values, inf).argmin())
+        e = listed.vertices[y1] - listed.vertices[y0]
+        if s @ e > 1e-9:
+            step = e @ listed.features
+            delta = min((s @ e) / (C * (step @ step)) if step @ step > 0 else inf, mu[e < 0].min())
+            mu += delta * e
+            theta -= C * delta * step
+        found[inside] = mu - listed.gold
+        cost += p @ found[inside]
+        moved -= C * found[inside] @ listed.features
+    return found, moved, cost / m - moved @ moved / (2 * C * m), losses
+
+
+class TestFactoredSMO(OptimizerSuite):
+    many, decrease = 10, 0.9
+
+    @pytest.fixture
+    def optimizer(self):
+        return lambda: FactoredSMO(0.3, steps=2)
+
+    @pytest.fixture
+    def problem(self):
+        return lambda seed: problem_of(0.3, seed)
+
+    def test_starts_from_given_weights(self, optimizer, problem):
+        """No dual point belongs to given weights, so that they are refused; zeros are not."""
+        method, made = optimizer(), problem(seed=0)
+        with pytest.raises(ConfigError, match="optimizer=smo starts from dual variables, which weights do not determine"):
+            method.init(made, random_weights(made, 1))
+        assert not method.weights(method.init(made, np.zeros(made.dimension))).any()
+
+
+@pytest.mark.parametrize(("options", "before"), [*((o, 0) for o in CORPORA), *((o, 2) for o in CORPORA if o is not HARD)])
+@pytest.mark.parametrize("C", [0.05, 3.0])
+def test_steps_are_those_of_listed_outputs(options, C, before):
+    """From weights moved at random, so that no two outputs tie (a few do, in a constrained chain after some passes)."""
+    problem = problem_of(C, **options)
+    method = FactoredSMO(C)
+    state = trained(problem, before, method)[0]
+    state["theta"] += random_weights(problem, 6, 0.3)
+    given = state["theta"].copy(), state["residuals"][0].copy()
+    residuals, theta, dual, losses = listed_smo(problem, *given, problem.order(before))
+    state, report = method.step(problem, state)
+    assert np.abs(residuals - given[1]).max() > 0.01
+    np.testing.assert_allclose(state["residuals"][0], residuals, atol=1e-9)
+    np.testing.assert_allclose(state["theta"], theta, atol=1e-8)
+    assert report.dual == pytest.approx(dual, abs=1e-9)
+    assert report.loss == pytest.approx(losses, abs=1e-8)
+
+
+@corpora
+@pytest.mark.parametrize(("C", "gamma"), [(0.05, 1.0), (0.5, 2.0), (5.0, 1.0)])
+def test_reaches_the_optimum(options, C, gamma):
+    problem = problem_of(C, gamma=gamma, **options)
+    best = minimum_of(problem)
+    _, weights, reports = trained(problem, 500, FactoredSMO(C, steps=3))
+    assert_bounds(problem, weights[:20] + weights[-1:], reports, best)
+    primal = problem.objective(weights[-1])
+    assert primal == pytest.approx(best.value, rel=1e-4)
+    assert primal - reports[-1].dual <= 1e-4 * primal
+
+
+def test_more_steps_a_visit_climb_higher():
+    problem = problem_of(3.0, lengths=(4,))
+    duals = [trained(problem, 1, FactoredSMO(3.0, steps=steps))[2][0].dual for steps in (1, 2, 4, 8)]
+    assert (np.diff(duals) > 1e-6).all()
+
+
+@pytest.mark.parametrize("cost", ["hamming", "hamming_normalized"])
+def test_dual_point_is_feasible_and_has_the_reported_value(cost):
+    problem = problem_of(1.0, cost=cost)
+    state, weights, reports = trained(problem, 5)
+    theta, total = np.zeros(problem.dimension), 0.0
+    for i in range(problem.m):
+        listed = outputs(problem, i)
+        inside = slice(*problem.structure.parts[i : i + 2])
+        mu = state["residuals"][0, inside] + listed.gold
+        assert mu.min() >= 0
+        coefficients = np.linalg.lstsq(listed.vertices.T, mu, rcond=None)[0]
+        np.testing.assert_allclose(coefficients @ listed.vertices, mu, atol=1e-9)  # in the affine hull: locally consistent
+        assert coefficients.sum() == pytest.approx(1, abs=1e-9)
+        theta += problem.C * (listed.gold - mu) @ listed.features
+        total += coefficients @ listed.costs
+    np.testing.assert_allclose(weights[-1], theta, atol=1e-10)
+    assert reports[-1].dual == pytest.approx(total / problem.m - theta @ theta / (2 * problem.m), abs=1e-9)
+
+
+def test_finishes_when_every_instance_is_in_balance():
+    problem = problem_of(0.05)
+    state, _, reports = trained(problem, 400, FactoredSMO(0.05, steps=10))
+    settled = [epoch for epoch, report in enumerate(reports) if report.finished]
+    assert settled
+    assert settled[0] > 1
+    assert reports[settled[0]].finished == "no instance has two outputs to move mass between"
+    assert problem.objective(state["theta"]) - reports[settled[0]].dual <= 1e-8
+    np.testing.assert_allclose(reports[-1].dual, reports[settled[0]].dual, rtol=1e-12)
+
+
+def test_plain_python_kernels_give_the_same_weights():
+    for compiled, listed in zip(*(trained(problem_of(inference=kind), 2)[1] for kind in (Exact(), Enumeration())), strict=True):
+        np.testing.assert_allclose(compiled, listed, atol=1e-12)
+
+
+def test_checkpoints_cannot_take_marginals_for_weights():
+    state = trained(problem_of(), 1)[0]
+    assert [name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1] == ["theta"]
+
+
+def test_requires_exact_maximisation():
+    assert FactoredSMO().requires == Ability.MAP | Ability.EXACT
+
+
+def test_asks_for_positional_parts():
+    assert FactoredSMO().positional(LossFamily(inf, 1.0), LinearChain())
+    with pytest.raises(CompatibilityError, match="optimizer=smo needs marginals of every position in closed form"):
+        FactoredSMO().positional(LossFamily(inf, 1.0), LinearChain(2))
+
+
+@pytest.mark.parametrize(
+    ("beta", "gamma", "message"),
+    [(1.0, 1.0, r"optimizer=smo needs loss\.beta=inf"), (inf, 0.0, r"optimizer=smo needs loss\.gamma > 0")],
+)
+def test_refuses_losses(beta, gamma, message):
+    FactoredSMO().check_loss(LossFamily(inf, 0.5))
+    with pytest.raises(CompatibilityError, match=message):
+        FactoredSMO().check_loss(LossFamily(beta, gamma))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": 0.0}, r"optimizer\.C=0\.0 must be greater than 0"),
+        ({"epochs": -1}, r"optimizer\.epochs=-1 must be at least 0"),
+        ({"tolerance": -0.1}, r"optimizer\.tolerance=-0\.1 must be at least 0"),
+        ({"steps": 0}, r"optimizer\.steps=0 must be at least 1"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        FactoredSMO(**arguments)

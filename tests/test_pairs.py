@@ -1,0 +1,58 @@
+"""Every optimizer with every loss and every inference: it trains, or it is refused before data is read, with what to do."""
+
+from functools import cache
+from math import isfinite
+
+import numpy as np
+import pytest
+
+from structopt import compatibility, pairs, registry
+from structopt.testing.problems import make_problem, random_encoded
+
+GRAPHS = ("linear_chain", "single")
+LOSSES = ("crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm")
+OPTIMIZERS = tuple(name for name, one in registry.installed("optimizer").items() if one.distribution == "structopt-trainer")
+
+
+@cache
+def verdicts(graph):
+    return pairs.verdicts(graph)
+
+
+def encoded_for(graph):
+    return random_encoded(1, (1,) * 8 if graph == "single" else (1, 2, 3, 4), values=graph == "single")
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("inference", ["exact", "enumeration"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_every_combination_trains_or_is_refused(optimizer, loss, inference, graph):
+    verdict = verdicts(graph)[optimizer, loss, inference]
+    if verdict:
+        assert f"optimizer={optimizer}" in verdict or "optimizer." in verdict
+        assert any(word in verdict for word in ("Type ", "take ", "Add ", "Leave "))
+        return
+    method, member, made = pairs.made("optimizer", optimizer), pairs.made("loss", loss), pairs.made("factor_graph", graph)
+    positional = compatibility.positional(method, member, made)
+    variant = getattr(method, "loss_variant", "max_loss")
+    problem = make_problem(
+        encoded_for(graph), made, member, pairs.made("inference", inference), method.C, variant=variant, positional=positional
+    )
+    state = method.init(problem, np.zeros(problem.dimension))
+    for _ in range(2):
+        state, report = method.step(problem, state)
+        assert isfinite(report.loss)
+    assert np.isfinite(method.weights(state)).all()
+
+
+def test_losses_are_all_here():
+    assert {loss for _, loss, _ in verdicts("linear_chain") if loss in registry.installed("loss")} >= set(LOSSES)
+
+
+def test_table():
+    found = {("a", "x", "exact"): "", ("a", "x", "ilp"): "no", ("a", "y", "exact"): "", ("a", "y", "ilp"): ""}
+    found |= {("b", loss, inference): "no" for loss in "xy" for inference in ("exact", "ilp")}
+    assert pairs.table(found).splitlines() == [
+        "| optimizer | x | y |", "|---|---|---|", "| a | exact | yes |", "| b | no | no |"
+    ]  # fmt: skip
