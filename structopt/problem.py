@@ -33,7 +33,7 @@ def compose(inference: InferenceKernels, evaluate: Any = None, calculus: Calculu
         evaluate = getattr(evaluate, "py_func", evaluate)
     closed_forms = calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
     lists = inference.k_best or missing.no_k_best, inference.vertex or missing.no_vertex
-    block = rows.scores, rows.pullback, rows.add, rows.dot, rows.flatten, rows.accumulate, rows.spans
+    block = rows.scores, rows.pullback, rows.add, rows.add_both, rows.dot, rows.flatten, rows.accumulate, rows.spans
     return Kernels(*block, evaluate, inference.solve, *lists, *closed_forms)
 
 

@@ -19,6 +19,7 @@ from structopt.kernels.record import Array
 from structopt.problem import Problem
 
 Row = dict[str, float | int | None]
+CERTIFIED = "the certified gap is"
 
 
 @dataclass
@@ -39,6 +40,8 @@ class Progress:
         Losses below zero met so far.
     dual : float or None
         Lower bound on the least P, as of the last pass.
+    gap : float or None
+        Certified gap relative to the objective, as of the last pass.
     best, best_epoch : float, int
         Highest dev score and its pass.
     stopped : str
@@ -51,6 +54,7 @@ class Progress:
     evaluations: list[float] = field(default_factory=list)
     negative_losses: int = 0
     dual: float | None = None
+    gap: float | None = None
     best: float = -inf
     best_epoch: int = 0
     stopped: str = ""
@@ -122,6 +126,8 @@ class Trainer:
     def _restore(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
         """Take back what `_save` wrote."""
         self.progress = Progress(**{**notes["progress"], "best": float(notes["progress"]["best"])})
+        if self.progress.stopped.startswith(CERTIFIED) and not self._certified():
+            self.progress.stopped = ""  # the resumed run asks for a smaller gap
         rows = self.problem.examples.rows
         full = {n: rows.expand(a) if n in notes["weights"] or n == "best_weights" else a for n, a in arrays.items()}
         if any(full[name].shape != (rows.dimension,) for name in notes["weights"]):
@@ -186,11 +192,16 @@ class Trainer:
         return primal, report.dual
 
     def _look_at_gap(self, row: Row, report: Report) -> None:
-        gap, primal = row["gap"], row["primal"]
-        if self.tolerance > 0 and gap is not None and primal is not None and gap <= self.tolerance * abs(primal):
-            self.progress.stopped = f"gap {gap:.3g} is within {self.tolerance:g} of the objective"
+        gap, primal, progress = row["gap"], row["primal"], self.progress
+        progress.gap = None if gap is None or not primal else gap / abs(primal)
+        if self._certified():
+            progress.stopped = f"{CERTIFIED} {progress.gap:.2g} of the objective"
         elif report.finished:
-            self.progress.stopped = report.finished
+            progress.stopped = report.finished
+
+    def _certified(self) -> bool:
+        """Whether the gap is within the tolerance, where one is asked for."""
+        return self.tolerance > 0 and self.progress.gap is not None and self.progress.gap <= self.tolerance
 
     def _look_for_best(self, row: Row) -> None:
         score = row.get(f"dev.{self.metric}")

@@ -89,7 +89,7 @@ def test_default_folders(session: Session, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("word", "text"),
     [
-        ("optimizer=dac", "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: dca (structopt-trainer)"),
+        ("optimizer=dac", "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: adadelta (structopt-trainer), "),
         ("optimizer.epochs=abc", "optimizer.epochs=abc is not an int."),
         (
             "optimizer.epoch=3",
@@ -218,9 +218,9 @@ def test_help_needs_hydra_only(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "structopt trains linear structured predictors" in done.stdout
     for group in (
-        "task: attributes, chunking, ner, tagging",
-        "optimizer: dca",
-        "loss: crf, family, perceptron, softmax_margin, svm",
+        "task: attributes, chunking, multiclass, ner, tagging",
+        "optimizer: adadelta, adagrad, cutting_plane, dca, eg, lbfgs",
+        "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):
         assert group in done.stdout
 
@@ -232,7 +232,8 @@ def test_as_a_process(tmp_path: Path, full: str) -> None:
     assert "factor_graph:\n  name: linear_chain" in done.stdout
     done = run("optimizer=dac", folder=tmp_path, HYDRA_FULL_ERROR=full)
     assert done.returncode == 2
-    assert done.stderr == "structopt: optimizer 'dac' is not installed. Did you mean 'dca'? Installed: dca (structopt-trainer)\n"
+    assert done.stderr.startswith("structopt: optimizer 'dac' is not installed. Did you mean 'dca'? Installed: adadelta (")
+    assert done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 

@@ -14,7 +14,7 @@ from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.problems import make_problem, random_encoded
 
 KERNELS = [
-    attribute_rows.scores, attribute_rows.pullback, attribute_rows.add, attribute_rows.dot, attribute_rows.flatten,
+    attribute_rows.scores, attribute_rows.pullback, attribute_rows.add, attribute_rows.add_both, attribute_rows.dot, attribute_rows.flatten,
     attribute_rows.accumulate, attribute_rows.spans, attribute_rows.gather, chain.solve, chain.k_best, chain.vertex,
     chain_calculus.entropy, chain_calculus.slope, chain_calculus.conditionals, loss.family, loss.prediction_based,
     passes.loss_pass, passes.residual_pass, passes.output_pass, dca.dca_pass,

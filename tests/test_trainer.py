@@ -33,11 +33,17 @@ class Counting:
         return state["theta"]
 
 
-def trainer(folder: Path, epochs: int, scores: tuple[float, ...] = (), dimension: int = 1, **options: Any) -> Trainer:
+def trainer(
+    folder: Path, epochs: int, scores: tuple[float, ...] = (), dimension: int = 1, method: Any = None, **options: Any
+) -> Trainer:
     rows = SimpleNamespace(dimension=dimension, expand=lambda array: array, compress=lambda array: array)
-    problem: Any = SimpleNamespace(examples=SimpleNamespace(rows=rows), objective=lambda weights, executor: float(weights[0]))
+    problem: Any = SimpleNamespace(
+        examples=SimpleNamespace(rows=rows),
+        objective=lambda weights: float(weights[0]),
+        certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
+    )
     develop = (lambda weights: {"f1": scores[int(weights[0]) - 1]}) if scores else None
-    return Trainer(problem, Counting(epochs), None, folder, develop, **options)  # type: ignore[arg-type]
+    return Trainer(problem, method or Counting(epochs), folder, develop, **options)  # type: ignore[arg-type]
 
 
 def test_passes(tmp_path: Path) -> None:
@@ -65,6 +71,52 @@ def test_patience(tmp_path: Path, patience: int | None, passes: int, best: float
     two = trainer(tmp_path, 9, (1.0,) * 9, patience=patience)
     assert two.resume() and two.weights().tolist() == [best]
     assert two.run().tolist() == [best if patience else 9.0]
+
+
+class Certified(Counting):
+    """After pass n its objective is n and its dual n - 1/n, so that the relative gap is 1/n^2."""
+
+    def __init__(self, epochs: int, tolerance: float) -> None:
+        super().__init__(epochs)
+        self.tolerance = tolerance
+
+    def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+        state, report = super().step(problem, state)
+        n = state["count"]
+        return state, Report(report.loss, dual=n - 1 / n, evaluations=(0.5, 1.5))
+
+
+def test_stops_by_the_certified_gap_and_goes_on_to_a_smaller_one(tmp_path: Path) -> None:
+    one = trainer(tmp_path, 9, method=Certified(9, 0.1), objective_every=0)
+    one.start(np.zeros(1))
+    assert one.run().tolist() == [4.0]
+    assert one.progress.stopped == "the certified gap is 0.062 of the objective"
+    assert [row["gap"] for row in read(tmp_path / "history.csv")] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
+    assert one.progress.evaluations == [0.5, 1.5] * 4
+    assert one.progress.dual == 3.75
+    same = trainer(tmp_path, 9, method=Certified(9, 0.1))
+    assert same.resume() and same.run().tolist() == [4.0]
+    smaller = trainer(tmp_path, 9, method=Certified(9, 0.03))
+    assert smaller.resume() and smaller.run().tolist() == [6.0]
+
+
+def test_certificates_are_asked_of_the_problem(tmp_path: Path) -> None:
+    method = Counting(9)
+    method.certificate, method.tolerance = True, 0.2  # type: ignore[attr-defined]
+    one = trainer(tmp_path, 9, method=method)
+    one.start(np.zeros(1))
+    assert one.run().tolist() == [3.0]
+    assert [(row["primal"], row["dual"], row["gap"]) for row in read(tmp_path / "history.csv")][-1] == (3.0, 2.5, 0.5)
+
+
+def test_stops_where_the_optimizer_is_finished(tmp_path: Path) -> None:
+    method = Counting(9)
+    method.step = lambda problem, state: (state, Report(1.0, primal=7.0, finished="nothing changes"))  # type: ignore[method-assign]
+    one = trainer(tmp_path, 9, method=method)
+    one.start(np.zeros(1))
+    one.run()
+    assert (one.progress.epoch, one.progress.stopped) == (1, "nothing changes")
+    assert read(tmp_path / "history.csv")[0]["primal"] == 7.0
 
 
 def test_start_forgets(tmp_path: Path) -> None:

@@ -109,11 +109,17 @@ class LinearChain:
         )
 
     def _work(self, offsets: Array, L: int, anchored: bool) -> Record:
+        """Scratch for the longest sentence; rows of labels are padded where the order is 1."""
+        from structopt.kernels.first_order import padded
+
         n = int(np.diff(offsets).max(initial=1))
-        states = max(L**self.order, self.order)
-        tables = sum(L ** (j + 1) for j in range(1, self.order + 1))
-        potentials = max(tables, (n - 1) * L * L) if anchored else tables
-        sizes = (n * states, n * states, n, n * L, tables, potentials, states)
+        if self.order == 1:
+            row, table = padded(L), L * padded(L)
+            states, tables, potentials = row, 2 * table, table * (n - 1 if anchored else 1)
+        else:
+            row, states = L, max(L**self.order, self.order)
+            tables = potentials = sum(L ** (j + 1) for j in range(1, self.order + 1))
+        sizes = (n * states, n * states, n, n * row, tables, potentials, states)
         return pack(ints=[np.zeros(n * states)], floats=[np.zeros(size) for size in sizes])
 
 

@@ -14,7 +14,20 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from structopt.kernels.signatures import ACCUMULATE, ADD, DOT, FLATTEN, LONGS, PULLBACK, SCORES, SPANS, VECTOR, inlined, kernel
+from structopt.kernels.signatures import (
+    ACCUMULATE,
+    ADD,
+    ADD_BOTH,
+    DOT,
+    FLATTEN,
+    LONGS,
+    PULLBACK,
+    SCORES,
+    SPANS,
+    VECTOR,
+    inlined,
+    kernel,
+)
 
 SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
 
@@ -197,6 +210,30 @@ def add(features, theta, gradient, step):
             w, row = W[g.touched[before + q]], G[q]
             for y in range(width):
                 w[y] += step * row[y]
+        place += count * width
+        before += count
+
+
+@kernel(ADD_BOTH)
+def add_both(features, theta, lag, gradient, step, share):
+    """Theta += step * gradient, and unless lag is empty lag += share * gradient, in one walk over the gradient."""
+    if len(lag) == 0:
+        add(features, theta, gradient, step)
+        return
+    x, g = open_rows(features), open_gradient(gradient)
+    place, before = 0, 0
+    for k in range(len(x.widths)):
+        width, count = np.int64(x.widths[k]), g.counts[k]
+        attributes = x.attributes[k + 1] - x.attributes[k]
+        W, V = rows_of(theta, x.weights[k], attributes, width), rows_of(lag, x.weights[k], attributes, width)
+        G = rows_of(g.rows, place, count, width)
+        for q in range(count):
+            a = g.touched[before + q]
+            w, v, row = W[a], V[a], G[q]
+            for y in range(width):
+                w[y] += step * row[y]
+            for y in range(width):
+                v[y] += share * row[y]
         place += count * width
         before += count
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.first_order import LOST, first_order, potentials
+from structopt.kernels.first_order import LOST, first_order, first_order_viterbi, potentials
 from structopt.kernels.signatures import K_BEST, SOLVE, VERTEX, inlined, kernel
 
 
@@ -128,7 +128,7 @@ def gather(c, n, s, table):
 
 @inlined
 def viterbi(c, n, s, x, z):
-    """Fill z with the indicators of the best labelling; return its score (-inf when none is allowed)."""
+    """Fill z with the indicators of the best labelling, order above 1; return its score (-inf when none is allowed)."""
     L, k = c.labels, c.order
     N = x.temporary.size
     best, back = x.alpha, x.back
@@ -145,7 +145,7 @@ def viterbi(c, n, s, x, z):
         for v in range(following):
             now[v] = -inf
             pointer[v] = 0
-        scores = s[n * L + (t - 1) * L * L :] if c.anchored else x.table[table:]
+        scores = x.table[table:]
         for u in range(states):
             a = before[u]
             base = (u % shrink) * L
@@ -409,18 +409,20 @@ def solve(structure, i, s, temperature, z, memory, work):
     c, x = open_chain(structure), open_scratch(work)
     n = c.tokens[i + 1] - c.tokens[i]
     constrain(c, i, n, s)
+    if c.order == 1:
+        if temperature == 0.0:
+            return first_order_viterbi(c, n, s, x, z)
+        value, done = first_order(c, n, s, temperature, x, z)
+        if done:
+            return value
     if not c.anchored:
         gather(c, n, s, x.table)
-    if temperature == 0.0:
-        return viterbi(c, n, s, x, z)
-    if c.order == 1:
-        value, done = first_order(c, n, s, temperature, x, z)
-    else:
+    if c.order > 1:
+        if temperature == 0.0:
+            return viterbi(c, n, s, x, z)
         value, done = forward_backward(c, n, s, temperature, x, z)
-    if done:
-        return value
-    if not c.anchored:
-        gather(c, n, s, x.table)  # first_order used the table as scratch
+        if done:
+            return value
     return log_forward_backward(c, n, s, temperature, x, z)
 
 

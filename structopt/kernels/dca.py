@@ -18,7 +18,7 @@ def dca_pass(kernels, data, space, order, theta, lag, visits, C, totals):
     iterates before each update is theta - lag / t; it is left alone when it is empty. `totals` receives the sum of the
     losses and the number of negative ones, whose instances are skipped.
     """
-    k, averaged = Kernels(*kernels), len(lag) > 0
+    k = Kernels(*kernels)
     total, negative, t = 0.0, 0.0, visits
     for i in order:
         t += 1.0
@@ -31,8 +31,6 @@ def dca_pass(kernels, data, space, order, theta, lag, visits, C, totals):
         norm = k.pullback(data.features, i, space.residual[: size(data, i)], space.gradient)
         if norm > 1e-20:
             eta = min(C, loss / norm)
-            k.add(data.features, theta, space.gradient, -eta)
-            if averaged:
-                k.add(data.features, lag, space.gradient, -t * eta)
+            k.add_both(data.features, theta, lag, space.gradient, -eta, -t * eta)
     totals[0] = total
     totals[1] = negative

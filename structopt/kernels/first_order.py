@@ -1,4 +1,4 @@
-"""Scaled forward-backward on first-order chains: the hot loop of training, in a form that runs on vector units.
+"""Scaled forward-backward and Viterbi on first-order chains: the hot loops of training, in a form that runs on vector units.
 
 With potentials E_t[u, y] of the transition into position t, node potentials e_t[y] and scales c_t:
 
@@ -6,18 +6,27 @@ With potentials E_t[u, y] of the transition into position t, node potentials e_t
     beta_{t-1}[u] = sum_y E_t[u, y] b_t[y],                        counts_t[u, y] = alpha_{t-1}[u] E_t[u, y] b_t[y].
 
 Every sum is written as a loop over sources that adds a whole row: rows are added many labels at a time, where a sum into one
-number has to go one by one. A tied table's E factors out of its expected counts.
+number would go one by one. Rows are padded to whole vectors of `LANES` labels, with potentials of 0 behind the last, since
+what is left over of a row would go one by one, too. A tied table's E factors out of its expected counts.
 """
 
 from __future__ import annotations
 
 from math import inf, log
 
+import numpy as np
+
 from structopt.kernels.exponential import exp_nonpositive
 from structopt.kernels.signatures import inlined
 
 UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
 LOST = 1e250  # so does a backward value above this: its forward value may have become zero by underflow
+LANES = 8
+
+
+def padded(labels: int) -> int:
+    """Length of a row of labels in the padded tables."""
+    return -(-labels // LANES) * LANES
 
 
 @inlined
@@ -31,20 +40,15 @@ def top_of(scores, size):
 
 @inlined
 def exponentials(out, size):
-    """Replace numbers, none above 0, by their exponentials; return whether none but exact zeros comes near underflow.
-
-    One loop over as many numbers as there are at hand: short loops would not be worth a vector unit's while.
-    """
-    nothing, lowest = 0, 1.0
+    """Replace numbers, none above 0, by their exponentials; return whether none but exact zeros comes near underflow."""
+    nothing, small = 0, 0
     for q in range(size):
         nothing += out[q] == -inf
-        out[q] = exp_nonpositive(out[q])
-        lowest = min(lowest, out[q])
-    if lowest >= UNSAFE:
-        return True
     for q in range(size):
-        nothing -= out[q] < UNSAFE
-    return nothing == 0
+        out[q] = exp_nonpositive(out[q])
+    for q in range(size):
+        small += out[q] < UNSAFE
+    return small == nothing
 
 
 @inlined
@@ -60,11 +64,20 @@ def potentials(scores, size, temperature, out):
 
 @inlined
 def same(a, b, size):
-    """Whether two runs of scores are equal bit for bit."""
+    """Whether two runs of scores are equal."""
+    different = 0
     for q in range(size):
-        if a[q] != b[q]:
-            return False
-    return True
+        different += a[q] != b[q]
+    return different == 0
+
+
+@inlined
+def fill_row(row, scores, first, labels, top, beta):
+    """row = (scores - top) * beta, padded with -inf."""
+    for y in range(labels):
+        row[y] = (scores[first + y] - top) * beta
+    for y in range(labels, len(row)):
+        row[y] = -inf
 
 
 @inlined
@@ -73,128 +86,177 @@ def transition_potentials(c, n, s, temperature, E):
 
     Neighbouring positions whose scores are equal, as they are where no feature looks at transitions, share their exponentials.
     """
-    Q = c.labels * c.labels
+    L, P, beta = c.labels, E.shape[1], 1.0 / temperature
     if n == 1:
         return 0.0, True
-    if not c.anchored:
-        top, safe = potentials(s, Q, temperature, E)
-        return (n - 1) * top, safe
     value, top = 0.0, 0.0
-    for p in range(n - 1):
-        now = s[p * Q : (p + 1) * Q]
-        if p > 0 and same(now, s[(p - 1) * Q : p * Q], Q):
-            E[p * Q : (p + 1) * Q] = E[(p - 1) * Q : p * Q]
+    for p in range(n - 1 if c.anchored else 1):
+        if p > 0 and same(s[p * L * L :], s[(p - 1) * L * L :], L * L):
+            E[p * L : (p + 1) * L] = E[(p - 1) * L : p * L]
         else:
-            top, safe = potentials(now, Q, temperature, E[p * Q :])
-            if not safe:
+            top = top_of(s[p * L * L :], L * L)
+            if top == -inf:
+                return 0.0, False
+            for u in range(L):
+                fill_row(E[p * L + u], s, (p * L + u) * L, L, top, beta)
+            if not exponentials(E[p * L : (p + 1) * L].reshape(L * P), L * P):
                 return 0.0, False
         value += top
-    return value, True
+    return (value if c.anchored else (n - 1) * value), True
 
 
 @inlined
 def forward(c, n, s, temperature, alpha, E, node, scale):
     """Fill alpha, the node potentials and the scales; return (log-partition times temperature, whether that is safe)."""
-    L, beta = c.labels, 1.0 / temperature
+    L, P, beta = c.labels, node.shape[1], 1.0 / temperature
     value = 0.0
     for t in range(n):
-        e, top = node[t], top_of(s[t * L :], L)
+        top = top_of(s[t * L :], L)
         if top == -inf:
             return 0.0, False
         value += top
-        for y in range(L):
-            e[y] = (s[t * L + y] - top) * beta
-    if not exponentials(node.reshape(n * L), n * L):
+        fill_row(node[t], s, t * L, L, top, beta)
+    if not exponentials(node.reshape(n * P), n * P):
         return 0.0, False
     for t in range(n):
         e, now = node[t], alpha[t]
         if t == 0:
-            for y in range(L):
-                now[y] = e[y]
+            now[:] = e
         else:
-            before, first = alpha[t - 1], (t - 1) * L if c.anchored else 0
-            a, row = before[0], E[first]
-            for y in range(L):
-                now[y] = a * row[y]
-            for u in range(1, L):
-                a, row = before[u], E[first + u]
-                for y in range(L):
+            now[:] = 0.0
+            before, table = alpha[t - 1], E[(t - 1) * L :] if c.anchored else E
+            for u in range(L):
+                a, row = before[u], table[u]
+                for y in range(P):
                     now[y] += a * row[y]
-            for y in range(L):
+            for y in range(P):
                 now[y] *= e[y]
         total = 0.0
         for y in range(L):
             total += now[y]
         if not total > 0.0:
             return 0.0, False
-        scale[t] = 1.0 / total
-        for y in range(L):
-            now[y] *= scale[t]
+        inverse = 1.0 / total
+        scale[t] = inverse
+        for y in range(P):
+            now[y] *= inverse
         value += temperature * log(total)
     return value, True
 
 
 @inlined
-def backward(c, n, alpha, beta, E, node, scale, b, transposed, z):
+def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
     """Label marginals and edge marginals (or expected counts, where tied) into z; return whether nothing can have been lost.
 
-    `transposed` is scratch for one table, `b` for one position.
+    `transposed` and `counts` are scratch for one table each, `b` for one row.
     """
-    L = c.labels
+    L, P = c.labels, node.shape[1]
     Z = z[: n * L].reshape((n, L))
-    counts = z[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
-    counts[:] = 0.0
+    edges = z[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
     beta[n - 1] = 1.0
+    transposed[:] = 0.0
+    counts[:] = 0.0
     for t in range(n - 1, -1, -1):
-        a, after, marginal = alpha[t], beta[t], Z[t]
-        largest = 0.0
+        a, after, marginal, lost = alpha[t], beta[t], Z[t], 0
         for y in range(L):
             marginal[y] = a[y] * after[y]
-            largest = max(largest, after[y])
-        if not largest < LOST:
+        for y in range(P):
+            lost += not after[y] < LOST
+        if lost > 0:
             return False
         if t == 0:
             break
-        e = node[t]
-        for y in range(L):
-            b[y] = after[y] * e[y] * scale[t]
+        e, inverse = node[t], scale[t]
+        for y in range(P):
+            b[y] = after[y] * e[y] * inverse
         first = (t - 1) * L if c.anchored else 0
-        if c.anchored or t == n - 1:
+        if t == n - 1 or (c.anchored and not same(E[first : first + L].reshape(L * P), E[first + L :].reshape(-1), L * P)):
             for u in range(L):
-                row = E[first + u]
                 for y in range(L):
-                    transposed[y, u] = row[y]
+                    transposed[y, u] = E[first + u, y]
         target = beta[t - 1]
-        w, row = b[0], transposed[0]
-        for u in range(L):
-            target[u] = w * row[u]
-        for y in range(1, L):
+        target[:] = 0.0
+        for y in range(L):
             w, row = b[y], transposed[y]
-            for u in range(L):
+            for u in range(P):
                 target[u] += w * row[u]
         before = alpha[t - 1]
+        if c.anchored:
+            for u in range(L):
+                for y in range(L):
+                    edges[first + u, y] = before[u] * E[first + u, y] * b[y]
+        else:
+            for u in range(L):
+                w, row = before[u], counts[u]
+                for y in range(P):
+                    row[y] += w * b[y]
+    if not c.anchored:
         for u in range(L):
-            w, row = before[u], counts[first + u]
             for y in range(L):
-                row[y] += w * b[y]
-    for u in range(len(counts)):
-        row, factor = counts[u], E[u]
-        for y in range(L):
-            row[y] *= factor[y]
+                edges[u, y] = counts[u, y] * E[u, y]
     return True
 
 
 @inlined
 def first_order(c, n, s, temperature, x, z):
     """Scaled forward-backward. Returns (value, True), or (0, False) where log space is needed."""
-    L = c.labels
+    L, P = c.labels, len(x.temporary)
     tables = n - 1 if c.anchored else 1
-    value, safe = transition_potentials(c, n, s[n * L :], temperature, x.potential)
+    E = x.potential[: tables * L * P].reshape((tables * L, P))
+    value, safe = transition_potentials(c, n, s[n * L :], temperature, E)
     if not safe:
         return 0.0, False
-    alpha, beta = x.alpha[: n * L].reshape((n, L)), x.beta[: n * L].reshape((n, L))
-    E, node = x.potential[: tables * L * L].reshape((tables * L, L)), x.node[: n * L].reshape((n, L))
+    alpha, beta, node = x.alpha[: n * P].reshape((n, P)), x.beta[: n * P].reshape((n, P)), x.node[: n * P].reshape((n, P))
     rest, safe = forward(c, n, s, temperature, alpha, E, node, x.scale)
     if not safe:
         return 0.0, False
-    return value + rest, backward(c, n, alpha, beta, E, node, x.scale, x.temporary, x.table[: L * L].reshape((L, L)), z)
+    transposed, counts = x.table[: L * P].reshape((L, P)), x.table[L * P : 2 * L * P].reshape((L, P))
+    return value + rest, backward(c, n, alpha, beta, E, node, x.scale, x.temporary, transposed, counts, z)
+
+
+@inlined
+def first_order_viterbi(c, n, s, x, z):
+    """Fill z with the indicators of the best labelling; return its score (-inf, and z = 0, when none is allowed).
+
+    The best source of every label is chosen by a selection, not by a branch, so that whole rows are compared at once.
+    """
+    L = c.labels
+    best, back = x.alpha[: n * L].reshape((n, L)), x.back[: n * L].reshape((n, L))
+    S = s[: n * L].reshape((n, L))
+    T = s[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
+    source = x.temporary
+    for y in range(L):
+        best[0, y] = S[0, y]
+    for t in range(1, n):
+        before, now, node, first = best[t - 1], best[t], S[t], (t - 1) * L if c.anchored else 0
+        a, row = before[0], T[first]
+        for y in range(L):
+            now[y] = a + row[y]
+            source[y] = 0.0
+        for u in range(1, L):
+            a, row, u_now = before[u], T[first + u], np.float64(u)
+            for y in range(L):
+                value = a + row[y]
+                better = value > now[y]
+                now[y] = value if better else now[y]
+                source[y] = u_now if better else source[y]
+        pointer = back[t]
+        for y in range(L):
+            now[y] += node[y]
+            pointer[y] = np.int32(source[y])
+    y, value = 0, best[n - 1, 0]
+    for u in range(1, L):
+        if best[n - 1, u] > value:
+            y, value = u, best[n - 1, u]
+    z[:] = 0.0
+    if value == -inf:
+        return value
+    Z = z[: n * L].reshape((n, L))
+    pairs = z[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
+    for t in range(n - 1, 0, -1):
+        u = np.int64(back[t, y])
+        Z[t, y] = 1.0
+        pairs[((t - 1) * L if c.anchored else 0) + u, y] += 1.0
+        y = u
+    Z[0, y] = 1.0
+    return value

@@ -24,7 +24,7 @@ def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
     The residual says whether it is, not the loss, which is 0 for outputs that tie with the gold one. `lag` and `visits` as
     in `structopt.kernels.dca.dca_pass`; `totals` receives the sum of the losses and the number of mistakes.
     """
-    k, averaged = Kernels(*kernels), len(lag) > 0
+    k = Kernels(*kernels)
     total, mistakes, t = 0.0, 0.0, visits
     for i in order:
         t += 1.0
@@ -34,8 +34,6 @@ def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
             continue
         mistakes += 1.0
         k.pullback(data.features, i, residual, space.gradient)
-        k.add(data.features, theta, space.gradient, -1.0)
-        if averaged:
-            k.add(data.features, lag, space.gradient, -t)
+        k.add_both(data.features, theta, lag, space.gradient, -1.0, -t)
     totals[0] = total
     totals[1] = mistakes

@@ -140,9 +140,7 @@ def move(k, data, space, i, bundle, rows, theta, lag, t):
     for q in range(len(r)):
         r[q] /= mass
     k.pullback(data.features, i, r, space.gradient)
-    k.add(data.features, theta, space.gradient, -mass)
-    if len(lag) > 0:
-        k.add(data.features, lag, space.gradient, -t * mass)
+    k.add_both(data.features, theta, lag, space.gradient, -mass, -t * mass)
 
 
 @driven

@@ -106,9 +106,7 @@ def pull(k, data, space, i):
 def move(k, data, space, i, theta, lag, z, tau, C, weight):
     """z_bar += tau d;  theta -= C tau F d;  lag collects the steps of theta times `weight`, unless it is empty."""
     step = -C * tau / SCALE
-    k.add(data.features, theta, space.gradient, step)
-    if len(lag) > 0:
-        k.add(data.features, lag, space.gradient, weight * step)
+    k.add_both(data.features, theta, lag, space.gradient, step, weight * step)
     for r in range(size(data, i)):
         z[r] += tau * space.direction[r]
 

@@ -34,6 +34,8 @@ INTS = types.int32[::1]
 SCORES = types.void(RECORD, VECTOR, types.int64, VECTOR)  # features, theta, i, s
 PULLBACK = types.float64(RECORD, types.int64, VECTOR, RECORD)  # features, i, r, gradient -> squared norm
 ADD = types.void(RECORD, VECTOR, RECORD, types.float64)  # features, theta, gradient, step: theta += step * gradient
+ADD_BOTH = types.void(RECORD, VECTOR, VECTOR, RECORD, types.float64, types.float64)
+# features, theta, lag, gradient, step, share: theta += step * gradient, and unless lag is empty lag += share * gradient
 DOT = types.float64(RECORD, VECTOR, RECORD)  # features, theta, gradient -> inner product
 FLATTEN = types.int64(RECORD, RECORD, LONGS, VECTOR)  # features, gradient, indices, values -> how many coordinates
 ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)  # features, i, r, dense: dense += F r, support not heeded
@@ -65,6 +67,7 @@ class Kernels(NamedTuple):
     scores: Any
     pullback: Any
     add: Any
+    add_both: Any
     dot: Any
     flatten: Any
     accumulate: Any
@@ -131,7 +134,8 @@ class Space(NamedTuple):
 KERNELS: Any = types.Tuple([
     types.FunctionType(signature)
     for signature in (
-        SCORES, PULLBACK, ADD, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, VERTEX, ENTROPY, SLOPE, CONDITIONALS
+        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, VERTEX,
+        ENTROPY, SLOPE, CONDITIONALS,
     )
 ])  # fmt: skip
 _V, _N = np.zeros(0), np.zeros(0, np.int64)
