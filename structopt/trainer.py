@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,8 @@ class Trainer:
 
     def run(self) -> Array:
         """Do the passes that are left; return the weights."""
+        for name in getattr(self.optimizer, "kernel_modules", ()):
+            import_module(name)  # compiles what is not in the cache yet, so that no pass is charged for it
         while self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
             report = self._pass()
             row = self._row(report)

@@ -1,24 +1,30 @@
 """A driver is compiled once, whatever it is composed of."""
 
+import subprocess
+import sys
+from importlib import import_module
 from math import inf
+from pkgutil import iter_modules
 
 import numpy as np
 import pytest
 
+from structopt import kernels
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
-from structopt.kernels import attribute_rows, chain, chain_calculus, dca, loss, passes
+from structopt.kernels import dca, passes
 from structopt.kernels.record import EMPTY
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.problems import make_problem, random_encoded
 
+MODULES = [import_module(f"structopt.kernels.{found.name}") for found in iter_modules(kernels.__path__)]
 KERNELS = [
-    attribute_rows.scores, attribute_rows.pullback, attribute_rows.add, attribute_rows.add_both, attribute_rows.dot, attribute_rows.flatten,
-    attribute_rows.accumulate, attribute_rows.spans, attribute_rows.gather, chain.solve, chain.k_best, chain.vertex,
-    chain_calculus.entropy, chain_calculus.slope, chain_calculus.conditionals, loss.family, loss.prediction_based,
-    passes.loss_pass, passes.residual_pass, passes.output_pass, dca.dca_pass,
-]  # fmt: skip
+    one
+    for module in MODULES
+    for one in vars(module).values()
+    if hasattr(one, "py_func") and one.py_func.__module__ == module.__name__ and not one._can_compile
+]
 
 
 def test_drivers_are_compiled_once():
@@ -34,9 +40,36 @@ def test_drivers_are_compiled_once():
     assert len(passes.loss_pass.signatures) == 1
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.py_func.__name__)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"{kernel.py_func.__module__}.{kernel.py_func.__name__}")
 def test_every_kernel_has_one_signature(kernel):
     assert len(kernel.signatures) == 1
+
+
+def test_kernels_are_found():
+    assert len(KERNELS) > 50
+    assert dca.dca_pass in KERNELS
+
+
+def test_optimizers_name_the_modules_that_their_steps_import():
+    """In a new process, a step imports no kernels but those that the optimizer names and those that they import."""
+    code = (
+        "import sys, importlib, numpy as np\n"
+        "from structopt import pairs\n"
+        "from structopt.testing.problems import make_problem, random_encoded\n"
+        "method, loss = pairs.made('optimizer', sys.argv[1]), pairs.made('loss', sys.argv[2])\n"
+        "graph = pairs.made('factor_graph', 'linear_chain')\n"
+        "positional = method.positional(loss, graph) if hasattr(method, 'positional') else False\n"
+        "problem = make_problem(random_encoded(), graph, loss, pairs.made('inference', 'exact'), positional=positional)\n"
+        "problem.gradient(np.zeros(problem.dimension))\n"
+        "for name in method.kernel_modules: importlib.import_module(name)\n"
+        "before = set(sys.modules)\n"
+        "method.step(problem, method.init(problem, np.zeros(problem.dimension)))\n"
+        "late = {name for name in set(sys.modules) - before if name.startswith('structopt.kernels')}\n"
+        "sys.exit(f'{sys.argv[1]} imports {sorted(late)}' if late else 0)"
+    )
+    for name, loss in [("dca", "crf"), ("sdca", "crf"), ("sdca", "svm"), ("online_cutting_plane", "svm"), ("adagrad", "svm")]:
+        done = subprocess.run([sys.executable, "-c", code, name, loss], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 def test_records_have_one_type():

@@ -213,7 +213,9 @@ class Optimizer(Protocol):
     Beyond the attributes below, an optimizer may have ``tolerance`` (relative gap at which the trainer stops),
     ``certificate`` (whether the trainer shall bound the optimum after every pass by `Problem.certificate`),
     ``loss_variant`` (which residual it steps by), ``check_loss(loss)`` (raises where it cannot learn by a loss) and
-    ``positional(loss, graph)`` (whether it needs a structure without tied parts; raises where the graph has none).
+    ``positional(loss, graph)`` (whether it needs a structure without tied parts; raises where the graph has none),
+    ``kernel_modules`` (what its steps import: loaded, and compiled where need be, before the clock starts) and
+    ``verify(problem, state, instances)`` (largest difference of its steps from the references', for check=true).
 
     Attributes
     ----------

@@ -51,6 +51,8 @@ class AdaDelta:
     Zeiler (2012), Algorithm 1, for the gradient of the losses; the regulariser is an implicit step of the same rate.
     """
 
+    kernel_modules = ("structopt.kernels.adadelta", "structopt.kernels.lazy")
+
     def __init__(
         self,
         C: float = 1.0,

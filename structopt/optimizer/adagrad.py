@@ -52,6 +52,8 @@ class AdaGrad:
     and lambda here by C = lambda b.
     """
 
+    kernel_modules = ("structopt.kernels.adagrad", "structopt.kernels.lazy")
+
     def __init__(
         self,
         C: float = 1.0,

@@ -50,6 +50,10 @@ class CuttingPlane:
     """
 
     requires = Ability.MAP
+    kernel_modules = (
+        "structopt.kernels.cutting_plane", "structopt.kernels.plane_cache", "structopt.kernels.planes",
+        "structopt.kernels.passes", "structopt.kernels.bundles",
+    )  # fmt: skip
 
     def __init__(
         self,

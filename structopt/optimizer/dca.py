@@ -48,6 +48,7 @@ class DualCoordinateAscent:
     """
 
     requires = Ability(0)
+    kernel_modules = ("structopt.kernels.dca", "structopt.kernels.proximal")
 
     def __init__(
         self,

@@ -62,6 +62,8 @@ class ExponentiatedGradient:
     beta < inf and the halving online: Collins et al. (2008).
     """
 
+    kernel_modules = ("structopt.kernels.eg", "structopt.kernels.smo", "structopt.kernels.bundles")
+
     def __init__(
         self,
         C: float = 1.0,

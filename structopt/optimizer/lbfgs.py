@@ -46,6 +46,7 @@ class LBFGS:
     """
 
     requires = Ability.MARGINALS | Ability.UPPER
+    kernel_modules = ("structopt.kernels.lbfgs", "structopt.kernels.passes", "structopt.kernels.bundles")
 
     def __init__(
         self,

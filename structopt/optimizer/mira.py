@@ -41,6 +41,8 @@ class Mira(DualCoordinateAscent):
     Crammer et al. (2006), section 8; McDonald et al. (2005) for k > 1; Martins et al. (2010), equations (15) and (17).
     """
 
+    kernel_modules = ("structopt.kernels.mira", "structopt.kernels.dca")
+
     def __init__(
         self,
         C: float = 1.0,

@@ -46,6 +46,7 @@ class OnlineCuttingPlane:
     """
 
     requires = Ability.MAP
+    kernel_modules = ("structopt.kernels.cutting_plane", "structopt.kernels.plane_cache")
 
     def __init__(
         self,

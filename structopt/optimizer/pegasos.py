@@ -43,6 +43,8 @@ class Pegasos:
     Shalev-Shwartz, Singer and Srebro (2007), Figure 1. Meshi et al. (2010), section 5, write C_M = m C for 1/lambda.
     """
 
+    kernel_modules = ("structopt.kernels.pegasos",)
+
     def __init__(
         self,
         C: float = 1.0,

@@ -52,6 +52,7 @@ class StochasticDualCoordinateAscent:
     """
 
     requires = Ability.EXACT
+    kernel_modules = ("structopt.kernels.sdca", "structopt.kernels.block_frank_wolfe", "structopt.kernels.sampling")
 
     def __init__(
         self,

@@ -41,6 +41,8 @@ class StochasticGradientDescent:
     Martins et al. (2010), section 4, where eta_t applies to grad L + lambda theta too.
     """
 
+    kernel_modules = ("structopt.kernels.sgd",)
+
     def __init__(
         self,
         C: float = 1.0,

@@ -41,6 +41,7 @@ class FactoredSMO:
     """
 
     requires = Ability.MAP | Ability.EXACT
+    kernel_modules = ("structopt.kernels.smo", "structopt.kernels.bundles")
 
     def __init__(self, C: float = 1.0, epochs: int = 30, tolerance: float = 0.0, steps: int = 1) -> None:
         options.check(C=C, epochs=epochs)

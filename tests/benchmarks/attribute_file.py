@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,8 @@ def problem(loss: str, C: float, optimizer: Any = None, **parameters: Any) -> Pr
     kernels = registry.create("inference", {"name": "exact"}).kernels("chain")
     variant = getattr(optimizer, "loss_variant", "max_loss")
     calculus = graph.calculus if positional else None
+    for name in getattr(optimizer, "kernel_modules", ()):
+        import_module(name)  # no pass is charged for the compiler
     return Problem(examples, gold, cost, made, kernels, C, 0, variant, calculus)
 
 

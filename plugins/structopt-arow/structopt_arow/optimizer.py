@@ -46,6 +46,7 @@ class Arow:
     """
 
     requires = Ability.MAP
+    kernel_modules = ("structopt_arow.kernel",)
 
     def __init__(self, r: float = 1.0, epochs: int = 10, average: bool = True, C: float = 1.0) -> None:
         if not 0 < r < np.inf:
