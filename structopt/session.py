@@ -234,6 +234,7 @@ class Session:
 
     def _train_metrics(self, trainer: Trainer, weights: Array) -> dict[str, Any]:
         progress, objective = trainer.progress, self.problem.objective(weights)
+        beside = sum(progress.passes) - sum(progress.evaluations)
         return {
             "objective": objective,
             "dual": progress.dual,
@@ -242,6 +243,7 @@ class Session:
             "seconds": progress.seconds,
             "seconds_per_epoch": float(np.median(progress.passes)) if progress.passes else None,
             "seconds_per_evaluation": float(np.median(progress.evaluations)) if progress.evaluations else None,
+            "overhead_per_epoch": beside / progress.epoch if progress.evaluations else None,
             "instances": self.problem.m,
             "features": self.rows.count,
             "featurize_seconds": self.featurize_seconds,
@@ -261,10 +263,16 @@ class Session:
         train, progress = metrics["train"], trainer.progress
         table = closing_table(metrics, SHOWN)
         per_pass = f", {train['seconds_per_epoch']:.3f} s a pass" if progress.passes else ""
+        proof = "" if train["gap"] is None else f", at most {max(train['gap'], 0.0):.2g} above the minimum"
         lines = [
             f"{self._label()}: {train['instances']} instances, {train['features']} weights, {self.parts.loss.member}",
-            f"{progress.epoch} passes in {progress.seconds:.2f} s{per_pass}; objective {train['objective']:.6g}",
+            f"{progress.epoch} passes in {progress.seconds:.2f} s{per_pass}; objective {train['objective']:.6g}{proof}",
         ]
+        if progress.evaluations:
+            lines.append(
+                f"{len(progress.evaluations)} evaluations, {train['seconds_per_evaluation']:.3f} s each; "
+                f"{train['overhead_per_epoch']:.4f} s a pass beside them"
+            )
         if progress.negative_losses:
             lines.append(f"negative losses: {progress.negative_losses} (their steps were skipped)")
         if progress.stopped:

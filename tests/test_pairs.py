@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from structopt import compatibility, pairs, registry
+from structopt.configuration import compose, validate
+from structopt.session import make_components
 from structopt.testing.problems import make_problem, random_encoded
 
 GRAPHS = ("linear_chain", "single")
@@ -44,6 +46,18 @@ def test_every_combination_trains_or_is_refused(optimizer, loss, inference, grap
         state, report = method.step(problem, state)
         assert isfinite(report.loss)
     assert np.isfinite(method.weights(state)).all()
+
+
+TASKS = tuple(name for name, one in registry.installed("task").items() if one.distribution == "structopt-trainer")
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_composes_with_every_optimizer(task, optimizer):
+    """With the defaults that each brings, the components fit together."""
+    parts = make_components(validate(compose([f"task={task}", f"optimizer={optimizer}", "tracker=none"])))
+    assert type(parts.optimizer) is registry.load("optimizer", optimizer)
+    assert parts.graph.kind == ("single" if task == "multiclass" else "chain")
 
 
 def test_losses_are_all_here():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from structopt import pairs, registry
 from structopt.configuration import compose, validate
 from structopt.hydra_glue import conf_folders
 
@@ -46,6 +47,12 @@ def test_the_table_names_what_is_there() -> None:
     for folder in conf_folders():
         for file in Path(folder).glob("*/*.yaml"):
             assert file.stem in README, f"the README's table lacks {file.parent.name}={file.stem}"
+
+
+def test_the_pairs_are_those_of_the_registry() -> None:
+    core = {name for name, one in registry.installed("optimizer").items() if one.distribution == "structopt-trainer"}
+    found = {key: verdict for key, verdict in pairs.verdicts().items() if key[0] in core}
+    assert pairs.table(found) in README
 
 
 @pytest.mark.parametrize("target", re.findall(r"\]\(([^)#:]+)\)", README))

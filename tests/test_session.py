@@ -72,8 +72,8 @@ def test_metrics(run: Path) -> None:
     found = metrics(run)
     assert set(found) == {"train", "dev", "test"}
     assert set(found["train"]) == {
-        "objective", "dual", "gap", "epochs", "seconds", "seconds_per_epoch", "seconds_per_evaluation", "instances", "features",
-        "featurize_seconds", "negative_losses",
+        "objective", "dual", "gap", "epochs", "seconds", "seconds_per_epoch", "seconds_per_evaluation", "overhead_per_epoch",
+        "instances", "features", "featurize_seconds", "negative_losses",
     }  # fmt: skip
     assert (found["train"]["epochs"], found["train"]["instances"], found["train"]["negative_losses"]) == (3, 60, 0)
     for part in ("dev", "test"):

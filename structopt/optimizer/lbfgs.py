@@ -46,7 +46,7 @@ class LBFGS:
     """
 
     requires = Ability.MARGINALS | Ability.UPPER
-    kernel_modules = ("structopt.kernels.lbfgs", "structopt.kernels.passes", "structopt.kernels.bundles")
+    kernel_modules = ("structopt.kernels.lbfgs", "structopt.kernels.passes", "structopt.kernels.bundles", "scipy.optimize")
 
     def __init__(
         self,

@@ -234,7 +234,7 @@ def test_stops_by_its_certified_gap(tmp_path):
     trainer = Trainer(problem, LBFGS(2.0, epochs=200, tolerance=1e-3, gradient_tolerance=0.0), tmp_path)
     trainer.start(np.zeros(problem.dimension))
     weights = trainer.run()
-    assert trainer.progress.stopped.startswith("gap ")
+    assert trainer.progress.stopped.startswith("the certified gap is")
     assert problem.objective(weights) <= minimum_of(problem).value * 1.001
 
 
