@@ -36,9 +36,14 @@ class Columns:
     places: Array
     values: Array
 
+    def split(self, size: int) -> tuple[Columns, Columns]:
+        """The first `size` columns, and the others."""
+        first, rest = self.offsets[: size + 1], self.offsets[size:]
+        return Columns(self.width, first, self.places, self.values), Columns(self.width, rest, self.places, self.values)
+
     def ranges(self, count: int) -> list[tuple[int, int]]:
         """Ranges of attributes with about equally many occurrences."""
-        wanted = np.linspace(0, len(self.places), count + 1)[1:-1]
+        wanted = np.linspace(self.offsets[0], self.offsets[-1], count + 1)[1:-1]
         bounds = [0, *np.searchsorted(self.offsets, wanted), len(self.offsets) - 1]
         return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
 
@@ -67,12 +72,16 @@ class BatchFeatures:
         self._ranges = list(zip(rows.groups, self.bundles, _runs(rows.groups), _runs(self.wide.groups), strict=True))
 
     @cached_property
-    def _buffers(self) -> tuple[Array, Array]:
-        return np.zeros(self.wide.dimension), np.zeros(self.wide.dimension)
+    def _wide_weights(self) -> Array:
+        return np.zeros(self.wide.dimension)
+
+    @cached_property
+    def _bundle_gradients(self) -> list[Array]:
+        return [np.zeros(bundles.count * group.width) for group, bundles, _, _ in self._ranges]
 
     def widen(self, weights: Array) -> Array:
         """Weights followed, group by group, by the sums of every bundle's rows; a buffer that the next call overwrites."""
-        out = self._buffers[0]
+        out = self._wide_weights
         for group, bundles, narrow, wide in self._ranges:
             bundles.widen(weights[narrow], out[wide], group.width)
         return out
@@ -87,22 +96,23 @@ class BatchFeatures:
             Its workers share the attributes, so that no two add to the same weight.
         out : float64, shape (dimension,)
         """
-        from structopt.kernels.attribute_rows import gather
-
-        summed = self._buffers[1]
+        from structopt.kernels.attribute_rows import gather, mask
 
         def job(task: tuple[Columns, Array, int, int]) -> None:
             columns, target, first, last = task
             gather(columns.offsets, columns.places, columns.values, columns.width, first, last, residuals, target)
 
         pieces = 4 * executor.workers if executor.workers > 1 else 1
-        wide = [summed[place] for _, _, _, place in self._ranges]
-        both = list(zip(self.columns, wide, strict=True))
-        executor.map(job, [(columns, target, *bounds) for columns, target in both for bounds in columns.ranges(pieces)])
-        for group, bundles, narrow, place in self._ranges:
-            bundles.fold(summed[place], out[narrow], group.width)
+        jobs = []
+        for columns, (_, bundles, narrow, _), sums in zip(self.columns, self._ranges, self._bundle_gradients, strict=True):
+            alone, together = columns.split(bundles.size)
+            jobs += [(alone, out[narrow], *bounds) for bounds in alone.ranges(pieces)]
+            jobs += [(together, sums, *bounds) for bounds in together.ranges(pieces)]
+        executor.map(job, jobs)
+        for (group, bundles, narrow, _), sums in zip(self._ranges, self._bundle_gradients, strict=True):
+            bundles.fold(sums, out[narrow], group.width)
         if self.support is not None:
-            out *= self.support
+            mask(out, self.support)
 
 
 def _runs(groups: Sequence[RowGroup]) -> list[slice]:

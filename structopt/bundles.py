@@ -93,10 +93,9 @@ class Bundles:
         out[: self.size * width] = rows
         kernels.widen(self.starts, self.members, width, rows, out[self.size * width :])
 
-    def fold(self, wide: Array, out: Array, width: int) -> None:
-        """Fill `out`, shape (size * width,), with the attributes' rows of `wide`, to which the bundles' are added."""
+    def fold(self, sums: Array, out: Array, width: int) -> None:
+        """Add the bundles' rows, shape (count * width,), to the rows of their attributes, shape (size * width,)."""
         from structopt.kernels import bundles as kernels
 
-        out[:] = wide[: self.size * width]
-        kernels.fold(self.starts, self.members, width, wide[self.size * width :], out)
+        kernels.fold(self.starts, self.members, width, sums, out)
 

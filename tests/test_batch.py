@@ -57,9 +57,9 @@ def test_bundles_are_a_factorisation(seed):
 def test_widen_and_fold_are_transposed():
     found, generator = Bundles.find(table_of()), np.random.default_rng(1)
     narrow, wide = generator.normal(size=found.size * 3), generator.normal(size=(found.size + found.count) * 3)
-    widened, folded = np.zeros_like(wide), np.zeros_like(narrow)
+    widened, folded = np.zeros_like(wide), wide[: len(narrow)].copy()
     found.widen(narrow, widened, 3)
-    found.fold(wide, folded, 3)
+    found.fold(wide[len(narrow) :], folded, 3)
     assert widened @ wide == pytest.approx(narrow @ folded)
     np.testing.assert_array_equal(widened[: len(narrow)], narrow)
 

@@ -115,7 +115,7 @@ class LinearChain:
         n = int(np.diff(offsets).max(initial=1))
         if self.order == 1:
             row, table = padded(L), L * padded(L)
-            states, tables, potentials = row, 2 * table, table * (n - 1 if anchored else 1)
+            states, tables, potentials = row, 2 * table + L * L + 2, table * (n - 1 if anchored else 1)
         else:
             row, states = L, max(L**self.order, self.order)
             tables = potentials = sum(L ** (j + 1) for j in range(1, self.order + 1))

@@ -106,6 +106,22 @@ def transition_potentials(c, n, s, temperature, E):
 
 
 @inlined
+def tied_potentials(c, n, s, temperature, E, last):
+    """Fill the one table E of a tied chain, unless it was made of these scores before: while weights do not move it was.
+
+    `last` holds the scores, the temperature and the top that E was made of. Returns as `transition_potentials` does.
+    """
+    Q = c.labels * c.labels
+    if last[Q] == temperature and same(s, last, Q):
+        return (n - 1) * last[Q + 1], True
+    value, safe = transition_potentials(c, 2, s, temperature, E)
+    last[:Q] = s[:Q]
+    last[Q] = temperature if safe else 0.0
+    last[Q + 1] = value
+    return (n - 1) * value, safe
+
+
+@inlined
 def forward(c, n, s, temperature, alpha, E, node, scale):
     """Fill alpha, the node potentials and the scales; return (log-partition times temperature, whether that is safe)."""
     L, P, beta = c.labels, node.shape[1], 1.0 / temperature
@@ -203,7 +219,10 @@ def first_order(c, n, s, temperature, x, z):
     L, P = c.labels, len(x.temporary)
     tables = n - 1 if c.anchored else 1
     E = x.potential[: tables * L * P].reshape((tables * L, P))
-    value, safe = transition_potentials(c, n, s[n * L :], temperature, E)
+    if c.anchored:
+        value, safe = transition_potentials(c, n, s[n * L :], temperature, E)
+    else:
+        value, safe = tied_potentials(c, n, s[n * L :], temperature, E, x.table[2 * L * P :])
     if not safe:
         return 0.0, False
     alpha, beta, node = x.alpha[: n * P].reshape((n, P)), x.beta[: n * P].reshape((n, P)), x.node[: n * P].reshape((n, P))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from numba import types
 
 from structopt.kernels.signatures import INTS, LONGS, VECTOR, Kernels, driver
-from structopt.kernels.visit import size, solve, visit
+from structopt.kernels.visit import size, solve, visit, visit_into
 
 
 @driver(types.float64, types.int64, types.int64, VECTOR)
@@ -25,8 +25,7 @@ def residual_pass(kernels, data, space, first, last, theta, residuals):
     """Sum of L_i over the instances first <= i < last; `residuals`, over the parts of all instances, receives theirs."""
     k, total = Kernels(*kernels), 0.0
     for i in range(first, last):
-        total += visit(k, data, space, i, theta)
-        residuals[data.parts[i] : data.parts[i + 1]] = space.residual[: size(data, i)]
+        total += visit_into(k, data, space, i, theta, residuals[data.parts[i] : data.parts[i + 1]])
     return total
 
 

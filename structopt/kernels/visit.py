@@ -8,10 +8,16 @@ from structopt.kernels.signatures import driven
 @driven
 def visit(k, data, space, i, theta):
     """L_i(theta); afterwards ``space.residual[:size(data, i)]`` holds the residual z_bar - z, and the scores are spoilt."""
-    n = data.parts[i + 1] - data.parts[i]
-    k.scores(data.features, theta, i, space.scores[:n])
+    return visit_into(k, data, space, i, theta, space.residual[: size(data, i)])
+
+
+@driven
+def visit_into(k, data, space, i, theta, residual):
+    """L_i(theta), its residual written to a vector of the caller's."""
+    s = space.scores[: len(residual)]
+    k.scores(data.features, theta, i, s)
     return k.evaluate(
-        k.solve, data.structure, data.target, data.parameters, i, space.scores[:n], space.residual[:n],
+        k.solve, data.structure, data.target, data.parameters, i, s, residual,
         data.messages[data.memory[i] : data.memory[i + 1]], space.work,
     )  # fmt: skip
 
