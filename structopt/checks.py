@@ -61,7 +61,7 @@ def check_inference(problem: Problem, weights: Array, seed: int, sample: int = 8
     return f"inference agrees with the reference on {len(chosen)} instances{rest} (largest difference {largest:.0e})"
 
 
-def check_steps(problem: Problem, optimizer: Any, state: Any, seed: int, sample: int = 8, tolerance: float = 1e-4) -> str:
+def check_steps(problem: Problem, optimizer: Any, state: Any, seed: int, sample: int = 32, tolerance: float = 1e-4) -> str:
     """Let an optimizer that solves quadratic programs solve some of its own again by cvxpy, and compare.
 
     Parameters

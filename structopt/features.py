@@ -106,6 +106,12 @@ class AttributeRows:
         """Keep the weights that may move."""
         return weights if self.support is None else weights[self.support]
 
+    def covers(self, array: Array) -> bool:
+        """Whether `compress` loses nothing: the array is as long as the weights, and zero wherever one may not move."""
+        if array.shape != (self.dimension,):
+            return False
+        return self.support is None or np.count_nonzero(array) == np.count_nonzero(array[self.support])
+
     def expand(self, compressed: Array) -> Array:
         """Undo `compress`: zeros where a weight may not move."""
         if self.support is None:

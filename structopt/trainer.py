@@ -220,7 +220,7 @@ class Trainer:
         """Write the checkpoint: arrays of weights keep their supported entries only."""
         rows = self.problem.examples.rows
         arrays = {name: value for name, value in self.state.items() if isinstance(value, np.ndarray)}
-        weights = [name for name, array in arrays.items() if array.shape == (rows.dimension,)]
+        weights = [name for name, array in arrays.items() if rows.covers(array)]
         if self.best_weights is not None:
             arrays["best_weights"] = self.best_weights
         packed = {n: rows.compress(a) if n in weights or n == "best_weights" else a for n, a in arrays.items()}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.features import AttributeRows
+from structopt.features import AttributeRows, RowGroup
 from structopt.kernels import attribute_rows as kernels
 from structopt.problem import Examples
 from structopt.testing.problems import random_encoded
@@ -143,3 +143,12 @@ def test_state_round_trip(shape, values, support):
     weights = np.random.default_rng(0).normal(size=rows.dimension) * (1 if rows.support is None else rows.support)
     assert rows.support is None or (again.support == rows.support).all()
     np.testing.assert_array_equal(again.expand(rows.compress(weights)), weights)
+
+
+def test_compression_is_for_vectors_that_lose_nothing():
+    rows = AttributeRows([RowGroup("label", 2, 2)], np.array([True, False, True, True]))
+    assert rows.covers(np.array([1.0, 0.0, 2.0, 0.0]))
+    assert not rows.covers(np.array([1.0, 3.0, 2.0, 0.0]))
+    assert not rows.covers(np.zeros(3))
+    assert not rows.covers(np.zeros((1, 4)))
+    assert AttributeRows([RowGroup("label", 2, 2)], None).covers(np.ones(4))

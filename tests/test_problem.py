@@ -1,12 +1,13 @@
 """Objectives, orders, outputs and checks of a problem."""
 
 from math import inf
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from structopt import decoding
-from structopt.checks import check_inference
+from structopt.checks import check_inference, check_steps
 from structopt.core.data import Encoded
 from structopt.core.protocols import InferenceKernels
 from structopt.errors import ConfigError, StructoptError
@@ -220,3 +221,23 @@ def test_check_fails(beta, lengths, wrong):
     problem = problem_of(beta, inference=wrong, lengths=lengths)
     with pytest.raises(StructoptError, match="inference does not agree with the reference: on training instance"):
         check_inference(problem, random_weights(problem, 1), 0)
+
+
+def test_steps_are_checked_and_left_alone():
+    from structopt.optimizer.mira import Mira
+
+    problem, method = problem_of(inf, 1.0), Mira(C=0.5, k_best=3)
+    state, _ = method.step(problem, method.init(problem, np.zeros(problem.dimension)))
+    before = {name: np.copy(value) for name, value in state.items()}
+    message = check_steps(problem, method, state, seed=0, sample=5)
+    assert message.startswith("steps agree with the reference on 5 instances (largest difference ")
+    assert all(np.array_equal(before[name], value) for name, value in state.items())
+
+
+def test_steps_that_differ_fail_the_run():
+    problem = problem_of()
+    wrong = SimpleNamespace(verify=lambda problem, state, instances: 0.5)
+    with pytest.raises(StructoptError, match=r"steps do not agree with the reference: on 7 instances they differ by 0.5"):
+        check_steps(problem, wrong, {}, seed=0)
+    with pytest.raises(StructoptError, match="the model of the run is kept"):
+        check_steps(problem, SimpleNamespace(verify=lambda *_: float("nan")), {}, seed=0)

@@ -36,7 +36,12 @@ class Counting:
 def trainer(
     folder: Path, epochs: int, scores: tuple[float, ...] = (), dimension: int = 1, method: Any = None, **options: Any
 ) -> Trainer:
-    rows = SimpleNamespace(dimension=dimension, expand=lambda array: array, compress=lambda array: array)
+    rows = SimpleNamespace(
+        dimension=dimension,
+        expand=lambda array: array,
+        compress=lambda array: array,
+        covers=lambda array: array.shape == (dimension,),
+    )
     problem: Any = SimpleNamespace(
         examples=SimpleNamespace(rows=rows),
         objective=lambda weights: float(weights[0]),

@@ -209,7 +209,7 @@ State = dict[str, Any]
 class Optimizer(Protocol):
     """A learning algorithm as init, step and weights over a state of arrays and scalars.
 
-    State arrays of shape (dimension,) must be zero wherever a weight may not move: checkpoints keep the rest only.
+    Of state arrays of shape (dimension,) that are zero wherever a weight may not move, checkpoints keep the rest only.
     Beyond the attributes below, an optimizer may have ``tolerance`` (relative gap at which the trainer stops),
     ``certificate`` (whether the trainer shall bound the optimum after every pass by `Problem.certificate`),
     ``loss_variant`` (which residual it steps by), ``check_loss(loss)`` (raises where it cannot learn by a loss) and
