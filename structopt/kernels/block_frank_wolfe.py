@@ -16,9 +16,10 @@ from math import inf
 from numba import types
 
 from structopt.kernels.sampling import change, drawn
-from structopt.kernels.sdca import augmented_scores, cost_of, inner_product, look, move, pull
+from structopt.kernels.sdca import look, move, pull
 from structopt.kernels.signatures import INTS, LONGS, VECTOR, Kernels, driven, driver, inlined
-from structopt.kernels.visit import size
+from structopt.kernels.target import cost_of, open_target, product
+from structopt.kernels.visit import augmented_scores, size
 
 ENOUGH = 0.1  # steps to kept vertices end when the gap over them falls below this share of the oracle's
 
@@ -94,9 +95,8 @@ def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, r
 
     Returns (whether there was a gap above `enough`, change of gamma p^T z_bar).
     """
-    n = size(data, i)
-    u, d = space.scores[:n], space.direction[:n]
-    augmented_scores(k, data, space, i, theta)
+    u = augmented_scores(k, data, space, open_target(data.target), i, theta, data.parameters[1])
+    d = space.direction[: len(u)]
     high, low, best, worst = -1, -1, -inf, inf
     for j in range(len(counts)):
         if counts[j] > 0:
@@ -105,7 +105,7 @@ def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, r
                 high, best = j, score
             if masses[j] > 0.0 and score < worst:
                 low, worst = j, score
-    gap, limit = best - inner_product(u, z), 1.0
+    gap, limit = best - product(z, u), 1.0
     if low >= 0 and best - worst > gap and low != high:
         gap, limit = best - worst, masses[low]
     else:
@@ -121,7 +121,7 @@ def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, r
     else:
         masses[high] += tau
         masses[low] = 0.0 if tau == limit else masses[low] - tau
-    return True, tau * data.parameters[1] * cost_of(data.target, i, d)
+    return True, tau * data.parameters[1] * cost_of(open_target(data.target), i, d)
 
 
 @inlined
@@ -169,7 +169,7 @@ def block_frank_wolfe_pass(
         Q = C * pull(k, data, space, i)
         tau = 1.0 if gap >= Q else gap / Q
         rise = tau * (gap - slope) if temperature > 0.0 else 0.0
-        charge = tau * gamma * cost_of(data.target, i, space.direction)
+        charge = tau * gamma * cost_of(open_target(data.target), i, space.direction)
         move(k, data, space, i, theta, lag, z, tau, C, weight)
         if K > 0:
             room = (rooms[i + 1] - rooms[i]) // K

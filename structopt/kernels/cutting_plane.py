@@ -8,32 +8,14 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.kernels.loss import open_target
 from structopt.kernels.plane_cache import PLANES, append, block, combine, drop, fits, relate, square, values_at
 from structopt.kernels.planes import MATRIX, pair_steps
-from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
+from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver
+from structopt.kernels.target import cost_of, open_target, product
 from structopt.kernels.visit import size
 
 RESOLUTION = 1e-10  # differences between values, in units of the cost or of the value, that are taken for rounding
 STEPS = 4  # steps of a sweep at an instance, for each of its rows
-
-
-@inlined
-def cost_of(target, i, r):
-    """cost^T r."""
-    t, total = open_target(target), 0.0
-    for j in range(t.cost_offsets[i], t.cost_offsets[i + 1]):
-        total += t.cost_values[j] * r[t.cost_parts[j]]
-    return total
-
-
-@inlined
-def inner(s, r):
-    """s^T r."""
-    total = 0.0
-    for p in range(len(r)):
-        total += s[p] * r[p]
-    return total
 
 
 @driven
@@ -105,8 +87,8 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
         loss = ask(k, data, space, i, guide if len(guide) > 0 else theta)
         if len(guide) > 0:
             k.scores(data.features, theta, i, s)
-        top, offset = values_at(planes, i, s, values), gamma * cost_of(data.target, i, r)
-        value, held = inner(s, r) + offset, -1
+        top, offset = values_at(planes, i, s, values), gamma * cost_of(open_target(data.target), i, r)
+        value, held = product(r, s) + offset, -1
         if value > top + RESOLUTION * max(gamma, abs(value)):
             if not fits(planes, i, r):
                 return position
@@ -136,8 +118,8 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
         n = size(data, i)
         s, r = space.direction[:n], space.residual[:n]
         loss = ask(k, data, space, i, theta)
-        top, offset = values_at(planes, i, s, values), gamma * cost_of(data.target, i, r)
-        value = inner(s, r) + offset
+        top, offset = values_at(planes, i, s, values), gamma * cost_of(open_target(data.target), i, r)
+        value = product(r, s) + offset
         if value > top + max(margin, RESOLUTION * abs(value)):
             if not fits(planes, i, r):
                 return position
@@ -155,6 +137,6 @@ def sweep(kernels, data, space, planes, order, theta, C, tolerance, scratch, gap
         n, rows = size(data, i), planes.counts[i]
         k.scores(data.features, theta, i, space.direction[:n])
         top = values_at(planes, i, space.direction[:n], values)
-        gaps[i] = max(0.0, top - inner(values, block(planes, i)) / C)
+        gaps[i] = max(0.0, top - product(block(planes, i), values) / C)
         if gaps[i] > tolerance:
             climb(k, data, space, planes, i, theta, values, change, tolerance, STEPS * rows, -1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from structopt.kernels.loss import open_target
 from structopt.kernels.signatures import EVALUATE, kernel
+from structopt.kernels.target import add_cost, gold_score, open_target
 
 
 @kernel(EVALUATE)
@@ -13,19 +13,13 @@ def difference(solve, structure, target, parameters, i, s, r, memory, work):
     Of the gold sides only the constant of the cost is left: q = -cost^T z, for costs come without it.
     """
     t = open_target(target)
-    first, last = t.cost_offsets[i], t.cost_offsets[i + 1]
     other = s.copy()  # the one vector that no scratch is handed down for; its allocation is nothing beside two inferences
     plain = solve(structure, i, other, parameters[0], r, memory, work)
 
     other[:] = 0.0
-    for j in range(first, last):
-        cost = parameters[1] * t.cost_values[j]
-        s[t.cost_parts[j]] += cost
-        other[t.cost_parts[j]] += cost
-    gold = 0.0
-    for j in range(t.gold_offsets[i], t.gold_offsets[i + 1]):
-        gold += other[t.gold_parts[j]] * t.gold_values[j]
-
+    add_cost(t, i, parameters[1], other)
+    gold = gold_score(t, i, other)
+    add_cost(t, i, parameters[1], s)
     augmented = solve(structure, i, s, parameters[0], other, memory, work)
     r[:] = other - r
     return augmented - plain - gold

@@ -11,10 +11,9 @@ from math import inf
 
 from numba import types
 
-from structopt.kernels.loss import open_target
 from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
-from structopt.kernels.smo import add_gold, augmented_scores, expected_cost
-from structopt.kernels.visit import size, solve
+from structopt.kernels.target import add_gold, cost_of, open_target
+from structopt.kernels.visit import augmented_scores, size, solve
 
 SLACK = 1e-11  # a fall of m D by less than this, relative to the scores, is rounding
 HALVINGS = 60
@@ -58,7 +57,7 @@ def batch_pass(kernels, data, space, theta, rate, temperature, gamma, potentials
         move(potentials[first:last], s, rate, temperature, moved[first:last])
         entropies[i] = gibbs(k, data, space, i, moved[first:last], r)
         add_gold(t, i, -1.0, r)
-        total += temperature * entropies[i] + gamma * expected_cost(t, i, r)
+        total += temperature * entropies[i] + gamma * cost_of(t, i, r)
     return total
 
 
@@ -74,7 +73,7 @@ def primal_pass(kernels, data, space, exponents, kappa, C, temperature, gamma, t
         r = space.answer[: size(data, i)]
         entropy = gibbs(k, data, space, i, potentials, r)
         add_gold(t, i, -1.0, r)
-        total += temperature * entropy + gamma * expected_cost(t, i, r)
+        total += temperature * entropy + gamma * cost_of(t, i, r)
         k.pullback(data.features, i, r, space.gradient)
         k.add(data.features, theta, space.gradient, -C)
     return total
@@ -115,7 +114,7 @@ def online_pass(kernels, data, space, order, theta, C, temperature, gamma, eta, 
                 etas[i] = step if halvings > 0 else min(GROWTH * step, eta)
                 break
             step /= 2.0
-        total += temperature * entropies[i] + gamma * expected_cost(t, i, old)
+        total += temperature * entropies[i] + gamma * cost_of(t, i, old)
     return total
 
 

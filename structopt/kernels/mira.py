@@ -8,10 +8,10 @@ import numba
 import numpy as np
 from numba import types
 
-from structopt.kernels.loss import open_target, subtract_gold
-from structopt.kernels.proximal import BUNDLE, TOLERANCE, Bundle, balance, clear, move, product, push
+from structopt.kernels.proximal import BUNDLE, TOLERANCE, Bundle, balance, clear, move, push
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
+from structopt.kernels.target import add_cost, add_gold, cost_of, open_target, product
 from structopt.kernels.visit import size
 
 
@@ -69,21 +69,17 @@ def rank(
     k.scores(data.features, theta, i, s)
     spoilt[:] = s
     target, gamma = open_target(data.target), data.parameters[1]
-    charged = range(target.cost_offsets[i], target.cost_offsets[i + 1])
     if not prediction:
-        for j in charged:
-            spoilt[target.cost_parts[j]] += gamma * target.cost_values[j]
+        add_cost(target, i, gamma, spoilt)
     found = k.k_best(data.structure, i, spoilt, len(lists.scores), lists.scores, lists.assignments, space.work)
     loss = highest = 0.0
     for q in range(found):
         r = bundle.residuals[rows][:n]
         k.vertex(data.structure, i, lists.assignments[q * (last - first) : (q + 1) * (last - first)], r)
-        subtract_gold(target, i, s, r)
+        add_gold(target, i, -1.0, r)
         if not is_new(bundle.residuals, rows, n):
             continue
-        height = product(r, s)
-        for j in charged:
-            height += gamma * target.cost_values[j] * r[target.cost_parts[j]]
+        height = product(r, s) + gamma * cost_of(target, i, r)
         bundle.heights[rows] = height
         if q == 0:
             loss = height

@@ -16,6 +16,7 @@ from structopt.kernels.dca import NEGATIVE
 from structopt.kernels.planes import pair_steps
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
+from structopt.kernels.target import product
 from structopt.kernels.visit import size
 
 MOST_EVALUATIONS = 200  # of one loss in one step: beyond them it is down to rounding
@@ -73,16 +74,6 @@ def clear(bundle, C):
     bundle.heights[0] = bundle.values[0] = 0.0
     bundle.alpha[0] = C
     return 1
-
-
-@inlined
-def product(x, y):
-    """x^T y, where the zeros of x are skipped: y may be -inf there."""
-    total = 0.0
-    for j in range(len(x)):
-        if x[j] != 0.0:
-            total += x[j] * y[j]
-    return total
 
 
 @driven

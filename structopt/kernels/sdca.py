@@ -18,10 +18,10 @@ from math import isnan, nan
 
 from numba import types
 
-from structopt.kernels.loss import open_target
 from structopt.kernels.sampling import change, drawn
-from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
-from structopt.kernels.visit import size, solve
+from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver
+from structopt.kernels.target import add_gold, cost_of, gold_score, open_target
+from structopt.kernels.visit import augmented_scores, size, solve
 
 SCALE = 2.0**20  # the pullback takes rows below 1e-9 for zero; a dual point must not lose them, so d is scaled, exactly
 NOTHING = 1e-13  # a gap below this, relative to the loss, is rounding
@@ -30,58 +30,10 @@ MOST_TRIALS = 60
 
 
 @driven
-def augmented_scores(k, data, space, i, theta):
-    """space.scores = u = F^T theta + gamma p."""
-    u, t, gamma = space.scores[: size(data, i)], open_target(data.target), data.parameters[1]
-    k.scores(data.features, theta, i, u)
-    if gamma != 0.0:
-        for j in range(t.cost_offsets[i], t.cost_offsets[i + 1]):
-            u[t.cost_parts[j]] += gamma * t.cost_values[j]
-
-
-@inlined
-def gold_score(target, i, u):
-    """u^T z."""
-    t, total = open_target(target), 0.0
-    for j in range(t.gold_offsets[i], t.gold_offsets[i + 1]):
-        total += t.gold_values[j] * u[t.gold_parts[j]]
-    return total
-
-
-@inlined
-def cost_of(target, i, x):
-    """p^T x."""
-    t, total = open_target(target), 0.0
-    for j in range(t.cost_offsets[i], t.cost_offsets[i + 1]):
-        total += t.cost_values[j] * x[t.cost_parts[j]]
-    return total
-
-
-@inlined
-def inner_product(u, x):
-    """u^T x, where forbidden parts have u = -inf and x = 0."""
-    total = 0.0
-    for r in range(len(x)):
-        if x[r] != 0.0:
-            total += u[r] * x[r]
-    return total
-
-
-@inlined
-def set_gold(target, i, z):
-    """Write the gold indicators to z."""
-    t = open_target(target)
-    z[:] = 0.0
-    for j in range(t.gold_offsets[i], t.gold_offsets[i + 1]):
-        z[t.gold_parts[j]] = t.gold_values[j]
-
-
-@driven
 def look(k, data, space, i, theta, z):
     """Call the oracle: space.scores = u, space.direction = d. Returns L_i, max u^T z' + H(z')/beta, u^T z_bar and u^T d."""
-    n = size(data, i)
-    u, answer, d = space.scores[:n], space.answer[:n], space.direction[:n]
-    augmented_scores(k, data, space, i, theta)
+    n, t = size(data, i), open_target(data.target)
+    u, answer, d = augmented_scores(k, data, space, t, i, theta, data.parameters[1]), space.answer[:n], space.direction[:n]
     value = solve(k, data, space, i, u, data.parameters[0], answer)
     here, slope = 0.0, 0.0
     for r in range(n):
@@ -90,7 +42,7 @@ def look(k, data, space, i, theta, z):
             here += u[r] * z[r]
         if d[r] != 0.0:
             slope += u[r] * d[r]
-    return value - gold_score(data.target, i, u), value, here, slope
+    return value - gold_score(t, i, u), value, here, slope
 
 
 @driven
@@ -182,7 +134,7 @@ def sdca_pass(
         gain = temperature * trial[2] - entropies[i]
         if tau * slope - tau * tau * Q / 2.0 + gain <= 0.0:  # rounding
             continue
-        charge = tau * gamma * cost_of(data.target, i, space.direction)
+        charge = tau * gamma * cost_of(open_target(data.target), i, space.direction)
         move(k, data, space, i, theta, lag, z, tau, C, weight)
         entropies[i] = temperature * trial[2]
         costs[i] += charge
@@ -193,4 +145,4 @@ def sdca_pass(
 def gold_pass(kernels, data, space, duals):
     """Start at the gold outputs: z_bar = z."""
     for i in range(len(data.parts) - 1):
-        set_gold(data.target, i, duals[data.parts[i] : data.parts[i + 1]])
+        add_gold(open_target(data.target), i, 1.0, duals[data.parts[i] : data.parts[i + 1]])

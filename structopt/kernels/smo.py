@@ -9,54 +9,13 @@ from math import inf
 
 from numba import types
 
-from structopt.kernels.loss import open_target
 from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
-from structopt.kernels.visit import size, solve
+from structopt.kernels.target import add_gold, cost_of, gold_score, open_target
+from structopt.kernels.visit import augmented_scores, solve
 
 SUPPORT = 1e-12  # a part with no more mass than this has none to give; some output has 1/(parts) on each of its parts
 ROUNDING = 1e-14  # mass below this is what rounding left of zero
 SETTLED = 1e-9  # a pair whose scores differ by less is in balance
-
-
-@inlined
-def add_gold(t, i, sign, r):
-    """r += sign * z."""
-    for j in range(t.gold_offsets[i], t.gold_offsets[i + 1]):
-        r[t.gold_parts[j]] += sign * t.gold_values[j]
-
-
-@inlined
-def gold_score(t, i, s):
-    """Return s^T z."""
-    value = 0.0
-    for j in range(t.gold_offsets[i], t.gold_offsets[i + 1]):
-        value += s[t.gold_parts[j]] * t.gold_values[j]
-    return value
-
-
-@inlined
-def add_cost(t, i, gamma, s):
-    """s += gamma * p."""
-    for j in range(t.cost_offsets[i], t.cost_offsets[i + 1]):
-        s[t.cost_parts[j]] += gamma * t.cost_values[j]
-
-
-@inlined
-def expected_cost(t, i, r):
-    """Return p^T r: the expected cost, r being a residual."""
-    value = 0.0
-    for j in range(t.cost_offsets[i], t.cost_offsets[i + 1]):
-        value += t.cost_values[j] * r[t.cost_parts[j]]
-    return value
-
-
-@driven
-def augmented_scores(k, data, space, t, i, theta, gamma):
-    """Fill and return the scores F^T theta + gamma * p of instance i."""
-    s = space.scores[: size(data, i)]
-    k.scores(data.features, theta, i, s)
-    add_cost(t, i, gamma, s)
-    return s
 
 
 @driven
@@ -127,7 +86,7 @@ def smo_pass(kernels, data, space, order, theta, C, gamma, steps, residuals, tot
             k.add(data.features, theta, space.gradient, -C * delta)
             moves += 1.0
         add_gold(t, i, -1.0, mu)
-        costs += gamma * expected_cost(t, i, mu)
+        costs += gamma * cost_of(t, i, mu)
     totals[0] = losses
     totals[1] = costs
     totals[2] = moves

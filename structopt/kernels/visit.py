@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from structopt.kernels.signatures import driven
+from structopt.kernels.target import add_cost
 
 
 @driven
@@ -20,6 +21,15 @@ def visit_into(k, data, space, i, theta, residual):
         k.solve, data.structure, data.target, data.parameters, i, s, residual,
         data.messages[data.memory[i] : data.memory[i + 1]], space.work,
     )  # fmt: skip
+
+
+@driven
+def augmented_scores(k, data, space, t, i, theta, gamma):
+    """Fill and return space.scores = F^T theta + gamma p of instance i, t being the opened targets."""
+    s = space.scores[: size(data, i)]
+    k.scores(data.features, theta, i, s)
+    add_cost(t, i, gamma, s)
+    return s
 
 
 @driven

@@ -202,7 +202,7 @@ def _no_potentials(problem: Any) -> Array:
 
 def _initial_potentials(problem: Any, other: float) -> Array:
     """Potentials 0 at the gold parts, `other` elsewhere."""
-    from structopt.kernels.loss import open_target
+    from structopt.kernels.target import open_target
 
     potentials, t = _no_potentials(problem), open_target(problem.data.target)
     potentials[:] = other

@@ -105,7 +105,7 @@ class StochasticDualCoordinateAscent:
     def _kept(self, problem: Any, state: State) -> State:
         """Arrays of the kept vertices: each has room for as many parts as the gold output has active, counted with repeats."""
         from structopt.kernels.block_frank_wolfe import keep_gold_pass
-        from structopt.kernels.loss import open_target
+        from structopt.kernels.target import open_target
 
         K = self.planes if problem.loss.temperature == 0 else 0
         gold = open_target(problem.data.target)

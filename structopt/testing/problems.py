@@ -156,7 +156,7 @@ def outputs(problem: Problem, i: int) -> Outputs:
 
 def gold_and_cost(problem: Problem, i: int, size: int) -> tuple[Array, Array]:
     """Gold indicators and costs of one instance as dense vectors."""
-    from structopt.kernels.loss import open_target
+    from structopt.kernels.target import open_target
 
     t = open_target.py_func(problem.data.target)
     gold, cost = np.zeros(size), np.zeros(size)

@@ -6,7 +6,7 @@ from scipy.optimize import brentq, minimize_scalar
 
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
-from structopt.kernels import chain_calculus, sdca
+from structopt.kernels import chain_calculus, sdca, target
 from structopt.kernels.signatures import Kernels
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import make_problem, outputs, random_encoded, random_weights
@@ -23,7 +23,7 @@ def starts(problem, i):
     """The gold output, a point near it, and one inside the polytope, which the entropy's slope is finite at."""
     n = int(np.diff(problem.structure.parts)[i])
     gold, inside = np.zeros(n), np.zeros(n)
-    sdca.set_gold(problem.data.target, i, gold)
+    target.add_gold(target.open_target(problem.data.target), i, 1.0, gold)
     problem.kernels.solve(problem.data.structure, i, np.zeros(n), 1.0, inside, np.zeros(0), problem.space.work)
     return [gold, 0.9999 * gold + 0.0001 * inside, inside]
 

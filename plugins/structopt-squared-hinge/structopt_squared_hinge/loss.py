@@ -7,8 +7,8 @@ from math import inf
 from typing import Any, Literal
 
 from structopt.errors import ConfigError
-from structopt.kernels.loss import open_target
 from structopt.kernels.record import Array, Record
+from structopt.kernels.target import open_target
 from structopt.loss.family import LossFamily
 
 
