@@ -18,7 +18,7 @@ from structopt.errors import ModelError
 from structopt.features import AttributeRows
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
-from structopt.problem import Examples, compose
+from structopt.problem import Examples, InThisThread, compose
 
 log = logging.getLogger(__name__)
 
@@ -108,12 +108,12 @@ class Model:
 
     def label_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
         """Label probabilities of an encoded corpus, one array an instance."""
-        table = marginals(examples, self.kernels, self.weights, executor or _serial(), self.temperature)
+        table = marginals(examples, self.kernels, self.weights, executor or InThisThread(), self.temperature)
         return list(np.split(table, examples.encoded.offsets[1:-1]))
 
     def k_best_outputs(self, examples: Examples, k: int, executor: Executor | None = None) -> list[KBest]:
         """The k best outputs of every instance of an encoded corpus."""
-        return k_best(examples, self.kernels, self.weights, k, executor or _serial())
+        return k_best(examples, self.kernels, self.weights, k, executor or InThisThread())
 
     def evaluate(self, path: str | Path, executor: Executor | None = None) -> dict[str, float]:
         """Metrics on a labelled file."""
@@ -126,7 +126,7 @@ class Model:
         return self.task.evaluate(corpus, predicted), self.task.report(corpus, predicted)
 
     def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
-        assignments = best_outputs(examples, self.kernels, self.weights, executor or _serial())
+        assignments = best_outputs(examples, self.kernels, self.weights, executor or InThisThread())
         return self.task.decode(examples.encoded, assignments)  # type: ignore[no-any-return]
 
     def save(self, folder: Path) -> None:
@@ -219,8 +219,3 @@ def _verify(folder: Path) -> None:
             raise ModelError(f"{folder / name}: the file is missing; the model is not complete.")
         if archive.digest(folder / name) != expected.get(name):
             raise ModelError(f"{folder / name}: truncated or altered since it was saved. Take it from a backup, or train again.")
-
-
-def _serial() -> Executor:
-    executor: Executor = registry.create("executor", {"name": "serial"})
-    return executor

@@ -230,9 +230,13 @@ class Problem:
         certifies only if the inference is exact or an upper bound.
         """
         losses, g = self.gradient(weights)
-        norm, slope = float(g @ g) / self.m**2, (losses - float(weights @ g)) / self.m
+        bound = self.bound((losses - float(weights @ g)) / self.m, float(g @ g) / self.m**2)
+        return Certificate(self.ridge(weights) + losses / self.m, bound)
+
+    def bound(self, slope: float, norm: float) -> float:
+        """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda): see `certificate`."""
         t = min(1.0, max(0.0, slope * self.regularization / norm)) if norm > 0 else 1.0
-        return Certificate(self.ridge(weights) + losses / self.m, t * slope - t * t * norm / (2 * self.regularization))
+        return t * slope - t * t * norm / (2 * self.regularization)
 
     @cached_property
     def _residuals(self) -> Array:
@@ -254,7 +258,7 @@ class Problem:
 
 
 class InThisThread:
-    """The executor of a problem that was given none."""
+    """The executor of whoever was given none."""
 
     workers = 1
 

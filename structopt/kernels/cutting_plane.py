@@ -12,7 +12,7 @@ from structopt.kernels.plane_cache import PLANES, append, block, combine, drop, 
 from structopt.kernels.planes import MATRIX, pair_steps
 from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.target import cost_of, open_target, product
-from structopt.kernels.visit import size
+from structopt.kernels.visit import evaluate, image, size
 
 RESOLUTION = 1e-10  # differences between values, in units of the cost or of the value, that are taken for rounding
 STEPS = 4  # steps of a sweep at an instance, for each of its rows
@@ -24,10 +24,7 @@ def ask(k, data, space, i, theta):
     n = size(data, i)
     k.scores(data.features, theta, i, space.direction[:n])
     space.scores[:n] = space.direction[:n]
-    return k.evaluate(
-        k.solve, data.structure, data.target, data.parameters, i, space.scores[:n], space.residual[:n],
-        data.messages[data.memory[i] : data.memory[i + 1]], space.work,
-    )  # fmt: skip
+    return evaluate(k, data, space, i, space.scores[:n], space.residual[:n])
 
 
 @driven
@@ -37,9 +34,7 @@ def add_plane(k, data, space, planes, i, offset, dense):
     norm = k.pullback(data.features, i, space.residual[:n], space.gradient)
     append(planes, i, space.residual[:n], offset)
     if planes.counts[i] > 2:
-        k.add(data.features, dense, space.gradient, 1.0)
-        k.scores(data.features, dense, i, space.answer[:n])
-        k.add(data.features, dense, space.gradient, -1.0)
+        image(k, data, space, i, dense, space.answer[:n])
     relate(planes, i, space.answer[:n], norm)
 
 

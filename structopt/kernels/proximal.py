@@ -17,7 +17,7 @@ from structopt.kernels.planes import pair_steps
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.target import product
-from structopt.kernels.visit import size
+from structopt.kernels.visit import evaluate, image, size
 
 MOST_EVALUATIONS = 200  # of one loss in one step: beyond them it is down to rounding
 MOST_PAIR_STEPS = 100_000
@@ -80,13 +80,11 @@ def clear(bundle, C):
 def push(k, data, space, i, bundle, row, height, value):
     """Make ``bundle.residuals[row]`` a plane of the given height and value: find its image and its products, give it no mass."""
     n = size(data, i)
-    image = bundle.images[row][:n]
+    u = bundle.images[row][:n]
     k.pullback(data.features, i, bundle.residuals[row][:n], space.gradient)
-    k.add(data.features, bundle.dense, space.gradient, 1.0)
-    k.scores(data.features, bundle.dense, i, image)
-    k.add(data.features, bundle.dense, space.gradient, -1.0)  # 0 + g - g is exactly 0
+    image(k, data, space, i, bundle.dense, u)
     for j in range(row + 1):
-        bundle.gram[row, j] = bundle.gram[j, row] = product(bundle.residuals[j][:n], image) if j > 0 else 0.0
+        bundle.gram[row, j] = bundle.gram[j, row] = product(bundle.residuals[j][:n], u) if j > 0 else 0.0
     bundle.heights[row], bundle.values[row], bundle.alpha[row] = height, value, 0.0
 
 
@@ -158,10 +156,7 @@ def collect(k: Any, data: Any, space: Any, i: int, theta: Array, C: float, toler
             if rows == len(bundle.alpha):
                 break
         residual = bundle.residuals[rows][:n]
-        loss = k.evaluate(
-            k.solve, data.structure, data.target, data.parameters, i, s, residual,
-            data.messages[data.memory[i] : data.memory[i + 1]], space.work,
-        )  # fmt: skip
+        loss = evaluate(k, data, space, i, s, residual)
         if evaluation == 0:
             first = loss
         gap = loss

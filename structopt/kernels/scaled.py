@@ -11,7 +11,7 @@ was folded in before) until `fold` makes them the weights and the sum of the ite
 from __future__ import annotations
 
 from structopt.kernels.signatures import driven, inlined
-from structopt.kernels.visit import size
+from structopt.kernels.visit import evaluate, size
 
 SMALLEST = 1e-5  # of the scale: below it, b v and its counterpart would cancel in more than five of sixteen digits
 
@@ -23,10 +23,7 @@ def scaled_visit(k, data, space, i, theta, scale, residual):
     k.scores(data.features, theta, i, s)
     for p in range(len(s)):
         s[p] *= scale
-    return k.evaluate(
-        k.solve, data.structure, data.target, data.parameters, i, s, residual,
-        data.messages[data.memory[i] : data.memory[i + 1]], space.work,
-    )  # fmt: skip
+    return evaluate(k, data, space, i, s, residual)
 
 
 @driven

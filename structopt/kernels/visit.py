@@ -17,10 +17,24 @@ def visit_into(k, data, space, i, theta, residual):
     """L_i(theta), its residual written to a vector of the caller's."""
     s = space.scores[: len(residual)]
     k.scores(data.features, theta, i, s)
+    return evaluate(k, data, space, i, s, residual)
+
+
+@driven
+def evaluate(k, data, space, i, s, residual):
+    """L_i at given scores (which are spoilt); `residual` becomes z_bar - z."""
     return k.evaluate(
         k.solve, data.structure, data.target, data.parameters, i, s, residual,
         data.messages[data.memory[i] : data.memory[i + 1]], space.work,
     )  # fmt: skip
+
+
+@driven
+def image(k, data, space, i, dense, out):
+    """Write F_i^T g to `out`, g the sparse gradient of the last pullback; `dense` is zero before and after."""
+    k.add(data.features, dense, space.gradient, 1.0)
+    k.scores(data.features, dense, i, out)
+    k.add(data.features, dense, space.gradient, -1.0)  # 0 + g - g is exactly 0
 
 
 @driven

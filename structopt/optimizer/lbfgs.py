@@ -127,8 +127,7 @@ def _dual(problem: Any, loss: float, sizes: Sizes) -> float:
     decay = problem.regularization
     slope = loss / problem.m - sizes.product + decay * sizes.weights
     norm = sizes.gradient - 2 * decay * sizes.product + decay**2 * sizes.weights  # of the losses' mean gradient
-    t = min(1.0, max(0.0, slope * decay / norm)) if norm > 0 else 1.0
-    return float(t * slope - t * t * norm / (2 * decay))
+    return float(problem.bound(slope, norm))
 
 
 class Ray:

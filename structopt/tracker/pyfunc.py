@@ -10,9 +10,10 @@ import mlflow.models
 import pandas as pd
 from mlflow.pyfunc.model import PythonModel
 
+from structopt.tracker.mlflow import VECTORS
+
 WORDS = "tokens"
 PADDING = ""
-VECTORS = ("vector",)
 _logger = logging.getLogger("structopt.tracker")
 
 
