@@ -49,6 +49,12 @@ class Features(TypedDict, total=False):
     lists: dict[str, str] | None
     bias: bool
     normalize: Literal["none", "unit"]
+    hash_bits: int
+    label_bits: int
+    labels: list[str]
+    siblings: list[str]
+    grandparents: list[str]
+    distances: list[int]
 
 
 LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,14 +21,44 @@ class KBest(NamedTuple):
     assignments: Array
 
 
-def best_outputs(examples: Examples, kernels: Kernels, weights: Array, executor: Executor) -> Array:
-    """Return the label numbers of the highest-scoring output, shape (variables,)."""
-    return _outputs(examples, kernels, weights, executor, 0.0, False)[0]
+def best_outputs(
+    examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float = 0.0
+) -> Array:
+    """Return the number of every variable's configuration in the highest-scoring output, shape (variables,).
+
+    Above temperature 0 it is the output that the graph makes of the marginals at that temperature.
+    """
+    return _outputs(examples, kernels, weights, executor, temperature, False)[0]
 
 
-def marginals(examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float = 1.0) -> Array:
-    """Return the probability of every label of every variable, shape (variables, labels), at the given temperature."""
-    return _outputs(examples, kernels, weights, executor, temperature, True)[1]
+def marginals(
+    examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float = 1.0
+) -> list[Array]:
+    """Return the probability of every configuration of every variable at the given temperature, one array an instance.
+
+    Each has the shape (variables, configurations), or is flat, variable by variable, where they have different numbers.
+    """
+    flat = _outputs(examples, kernels, weights, executor, temperature, True)[1]
+    bounds = choices_of(examples)[examples.encoded.offsets]
+    tables = [flat[a:b] for a, b in pairwise(bounds.tolist())]
+    if examples.structure.choices is not None:
+        return tables
+    return [table.reshape(-1, examples.structure.groups[0].width) for table in tables]
+
+
+def chosen(graph: Any, examples: Examples, assignments: Array) -> Array:
+    """What the task decodes, from the numbers of the chosen configurations: the same, where the graph says nothing else."""
+    found: Array = assignments
+    if hasattr(graph, "outputs"):
+        found = graph.outputs(examples.encoded, examples.structure, assignments)
+    return found
+
+
+def choices_of(examples: Examples) -> Array:
+    """Where the configurations of each variable begin in a list over all variables of the corpus."""
+    if examples.structure.choices is not None:
+        return examples.structure.choices
+    return np.arange(int(examples.encoded.offsets[-1]) + 1, dtype=np.int64) * examples.structure.groups[0].width
 
 
 def _outputs(
@@ -35,19 +66,19 @@ def _outputs(
 ) -> tuple[Array, Array]:
     from structopt.kernels.passes import output_pass
 
-    variables, width = examples.encoded.offsets, examples.structure.groups[0].width
+    variables, choices = examples.encoded.offsets, choices_of(examples)
     assignment = np.zeros(int(variables[-1]), np.int32)
-    table = np.zeros(int(variables[-1]) * width if keep else 0)
+    table = np.zeros(int(choices[-1]) if keep else 0)
 
     def shard(bounds: tuple[int, int]) -> int:
         space, data = examples.space(), examples.data()
-        rest = (temperature, variables, width, *bounds, weights, assignment, table)
+        rest = (temperature, variables, choices, *bounds, weights, assignment, table)
         return int(run_driver(output_pass, kernels, data, space, *rest))
 
     for failed in executor.map(shard, examples.shards()):
         if failed >= 0:
             raise ConfigError(f"The constraints allow no output for instance {failed + 1}; loosen the partial labels.")
-    return assignment, table.reshape(-1, width)
+    return assignment, table
 
 
 def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executor: Executor) -> list[KBest]:

@@ -9,13 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from structopt import archive, registry
-from structopt.core.protocols import Executor
-from structopt.decoding import KBest, best_outputs, k_best, marginals
+from structopt import features as feature_maps
+from structopt.core.protocols import Executor, FeatureMap
+from structopt.decoding import KBest, best_outputs, chosen, k_best, marginals
 from structopt.errors import ModelError
-from structopt.features import AttributeRows
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
 from structopt.problem import Examples, InThisThread, compose
@@ -36,7 +34,7 @@ class Model:
         The nodes task, features, factor_graph, inference and loss, without paths.
     task, graph, inference : components
         `task` is fitted.
-    rows : AttributeRows
+    feature_map : FeatureMap
     weights : float64, shape (dimension,)
     temperature : float
         1/beta of the loss, at which probabilities are given (1 where beta = inf).
@@ -48,12 +46,12 @@ class Model:
         task: Any,
         graph: Any,
         inference: Any,
-        rows: AttributeRows,
+        feature_map: FeatureMap,
         weights: Array,
         temperature: float,
     ) -> None:
         self.config, self.task, self.graph, self.inference = config, task, graph, inference
-        self.rows, self.weights, self.temperature = rows, weights, temperature or 1.0
+        self.feature_map, self.weights, self.temperature = feature_map, weights, temperature or 1.0
         self._warned: set[str] = set()
 
     @property
@@ -69,7 +67,8 @@ class Model:
     @cached_property
     def kernels(self) -> Kernels:
         """Kernels of features and inference."""
-        return compose(self.inference.kernels(self.graph.kind))
+        rounding = getattr(self.graph, "rounding", None)
+        return compose(self.feature_map.kernels, self.inference.kernels(self.graph.kind), rounding=rounding)
 
     def examples(self, corpus: Any, given: Sequence[str] | None = None) -> Examples:
         """Encode a corpus for this model; say once of each column that it lacks that this counts as padding."""
@@ -77,7 +76,7 @@ class Model:
             if name not in self._warned:
                 self._warned.add(name)
                 log.warning("%s has no column '%s'; the model reads it as padding.", corpus.path, name)
-        return Examples.build(self.task.encode(corpus, given), self.graph, self.rows)
+        return Examples.build(self.task.encode(corpus, given), self.graph, self.feature_map, self.inference)
 
     def predict(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Any]:
         """Best output of every instance: a list of labels, one a token; for ``multiclass`` a label.
@@ -108,8 +107,7 @@ class Model:
 
     def label_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
         """Label probabilities of an encoded corpus, one array an instance."""
-        table = marginals(examples, self.kernels, self.weights, executor or InThisThread(), self.temperature)
-        return list(np.split(table, examples.encoded.offsets[1:-1]))
+        return marginals(examples, self.kernels, self.weights, executor or InThisThread(), self.temperature)
 
     def k_best_outputs(self, examples: Examples, k: int, executor: Executor | None = None) -> list[KBest]:
         """The k best outputs of every instance of an encoded corpus."""
@@ -126,19 +124,20 @@ class Model:
         return self.task.evaluate(corpus, predicted), self.task.report(corpus, predicted)
 
     def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
-        assignments = best_outputs(examples, self.kernels, self.weights, executor or InThisThread())
-        return self.task.decode(examples.encoded, assignments)  # type: ignore[no-any-return]
+        temperature = getattr(self.inference, "decoding_temperature", 0.0)
+        found = best_outputs(examples, self.kernels, self.weights, executor or InThisThread(), temperature)
+        return self.task.decode(examples.encoded, chosen(self.graph, examples, found))  # type: ignore[no-any-return]
 
     def save(self, folder: Path) -> None:
         """Write the model folder; equal models give equal bytes."""
         folder.mkdir(parents=True, exist_ok=True)
         values, arrays = self.task.state()
-        layout, support = self.rows.state()
+        layout, support = self.feature_map.state()
         task_arrays = {f"task.{name}": array for name, array in arrays.items()}
-        weights = {"weights": self.rows.compress(self.weights), "support": support}
+        weights = {"weights": self.feature_map.compress(self.weights), "support": support}
         archive.write_json(folder / "config.json", self.config)
         archive.write_json(
-            folder / "vocabulary.json", {"task": values, "rows": layout, "temperature": self.temperature}
+            folder / "vocabulary.json", {"task": values, "features": layout, "temperature": self.temperature}
         )
         archive.write_arrays(folder / "weights.safetensors", weights | task_arrays)
         manifest = {"format": FORMAT, "sha256": {name: archive.digest(folder / name) for name in FILES}}
@@ -161,10 +160,10 @@ class Model:
         arrays, _ = archive.read_arrays(folder / "weights.safetensors")
         task = registry.create("task", config["task"])
         task.restore(vocabulary["task"], {k.removeprefix("task."): a for k, a in arrays.items() if k.startswith("task.")})
-        rows = AttributeRows.restore(vocabulary["rows"], arrays["support"])
-        weights = rows.expand(arrays["weights"])
+        feature_map = feature_maps.restore(vocabulary["features"], arrays["support"])
+        weights = feature_map.expand(arrays["weights"])
         graph, inference = (registry.create(kind, config[kind]) for kind in ("factor_graph", "inference"))
-        return cls(config, task, graph, inference, rows, weights, vocabulary["temperature"])
+        return cls(config, task, graph, inference, feature_map, weights, vocabulary["temperature"])
 
 
 def model_config(config: Mapping[str, Any]) -> dict[str, Any]:

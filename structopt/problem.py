@@ -11,20 +11,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.batch import BatchFeatures
 from structopt.core.data import Encoded, SparseVectors, Structure
-from structopt.core.protocols import Calculus, Executor, FactorGraph, InferenceKernels, Loss
+from structopt.core.protocols import (
+    BatchMap,
+    Calculus,
+    Executor,
+    FactorGraph,
+    FeatureKernels,
+    FeatureMap,
+    FeatureScratch,
+    Inference,
+    InferenceKernels,
+    Loss,
+)
 from structopt.errors import ConfigError
-from structopt.features import AttributeRows
 from structopt.kernels.record import EMPTY, Array, Record, pack
 from structopt.kernels.signatures import Data, Kernels, Space
 
 SHARDS = 8
 
 
-def compose(inference: InferenceKernels, evaluate: Any = None, calculus: Calculus | None = None) -> Kernels:
+def compose(
+    features: FeatureKernels,
+    inference: InferenceKernels,
+    evaluate: Any = None,
+    calculus: Calculus | None = None,
+    rounding: Any = None,
+) -> Kernels:
     """Put the kernels side by side; where the inference is plain Python, so is the loss, which calls it."""
-    from structopt.kernels import attribute_rows as rows
     from structopt.kernels import calculus as missing
     from structopt.kernels import loss
 
@@ -33,14 +47,19 @@ def compose(inference: InferenceKernels, evaluate: Any = None, calculus: Calculu
         evaluate = getattr(evaluate, "py_func", evaluate)
     closed_forms = calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
     lists = inference.k_best or missing.no_k_best, inference.vertex or missing.no_vertex
-    block = rows.scores, rows.pullback, rows.add, rows.add_both, rows.dot, rows.flatten, rows.accumulate, rows.spans
-    return Kernels(*block, evaluate, inference.solve, *lists, *closed_forms)
+    return Kernels(*features, evaluate, inference.solve, *lists, rounding or missing.no_rounding, *closed_forms)
 
 
 def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:
     """Call a driver: compiled, or its Python source when a kernel is a plain Python function."""
     compiled = all(hasattr(kernel, "signatures") for kernel in kernels)
     return (driver if compiled else driver.py_func)(tuple(kernels), data, space, *arguments)
+
+
+def structure_for(inference: Any, structure: Structure) -> Structure:
+    """Return the structure with the memory and the scratch that an inference needs, where it says so."""
+    prepared: Structure = inference.prepare(structure) if hasattr(inference, "prepare") else structure
+    return prepared
 
 
 @dataclass(frozen=True)
@@ -50,13 +69,15 @@ class Examples:
     encoded: Encoded
     structure: Structure
     features: Record
-    rows: AttributeRows
+    feature_map: FeatureMap
 
     @classmethod
-    def build(cls, encoded: Encoded, graph: FactorGraph, rows: AttributeRows) -> Examples:
-        """Build the graphs of a corpus and pack its features for a fitted feature map."""
-        structure = graph.build(encoded)
-        return cls(encoded, structure, rows.record(encoded, structure), rows)
+    def build(
+        cls, encoded: Encoded, graph: FactorGraph, feature_map: FeatureMap, inference: Inference | None = None
+    ) -> Examples:
+        """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted feature map."""
+        structure = structure_for(inference, graph.build(encoded))
+        return cls(encoded, structure, feature_map.record(encoded, structure), feature_map)
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -68,9 +89,9 @@ class Examples:
         return int(np.diff(self.structure.parts).max(initial=0))
 
     @cached_property
-    def batch(self) -> BatchFeatures:
+    def batch(self) -> BatchMap:
         """The features, for evaluations over all instances."""
-        return BatchFeatures(self.rows, self.rows.tables(self.encoded, self.structure), self.structure)
+        return self.feature_map.batch(self.encoded, self.structure)
 
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
@@ -82,11 +103,10 @@ class Examples:
     def space(self) -> Space:
         """Allocate scratch for one thread."""
         work = Record(*(buffer.copy() for buffer in self.structure.work))
-        gradient = self.rows.gradient(self.encoded, self.structure)
-        entries, coordinates = len(gradient.ints) - sum(g.size for g in self.rows.groups), len(gradient.floats)
+        found: FeatureScratch = self.feature_map.scratch(self.encoded, self.structure)
         vectors = [np.zeros(self.most_parts) for _ in range(4)]
-        numbers = [np.zeros(size, np.int64) for size in (entries, entries, coordinates)]
-        return Space(*vectors, work, gradient, *numbers, np.zeros(coordinates))  # type: ignore[call-arg, arg-type]
+        numbers = [np.zeros(size, np.int64) for size in (found.runs, found.runs, found.coordinates)]
+        return Space(*vectors, work, found.gradient, *numbers, np.zeros(found.coordinates))  # type: ignore[call-arg, arg-type]
 
     def shards(self) -> list[tuple[int, int]]:
         """Ranges of instances: as many whatever the number of workers, so that sums have the same bits."""
@@ -126,6 +146,8 @@ class Problem:
         Weights to a score, higher is better, by which optimizers choose what they were told to choose; None takes -P.
     penalty : str
         The regulariser of P: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1).
+    rounding : kernel or None
+        The graph's, which makes an output of fractional marginals.
     """
 
     def __init__(
@@ -142,17 +164,19 @@ class Problem:
         executor: Executor | None = None,
         judge: Callable[[Array], float] | None = None,
         penalty: str = "l2",
+        rounding: Any = None,
     ) -> None:
         self.penalty = penalty
         self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
-        self.structure, self.rows = examples.structure, examples.rows
-        self.m, self.dimension = len(examples), examples.rows.dimension
+        self.structure, self.feature_map = examples.structure, examples.feature_map
+        self.m, self.dimension = len(examples), examples.feature_map.dimension
         target = pack(
             ints=[gold.parts, cost.parts], longs=[gold.offsets, cost.offsets], floats=[gold.values, cost.values]
         )
         self.data = examples.data(target, loss.parameters())
-        self.kernels = compose(inference, loss.kernel(variant), calculus)
-        self.objective_kernels = compose(inference, loss.kernel(), calculus)
+        features = examples.feature_map.kernels
+        self.kernels = compose(features, inference, loss.kernel(variant), calculus, rounding)
+        self.objective_kernels = compose(features, inference, loss.kernel(), calculus, rounding)
         self.executor = executor or InThisThread()
         self.judge = judge or (lambda weights: -self.objective(weights))
         self._spaces: deque[Space] = deque()  # scratch that no thread is using

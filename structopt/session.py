@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 
 from structopt import archive, compatibility, registry
-from structopt.core.protocols import Executor, Run
-from structopt.decoding import best_outputs
+from structopt import features as feature_maps
+from structopt.core.data import Encoded
+from structopt.core.protocols import Executor, FeatureMap, Run
+from structopt.decoding import best_outputs, chosen
 from structopt.errors import ConfigError
-from structopt.features import AttributeRows
 from structopt.kernels.record import Array
 from structopt.model import Model, find_model, model_config
-from structopt.problem import Examples, Problem
+from structopt.problem import Examples, Problem, structure_for
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Row, Trainer
 
 log = logging.getLogger(__name__)
 
-SHOWN = ("f1", "precision", "recall", "accuracy", "macro_f1")
+SHOWN = ("f1", "precision", "recall", "accuracy", "macro_f1", "uas", "las", "uas_nopunct", "las_nopunct")
 
 
 @dataclass(frozen=True)
@@ -115,37 +116,46 @@ class Session:
         parts, started = self.parts, time.perf_counter()
         task, files = parts.task, parts.task.files
         corpus = task.read(files["train"], task.limit)
-        encoded = task.fit(corpus)
+        encoded = self._admitted(task.fit(corpus))
         positional = compatibility.positional(parts.optimizer, parts.loss, parts.graph)
-        structure = parts.graph.build(encoded, positional)
+        structure = structure_for(parts.inference, parts.graph.build(encoded, positional))
         gold = parts.graph.gold(encoded, structure)
-        rows = AttributeRows.fit(encoded, structure, gold, self.config.get("features", {}).get("support", "seen"))
-        rows, self.start_weights = self._start_weights(rows)
-        self.rows = rows
-        examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
+        fitted = feature_maps.fit(encoded, structure, gold, self.config.get("features", {}))
+        self.feature_map, self.start_weights = self._start_weights(fitted)
+        examples = Examples(encoded, structure, self.feature_map.record(encoded, structure), self.feature_map)
         self.featurize_seconds = time.perf_counter() - started
         costs = parts.loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         inference = parts.inference.kernels(structure.kind)
         self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
         self.problem = Problem(
-            examples, gold, parts.graph.cost(encoded, structure, costs), parts.loss, inference, parts.optimizer.C,
+            examples, gold, parts.graph.cost(encoded, structure, costs, parts.loss.part_group), parts.loss, inference,
+            parts.optimizer.C,
             self.config["seed"], getattr(parts.optimizer, "loss_variant", "max_loss"),
             parts.graph.calculus if positional else None, parts.executor, self._judge if "dev" in self.held_out else None,
-            getattr(parts.optimizer, "penalty", "l2"),
+            getattr(parts.optimizer, "penalty", "l2"), getattr(parts.graph, "rounding", None),
         )  # fmt: skip
         log.info(
             "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
-            files["train"].name, len(examples), rows.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
+            files["train"].name, len(examples), fitted.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
         )  # fmt: skip
 
-    def _start_weights(self, rows: AttributeRows) -> tuple[AttributeRows, Array]:
+    def _admitted(self, encoded: Encoded) -> Encoded:
+        """The training corpus as the graph can represent it."""
+        if not hasattr(self.parts.graph, "admit"):
+            return encoded
+        admitted, changes = self.parts.graph.admit(encoded)
+        if changes:
+            log.warning("%s: %s", self.parts.task.files["train"], changes)
+        return admitted  # type: ignore[no-any-return]
+
+    def _start_weights(self, feature_map: FeatureMap) -> tuple[FeatureMap, Array]:
         if not self.config.get("warm_start"):
-            return rows, np.zeros(rows.dimension)
+            return feature_map, np.zeros(feature_map.dimension)
         from structopt.warm_start import transfer
 
-        rows, weights, count = transfer(Model.load(find_model(self.config["warm_start"])), self.parts.task, rows)
+        feature_map, weights, count = transfer(Model.load(find_model(self.config["warm_start"])), self.parts.task, feature_map)
         log.info("warm start: %d weights carried over", count)
-        return rows, weights
+        return feature_map, weights
 
     def _held_out(self, role: str) -> tuple[Any, Examples]:
         corpus = self.parts.task.read(self.parts.task.files[role])
@@ -156,12 +166,13 @@ class Session:
                 "%s: %d %s have a label that the training part never shows; they count as errors.",
                 self.parts.task.files[role], unseen, getattr(self.parts.task, "unit", "tokens"),
             )  # fmt: skip
-        return corpus, Examples.build(encoded, self.parts.graph, self.rows)
+        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, self.parts.inference)
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
-        assignments = best_outputs(examples, self.problem.objective_kernels, weights, self.parts.executor)
-        predicted = self.parts.task.decode(examples.encoded, assignments)
+        temperature = getattr(self.parts.inference, "decoding_temperature", 0.0)
+        found = best_outputs(examples, self.problem.objective_kernels, weights, self.parts.executor, temperature)
+        predicted = self.parts.task.decode(examples.encoded, chosen(self.parts.graph, examples, found))
         return self.parts.task.evaluate(corpus, predicted)  # type: ignore[no-any-return]
 
     def _judge(self, weights: Array) -> float:
@@ -245,7 +256,7 @@ class Session:
             "seconds_per_evaluation": float(np.median(progress.evaluations)) if progress.evaluations else None,
             "overhead_per_epoch": beside / progress.epoch if progress.evaluations else None,
             "instances": self.problem.m,
-            "features": self.rows.count,
+            "features": self.feature_map.count,
             "featurize_seconds": self.featurize_seconds,
             "negative_losses": progress.negative_losses,
         }
@@ -282,7 +293,7 @@ class Session:
     def _model(self, weights: Array) -> Model:
         parts = self.parts
         return Model(
-            model_config(self.config), parts.task, parts.graph, parts.inference, self.rows, weights, parts.loss.temperature
+            model_config(self.config), parts.task, parts.graph, parts.inference, self.feature_map, weights, parts.loss.temperature
         )
 
     def _label(self) -> str:

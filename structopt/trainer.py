@@ -129,7 +129,7 @@ class Trainer:
         self.progress = Progress(**{**notes["progress"], "best": float(notes["progress"]["best"])})
         if self.progress.stopped.startswith(CERTIFIED) and not self._certified():
             self.progress.stopped = ""  # the resumed run asks for a smaller gap
-        rows = self.problem.examples.rows
+        rows = self.problem.examples.feature_map
         full = {n: rows.expand(a) if n in notes["weights"] or n == "best_weights" else a for n, a in arrays.items()}
         if any(full[name].shape != (rows.dimension,) for name in notes["weights"]):
             raise ValueError("weights of another problem")
@@ -218,7 +218,7 @@ class Trainer:
 
     def _save(self) -> None:
         """Write the checkpoint: arrays of weights keep their supported entries only."""
-        rows = self.problem.examples.rows
+        rows = self.problem.examples.feature_map
         arrays = {name: value for name, value in self.state.items() if isinstance(value, np.ndarray)}
         weights = [name for name, array in arrays.items() if rows.covers(array)]
         if self.best_weights is not None:

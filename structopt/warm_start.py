@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from structopt.features import AttributeRows
+from structopt.core.protocols import FeatureMap
+from structopt.errors import ConfigError
+from structopt.features.attribute_rows import AttributeRows
 from structopt.kernels.record import Array
 from structopt.model import Model
 
 
-def transfer(model: Model, task: Any, rows: AttributeRows) -> tuple[AttributeRows, Array, int]:
-    """Carry over every weight whose part group, attribute and labels exist in the new model.
+def transfer(model: Model, task: Any, feature_map: FeatureMap) -> tuple[FeatureMap, Array, int]:
+    """Carry over every weight that has a place in the new model.
+
+    Of attributes, those whose part group, name and labels exist there; hashed weights keep their places, if the hashing is the
+    same.
 
     Parameters
     ----------
@@ -21,19 +26,38 @@ def transfer(model: Model, task: Any, rows: AttributeRows) -> tuple[AttributeRow
         The earlier model.
     task : component
         The fitted task of the new one.
-    rows : AttributeRows
-        Its feature map; the support grows by the weights that are carried over.
+    feature_map : FeatureMap
+        Of the new one; the support grows by the weights that are carried over.
 
     Returns
     -------
-    (AttributeRows, float64 array of shape (dimension,), int)
+    (FeatureMap, float64 array of shape (dimension,), int)
         The feature map, the weights, and how many of them are not zero.
+
+    Raises
+    ------
+    ConfigError
+        If the two models' features have nothing in common.
     """
+    if isinstance(feature_map, AttributeRows) and isinstance(model.feature_map, AttributeRows):
+        return _by_name(model, task, feature_map)
+    layouts = [one.state()[0] for one in (model.feature_map, feature_map)]
+    if layouts[0] != layouts[1]:
+        raise ConfigError(
+            "warm_start: that model's features are not this one's; give the same features.* and task, or leave warm_start out."
+        )
+    weights = model.weights.copy()
+    return feature_map.widened(weights != 0), weights, int(np.count_nonzero(weights))
+
+
+def _by_name(model: Model, task: Any, rows: AttributeRows) -> tuple[AttributeRows, Array, int]:
+    """Carry over weights of attributes by their names."""
+    assert isinstance(model.feature_map, AttributeRows)
     weights = np.zeros(rows.dimension)
     starts = np.cumsum([0, *(group.size * group.width for group in rows.groups)])
     places = {group.name: (group, start) for group, start in zip(rows.groups, starts[:-1], strict=True)}
     old_start = 0
-    for old in model.rows.groups:
+    for old in model.feature_map.groups:
         block = model.weights[old_start : old_start + old.size * old.width].reshape(old.size, old.width)
         old_start += old.size * old.width
         if old.name not in places:
@@ -43,8 +67,7 @@ def transfer(model: Model, task: Any, rows: AttributeRows) -> tuple[AttributeRow
         labels = _matches(_configurations(model.labels, old.width), _configurations(tuple(task.labels), group.width))
         view = weights[start : start + group.size * group.width].reshape(group.size, group.width)
         view[np.ix_(attributes[1], labels[1])] = block[np.ix_(attributes[0], labels[0])]
-    support = None if rows.support is None else rows.support | (weights != 0)
-    return AttributeRows(rows.groups, support), weights, int(np.count_nonzero(weights))
+    return rows.widened(weights != 0), weights, int(np.count_nonzero(weights))
 
 
 def _names(task: Any, group: str, size: int) -> list[Any]:

@@ -43,7 +43,7 @@ def trainer(
         covers=lambda array: array.shape == (dimension,),
     )
     problem: Any = SimpleNamespace(
-        examples=SimpleNamespace(rows=rows),
+        examples=SimpleNamespace(feature_map=rows),
         objective=lambda weights: float(weights[0]),
         certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
     )

@@ -30,7 +30,7 @@ def test_same_data(run: Path, tmp_path: Path) -> None:
 def named(model: structopt.Model) -> dict[tuple[str, str, int], float]:
     """Non-zero weights by part group, attribute name and configuration number."""
     found, start = {}, 0
-    for group in model.rows.groups:
+    for group in model.feature_map.groups:
         names = [*model.task.attribute_names(group.name), ""]
         block = model.weights[start : start + group.size * group.width].reshape(group.size, group.width)
         found |= {(group.name, names[a], int(y)): float(block[a, y]) for a, y in zip(*np.nonzero(block), strict=True)}

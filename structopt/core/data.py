@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Encoded:
 
     Attributes
     ----------
+    block : str
+        The feature block of `structopt.features` that makes features of it.
     offsets : int64, shape (instances + 1,)
         Where the variables (for sequences: the tokens) of each instance begin.
     tables : mapping of part group name to AttributeTable
@@ -53,6 +55,8 @@ class Encoded:
         Hard constraints that the task asks for (valid BIO, say).
     """
 
+    block: ClassVar[str] = "attribute_rows"
+
     offsets: Array
     tables: Mapping[str, AttributeTable]
     labels: tuple[str, ...]
@@ -65,6 +69,39 @@ class Encoded:
     def __len__(self) -> int:
         """Number of instances."""
         return len(self.offsets) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedTrees(Encoded):
+    """A corpus of dependency trees as arrays: one variable a token, its head.
+
+    `labels` are the relations and `gold` the gold relation of every token; `tables` is empty.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns of `codes`.
+    codes : int32, shape (tokens, columns)
+        Interned values of the columns; 0 where the value was not seen in training, 1 where the cell is empty.
+    heads : int32, shape (tokens,), or None
+        Position of the gold head within the sentence, from 0; a token's own position stands for the root.
+    candidates : (int64 of shape (tokens + 1,), int32 of shape (arcs,)), or None
+        Heads that a token may take, ascending, in the same numbering, and where those of each token begin; None when it
+        may take all.
+    """
+
+    block: ClassVar[str] = "hashed_templates"
+
+    columns: tuple[str, ...]
+    codes: Array
+    heads: Array | None = None
+    candidates: tuple[Array, Array] | None = None
+
+
+ROOT = -1
+"""The root, where places name tokens by their position in the sentence."""
+NONE = -2
+"""No token: before the first modifier of a head, and after the last."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +144,14 @@ class Structure:
         Offsets of what a stateful inference keeps for each instance; all zero when it is stateless.
     work : Record
         Scratch for one thread, large enough for the largest instance.
+    choices : int64, shape (variables + 1,), or None
+        Where the configurations of each variable begin in a list over all variables of the corpus. The parts of an instance
+        begin with the configurations of its variables, in order, of which every output has one each. None: every variable
+        has as many as the first group is wide.
+    places : mapping of part group name to int32 array, shape (positions, tokens a part)
+        Positions in the sentence of the tokens that a part joins, where features are computed from them: ``arc``: head,
+        modifier; ``sibling``: head, nearer modifier, farther modifier; ``grandparent``: head's head, head, modifier.
+        `ROOT` and `NONE` are -1 and -2.
     """
 
     record: Record
@@ -115,6 +160,8 @@ class Structure:
     kind: str
     memory: Array
     work: Record = field(default=EMPTY)
+    choices: Array | None = None
+    places: Mapping[str, Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of instances."""

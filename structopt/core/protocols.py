@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from structopt.core.data import Encoded, SparseVectors, Structure
-from structopt.kernels.record import Array
+from structopt.kernels.record import Array, Record
 
 
 class Ability(Flag):
@@ -84,6 +84,11 @@ class Task(Protocol):
 class FactorGraph(Protocol):
     """Builds structures: variables, soft factors, hard factors; no scores.
 
+    Beyond what is listed, a graph may have ``admit(encoded)`` (the training corpus as the graph can represent it, and a
+    sentence that says what was changed, or the empty string), ``outputs(encoded, structure, assignments)`` (turns the
+    numbers of chosen configurations into what the task decodes) and ``rounding`` (a kernel of signature
+    `structopt.kernels.signatures.ROUND` that makes an output of fractional marginals).
+
     Attributes
     ----------
     kind : str
@@ -102,8 +107,11 @@ class FactorGraph(Protocol):
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Part indicators of the gold outputs."""
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array) -> SparseVectors:
-        """Cost p of eq. (8) up to a constant, from a cost for missing each variable's gold label."""
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
+        """Cost p of eq. (8) up to a constant, from a cost for missing each variable's gold part.
+
+        `group` names the part group that counts (the loss's `part_group`), empty for the first.
+        """
 
 
 class InferenceKernels(NamedTuple):
@@ -112,6 +120,100 @@ class InferenceKernels(NamedTuple):
     solve: Any
     k_best: Any = None
     vertex: Any = None
+
+
+class FeatureKernels(NamedTuple):
+    """The kernels of a feature block (signatures in `structopt.kernels.signatures`)."""
+
+    scores: Any
+    pullback: Any
+    add: Any
+    add_both: Any
+    dot: Any
+    flatten: Any
+    accumulate: Any
+    spans: Any
+
+
+class FeatureScratch(NamedTuple):
+    """What one thread needs for the features of any instance of a corpus.
+
+    Attributes
+    ----------
+    gradient : Record
+        An empty sparse gradient.
+    runs : int
+        The most runs of weights that `SPANS` lists.
+    coordinates : int
+        The most coordinates that `FLATTEN` writes.
+    """
+
+    gradient: Record
+    runs: int
+    coordinates: int
+
+
+class BatchMap(Protocol):
+    """The features of a corpus for evaluations over all its instances, read through `record` and `widen`.
+
+    Attributes
+    ----------
+    record : Record
+        What the block's `scores` opens, given widened weights.
+    """
+
+    record: Record
+
+    def widen(self, weights: Array) -> Array:
+        """Weights as `record` reads them."""
+
+    def gradient_sum(self, residuals: Array, executor: Executor, out: Array) -> None:
+        """Fill `out` with sum_i F_i r_i, zero where a weight may not move; the same bits whatever the executor."""
+
+
+class FeatureMap(Protocol):
+    """A linear operator from weights to part scores, with one sparse column per part, never materialised.
+
+    Attributes
+    ----------
+    kernels : FeatureKernels
+    support : bool, shape (dimension,), or None
+        Which weights may move; None when all may.
+    dimension, count : int
+        Number of weights, and of those that may move.
+    """
+
+    kernels: FeatureKernels
+    support: Array | None
+    dimension: int
+
+    @property
+    def count(self) -> int:
+        """Number of weights that may move."""
+
+    def record(self, encoded: Encoded, structure: Structure) -> Record:
+        """Pack what the kernels read of a corpus."""
+
+    def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
+        """Allocate what one thread needs."""
+
+    def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
+        """Make the features of a corpus for evaluations over all its instances."""
+
+    def widened(self, more: Array) -> FeatureMap:
+        """The same features, where the weights that the mask names may move too."""
+
+    def compress(self, weights: Array) -> Array:
+        """Keep the weights that may move."""
+
+    def covers(self, array: Array) -> bool:
+        """Whether `compress` loses nothing."""
+
+    def expand(self, compressed: Array) -> Array:
+        """Undo `compress`."""
+
+    def state(self) -> tuple[dict[str, Any], Array]:
+        """Layout as JSON values, its ``block`` among them, and the support as packed bits (empty when all may move)."""
 
 
 class Calculus(NamedTuple):
@@ -123,7 +225,11 @@ class Calculus(NamedTuple):
 
 
 class Inference(Protocol):
-    """A convex function of the scores with a (sub)gradient."""
+    """A convex function of the scores with a (sub)gradient.
+
+    An inference may have ``prepare(structure)`` (the structure with the memory and the scratch that it needs) and
+    ``decoding_temperature`` (at which best outputs are read off its marginals; 0, the maximiser, where it has none).
+    """
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
         """Pick the algorithms for a kind of structure."""
@@ -149,6 +255,8 @@ class Loss(Protocol):
         Whether it is a member of the family L_{beta,gamma}, whose dual the dual methods climb.
     member : str
         What a person would call it.
+    part_group : str
+        The part group in which the cost counts, empty for the first.
     """
 
     requires: Ability
@@ -157,6 +265,7 @@ class Loss(Protocol):
     convex: bool
     in_family: bool
     member: str
+    part_group: str
 
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
         """Cost of missing each variable's gold label, shape (variables,)."""

@@ -7,6 +7,7 @@ import numpy as np
 from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.protocols import Calculus
 from structopt.errors import ConfigError
+from structopt.factor_graph.part_groups import check_cost_group
 from structopt.kernels.record import Array, Record, pack
 
 LARGEST_STATE_SPACE = 1_000_000
@@ -76,8 +77,9 @@ class LinearChain:
             start = start + group.width
         return _sparse(np.concatenate(owners), np.concatenate(parts), len(encoded))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array) -> SparseVectors:
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
         """p of the cost sum_t weights_t [y'_t != y_t] = p^T z' + q: -weights_t at the gold label parts, 0 elsewhere."""
+        check_cost_group(group, structure)
         assert encoded.gold is not None
         position = np.arange(len(encoded.gold)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
         return SparseVectors(encoded.offsets, (position * len(encoded.labels) + encoded.gold).astype(np.int32), -weights)

@@ -7,6 +7,7 @@ import numpy as np
 from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.protocols import Calculus
 from structopt.errors import ConfigError
+from structopt.factor_graph.part_groups import check_cost_group
 from structopt.kernels.record import EMPTY, Array
 
 
@@ -40,8 +41,9 @@ class Single:
         assert encoded.gold is not None
         return SparseVectors(encoded.offsets, encoded.gold, np.ones(len(encoded)))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array) -> SparseVectors:
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
         """p of the cost weights_i [y' != y] = p^T z' + q: -weights_i at the gold label, 0 elsewhere."""
+        check_cost_group(group, structure)
         assert encoded.gold is not None
         return SparseVectors(encoded.offsets, encoded.gold, -weights)
 

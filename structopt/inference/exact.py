@@ -7,12 +7,16 @@ from importlib import import_module
 from structopt.core.protocols import Ability, InferenceKernels
 from structopt.errors import CompatibilityError
 
-KINDS = ("chain", "single")
+KINDS = ("chain", "single", "arborescence", "projective")
 """Kinds of structures; the algorithms of each are the module of that name in `structopt.kernels`."""
 
 
 class Exact:
-    """Viterbi, forward-backward and k-best Viterbi on chains, whatever order; on single variables a look at every label."""
+    """The algorithms that the factor graph names.
+
+    Chains, whatever order: Viterbi, forward-backward, k-best Viterbi. Trees: Chu-Liu-Edmonds and the matrix-tree theorem;
+    projective ones: Eisner's algorithm and inside-outside on its chart. Single variables: a look at every label.
+    """
 
     def provides(self, structure_kind: str) -> Ability:
         """Exact maximisation, marginals and k-best lists."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 
-from structopt.kernels.signatures import CONDITIONALS, ENTROPY, K_BEST, SLOPE, VERTEX, kernel
+from structopt.kernels.signatures import CONDITIONALS, ENTROPY, K_BEST, ROUND, SLOPE, VERTEX, kernel
 
 
 @kernel(ENTROPY)
@@ -35,3 +35,8 @@ def no_k_best(structure, i, s, k, values, assignments, work):
 def no_vertex(structure, i, assignment, z):
     """Give nan."""
     z[:] = nan
+
+
+@kernel(ROUND)
+def no_rounding(structure, i, z, work):
+    """Leave z as it is: the inference's answers are outputs."""

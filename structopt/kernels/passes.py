@@ -29,11 +29,12 @@ def residual_pass(kernels, data, space, first, last, theta, residuals):
     return total
 
 
-@driver(types.int64, types.float64, LONGS, types.int64, types.int64, types.int64, VECTOR, INTS, VECTOR)
-def output_pass(kernels, data, space, temperature, variables, width, first, last, theta, assignment, marginals):
-    """Best configuration of every variable (temperature 0), or also the marginals of each (if `marginals` is not empty).
+@driver(types.int64, types.float64, LONGS, LONGS, types.int64, types.int64, VECTOR, INTS, VECTOR)
+def output_pass(kernels, data, space, temperature, variables, choices, first, last, theta, assignment, marginals):
+    """Write the likeliest configuration of every variable, or where `marginals` is not empty the marginals of each.
 
-    The first part group must hold exactly one part per variable, `width` configurations each. Returns the first
+    `choices` tells where the configurations of each variable begin in a list over all variables; the parts of an instance
+    begin with those of its variables. At temperature 0 the configurations are the best output's. Returns the first
     instance for which the hard constraints allow nothing, or -1.
     """
     k = Kernels(*kernels)
@@ -44,14 +45,16 @@ def output_pass(kernels, data, space, temperature, variables, width, first, last
         value = solve(k, data, space, i, space.scores[:n], temperature, z)
         if not value > -1e300:
             return i
+        before = choices[variables[i]]
+        if len(marginals) > 0:
+            marginals[before : choices[variables[i + 1]]] = z[: choices[variables[i + 1]] - before]
+            continue
+        k.round(data.structure, i, z, space.work)
         for v in range(variables[i], variables[i + 1]):
-            at = (v - variables[i]) * width
+            row = z[choices[v] - before : choices[v + 1] - before]
             best = 0
-            for y in range(1, width):
-                if z[at + y] > z[at + best]:
+            for y in range(1, len(row)):
+                if row[y] > row[best]:
                     best = y
             assignment[v] = best
-            if len(marginals) > 0:
-                for y in range(width):
-                    marginals[v * width + y] = z[at + y]
     return -1

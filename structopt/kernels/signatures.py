@@ -49,6 +49,8 @@ K_BEST = types.int64(RECORD, types.int64, VECTOR, types.int64, VECTOR, INTS, REC
 # structure, i, s, k, values, assignments (k rows), work -> how many were found
 VERTEX = types.void(RECORD, types.int64, INTS, VECTOR)  # structure, i, assignment, z: the part indicators of an output
 
+ROUND = types.void(RECORD, types.int64, VECTOR, RECORD)  # structure, i, z, work: z becomes the indicators of an output
+
 SOLVER: Any = types.FunctionType(SOLVE)
 EVALUATE = types.float64(SOLVER, RECORD, RECORD, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, RECORD)
 # solve, structure, target, parameters, i, s (spoilt), r, memory, work -> loss
@@ -76,6 +78,7 @@ class Kernels(NamedTuple):
     solve: Any
     k_best: Any
     vertex: Any
+    round: Any
     entropy: Any
     slope: Any
     conditionals: Any
@@ -134,7 +137,7 @@ class Space(NamedTuple):
 KERNELS: Any = types.Tuple([
     types.FunctionType(signature)
     for signature in (
-        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, VERTEX,
+        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, VERTEX, ROUND,
         ENTROPY, SLOPE, CONDITIONALS,
     )
 ])  # fmt: skip

@@ -127,4 +127,4 @@ def _pulled_back(problem: Any, i: int, residual: Array) -> Array:
     """F_i r as a dense vector, zero where a weight may not move."""
     dense = np.zeros(problem.dimension)
     problem.kernels.accumulate(problem.data.features, i, residual, dense)
-    return dense if problem.rows.support is None else dense * problem.rows.support
+    return dense if problem.feature_map.support is None else dense * problem.feature_map.support

@@ -33,20 +33,20 @@ class OneSlack:
 
     def __init__(self, problem: Any, state: State, limit: int) -> None:
         self.problem, self.state = problem, state
-        self.most = limit // (8 * problem.rows.count)
+        self.most = limit // (8 * problem.feature_map.count)
 
     @classmethod
     def create(cls, problem: Any, limit: int) -> State:
         """Make the state: the null row."""
-        needed = 3 * 8 * problem.rows.count
+        needed = 3 * 8 * problem.feature_map.count
         if needed > limit:
             raise ConfigError(
-                f"optimizer.cache_mb={limit / 1e6:g} is too small: three planes of {problem.rows.count} weights need "
+                f"optimizer.cache_mb={limit / 1e6:g} is too small: three planes of {problem.feature_map.count} weights need "
                 f"{needed / 1e6:.3g} MB. Raise it, or type optimizer.variant=n_slack."
             )
         duals = np.zeros((3, 1))  # alpha, b, and the rounds since the row was active
         duals[0, 0] = 1.0 / problem.regularization
-        return {"slack_planes": np.zeros((1, problem.rows.count)), "slack_duals": duals, "slack_gram": np.zeros((1, 1))}
+        return {"slack_planes": np.zeros((1, problem.feature_map.count)), "slack_duals": duals, "slack_gram": np.zeros((1, 1))}
 
     def ask(self, weights: Array, margin: float) -> float:
         """Add the plane that touches the mean loss at the weights, wherever it lies. Returns the sum of the losses."""
@@ -55,7 +55,7 @@ class OneSlack:
         offset = (losses - float(weights @ gradient)) / problem.m
         while len(state["slack_planes"]) > self.most:
             self._shrink()
-        plane = problem.rows.compress(gradient) / problem.m
+        plane = problem.feature_map.compress(gradient) / problem.m
         products = state["slack_planes"] @ plane
         state["slack_gram"] = np.block([[state["slack_gram"], products[:, None]], [products, np.array(plane @ plane)]])
         state["slack_planes"] = np.vstack([state["slack_planes"], plane])
@@ -72,7 +72,7 @@ class OneSlack:
         idle[:] = np.where(alpha > 0, 0.0, idle + 1.0)
         self._keep((alpha > 0) | (idle <= INACTIVE) | (np.arange(len(alpha)) == 0))
         planes, alpha = self.state["slack_planes"], self.state["slack_duals"][0]
-        self.state["theta"] = self.problem.rows.expand(-(alpha @ planes))
+        self.state["theta"] = self.problem.feature_map.expand(-(alpha @ planes))
 
     def dual(self) -> float:
         """D at the current point."""

@@ -25,7 +25,7 @@ class LossDifference(LossFamily):
     gamma : float
         Weight of the cost, greater than 0.
     cost : str
-        ``hamming`` (wrong variables), ``hamming_normalized`` (their share), or ``weighted`` (their `cost_weights`).
+        as of the family.
     cost_weights : mapping of label to float
         What it costs to miss a variable with that gold label; labels that are not listed cost 1.
 
@@ -44,7 +44,7 @@ class LossDifference(LossFamily):
         self,
         beta: float = 1.0,
         gamma: float = 1.0,
-        cost: Literal["hamming", "hamming_normalized", "weighted"] = "hamming",
+        cost: Literal["hamming", "hamming_normalized", "weighted", "arcs", "labeled_arcs"] = "hamming",
         cost_weights: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(beta, gamma, cost, cost_weights)

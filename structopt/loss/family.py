@@ -13,7 +13,8 @@ from structopt.errors import ConfigError, did_you_mean
 from structopt.kernels.record import Array
 
 MEMBERS = {(1.0, 0.0): "crf", (inf, 1.0): "svm", (inf, 0.0): "perceptron", (1.0, 1.0): "softmax_margin"}
-COSTS = ("hamming", "hamming_normalized", "weighted")
+COSTS = ("hamming", "hamming_normalized", "weighted", "arcs", "labeled_arcs")
+PART_GROUPS = {"arcs": "arc", "labeled_arcs": "label"}
 
 
 class LossFamily:
@@ -30,7 +31,8 @@ class LossFamily:
     gamma : float
         Weight of the cost, at least 0.
     cost : str
-        ``hamming`` (wrong variables), ``hamming_normalized`` (their share), or ``weighted`` (their `cost_weights`).
+        ``hamming`` (wrong variables), ``hamming_normalized`` (their share), ``weighted`` (their `cost_weights`), or of trees
+        ``arcs`` (wrong heads) or ``labeled_arcs`` (wrong heads or relations).
     cost_weights : mapping of label to float
         What it costs to miss a variable with that gold label; labels that are not listed cost 1.
 
@@ -47,7 +49,7 @@ class LossFamily:
         self,
         beta: float = 1.0,
         gamma: float = 0.0,
-        cost: Literal["hamming", "hamming_normalized", "weighted"] = "hamming",
+        cost: Literal["hamming", "hamming_normalized", "weighted", "arcs", "labeled_arcs"] = "hamming",
         cost_weights: Mapping[str, float] | None = None,
     ) -> None:
         if isnan(beta) or beta <= 0:
@@ -62,6 +64,11 @@ class LossFamily:
             raise ConfigError("loss.cost_weights must be at least 0 and finite.")
         self.beta, self.gamma, self.cost = float(beta), float(gamma), cost
         self.cost_weights = dict(cost_weights or {})
+
+    @property
+    def part_group(self) -> str:
+        """The part group in which the cost counts, empty for the first."""
+        return PART_GROUPS.get(self.cost, "")
 
     @property
     def requires(self) -> Ability:

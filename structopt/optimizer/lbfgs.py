@@ -76,7 +76,7 @@ class LBFGS:
 
     def init(self, problem: Any, weights: Array) -> State:
         """Start from the given weights without pairs; the first step evaluates them."""
-        count = problem.rows.count
+        count = problem.feature_map.count
         return {
             "theta": weights.copy(),
             "gradient": np.zeros(count),  # of P, over the weights that may move; as the pairs are
@@ -149,7 +149,7 @@ class Ray:
     def __init__(self, problem: Any) -> None:
         from structopt.kernels import lbfgs
 
-        support = problem.rows.support
+        support = problem.feature_map.support
         self.problem, self.kernels = problem, lbfgs
         self.moving = np.arange(problem.dimension) if support is None else np.flatnonzero(support)
         self.theta = self.sums = np.zeros(problem.dimension)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt import features
 from structopt.core.data import AttributeTable, Encoded
 from structopt.core.protocols import FactorGraph, Inference, Loss
-from structopt.features import AttributeRows, Support
 from structopt.kernels.record import Array
-from structopt.problem import Examples, Problem
+from structopt.problem import Examples, Problem, structure_for
 
 
 class Outputs(NamedTuple):
@@ -88,26 +88,29 @@ def make_problem(
     inference: Inference,
     C: float = 1.0,
     seed: int = 0,
-    support: Support = "all",
+    support: str = "all",
     variant: str = "max_loss",
     positional: bool = False,
+    options: Mapping[str, Any] | None = None,
 ) -> Problem:
     """Put an encoded corpus and components together, as a session does."""
-    structure = graph.build(encoded, positional)
+    structure = structure_for(inference, graph.build(encoded, positional))
     assert encoded.gold is not None
     gold = graph.gold(encoded, structure)
     costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
-    rows = AttributeRows.fit(encoded, structure, gold, support)
-    examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
+    feature_map = features.fit(encoded, structure, gold, {"support": support} | dict(options or {}))
+    examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map)
     kernels = inference.kernels(structure.kind)
     calculus = graph.calculus if positional else None
-    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, kernels, C, seed, variant, calculus)
+    cost = graph.cost(encoded, structure, costs, loss.part_group)
+    rounding = getattr(graph, "rounding", None)
+    return Problem(examples, gold, cost, loss, kernels, C, seed, variant, calculus, rounding=rounding)
 
 
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:
     """Normal weights, zero where a weight may not move."""
     weights = scale * np.random.default_rng(seed).normal(size=problem.dimension)
-    support = problem.examples.rows.support
+    support = problem.examples.feature_map.support
     return weights if support is None else weights * support
 
 
@@ -148,7 +151,7 @@ def outputs(problem: Problem, i: int) -> Outputs:
     vertices = vertices[~(vertices[:, s == -inf] != 0).any(axis=1)]
     identity = np.eye(problem.dimension)
     columns = [instance_scores(problem, unit, i) for unit in identity]
-    support = problem.examples.rows.support
+    support = problem.examples.feature_map.support
     features = np.stack(columns, axis=1) * (1.0 if support is None else support)
     gold, cost = gold_and_cost(problem, i, len(s))
     return Outputs(vertices, features, gold, vertices @ cost - gold @ cost)

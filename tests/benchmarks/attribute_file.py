@@ -17,7 +17,7 @@ import numpy as np
 
 from structopt import corpus, registry
 from structopt.configuration import compose, validate
-from structopt.features import AttributeRows
+from structopt.features.attribute_rows import AttributeRows
 from structopt.problem import Examples, Problem
 
 Sentences = list[tuple[list[list[str]], list[str]]]
@@ -72,7 +72,7 @@ def problem(loss: str, C: float, optimizer: Any = None, **parameters: Any) -> Pr
 
 def dev(of: Problem) -> Examples:
     """Return the dev part for the weights of a problem."""
-    return Examples.build(_read()[3], registry.create("factor_graph", {"name": "linear_chain"}), of.rows)
+    return Examples.build(_read()[3], registry.create("factor_graph", {"name": "linear_chain"}), of.feature_map)
 
 
 def dev_f1(of: Problem, weights: Any) -> float:

@@ -78,7 +78,7 @@ def test_falls_to_the_optimum(member, options):
 def test_state_keeps_to_the_support(member):
     problem = problem_of(member)
     state, _ = run(AdaDelta(average=True), problem, 2)
-    free = ~problem.rows.support
+    free = ~problem.feature_map.support
     assert free.any()
     assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total", "squares", "moves"))
 

@@ -16,7 +16,7 @@ from structopt_arow.optimizer import Arow
 from structopt.core.data import AttributeTable, Encoded
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.features import AttributeRows
+from structopt.features.attribute_rows import AttributeRows
 from structopt.inference.exact import Exact
 from structopt.kernels.record import Array
 from structopt.loss.family import LossFamily
@@ -38,7 +38,7 @@ def problem_of(encoded: Encoded, loss: LossFamily, support: Any = "all") -> Prob
     graph = LinearChain()
     structure = graph.build(encoded)
     gold = graph.gold(encoded, structure)
-    rows = AttributeRows.fit(encoded, structure, gold, support)
+    rows = AttributeRows.fit(encoded, structure, gold, {"support": support})
     costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
     return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, Exact().kernels(graph.kind), 1.0, seed=3)
@@ -59,7 +59,7 @@ def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:
 def naive_pass(problem: Problem, gamma: float, r: float, mu: Array, sigma: Array, epoch: int) -> tuple[float, list[Array]]:
     """Visit as the optimizer would, with dense vectors and every output listed; return the losses' sum and the iterates."""
     encoded, total, iterates = problem.examples.encoded, 0.0, []
-    support = problem.examples.rows.support
+    support = problem.examples.feature_map.support
     for i in problem.order(epoch):
         iterates.append(mu.copy())
         gold = tuple(int(y) for y in encoded.gold[encoded.offsets[i] : encoded.offsets[i + 1]])
@@ -85,8 +85,8 @@ def test_updates(gamma: float, r: float, support: str) -> None:
     random = np.random.default_rng(5)
     problem = problem_of(corpus(random), LossFamily(beta=np.inf, gamma=gamma), support)
     start = random.normal(size=problem.dimension)
-    if problem.examples.rows.support is not None:
-        start *= problem.examples.rows.support
+    if problem.examples.feature_map.support is not None:
+        start *= problem.examples.feature_map.support
     optimizer = Arow(r=r)
     state = optimizer.init(problem, start)
     mu, sigma, iterates = start.copy(), np.ones(problem.dimension), []

@@ -15,7 +15,7 @@ from structopt_squared_hinge.loss import SquaredHinge, squared_hinge
 from structopt.core.data import AttributeTable, Encoded
 from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.features import AttributeRows
+from structopt.features.attribute_rows import AttributeRows
 from structopt.inference.exact import Exact
 from structopt.kernels.record import Array
 from structopt.problem import Examples, Problem
@@ -33,7 +33,7 @@ def problem(request: pytest.FixtureRequest) -> Problem:
     loss, graph = SquaredHinge(gamma=request.param), LinearChain()
     structure = graph.build(encoded)
     gold_parts = graph.gold(encoded, structure)
-    rows = AttributeRows.fit(encoded, structure, gold_parts, "all")
+    rows = AttributeRows.fit(encoded, structure, gold_parts, {"support": "all"})
     costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
     return Problem(examples, gold_parts, graph.cost(encoded, structure, costs), loss, Exact().kernels(graph.kind), C=1.0)

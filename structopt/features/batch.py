@@ -9,10 +9,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from structopt.bundles import Bundles
 from structopt.core.data import AttributeTable, PartGroup, Structure
 from structopt.core.protocols import Executor
-from structopt.features import AttributeRows, RowGroup
+from structopt.features.attribute_rows import AttributeRows, RowGroup
+from structopt.features.bundles import Bundles
 from structopt.kernels.record import Array, Record
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from structopt import bundles
-from structopt.batch import BatchFeatures
-from structopt.bundles import Bundles
+from structopt.features import bundles
+from structopt.features.batch import BatchFeatures
+from structopt.features.bundles import Bundles
 from structopt.core.data import AttributeTable
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain
@@ -88,7 +88,7 @@ def test_gradient_with_bundles(support, executor):
     table = table_of(int(encoded.offsets[-1]))
     encoded = type(encoded)(encoded.offsets, {"label": table}, encoded.labels, encoded.gold)
     problem = make_problem(encoded, LinearChain(), LossFamily(1.0, 1.0), Exact(), support=support)
-    assert BatchFeatures(problem.rows, problem.rows.tables(encoded, problem.structure), problem.structure).bundles[0].count > 0
+    assert BatchFeatures(problem.feature_map, problem.feature_map.tables(encoded, problem.structure), problem.structure).bundles[0].count > 0
     problem.executor = executor or problem.executor
     weights = random_weights(problem, 1)
     single = [loss_and_gradient(problem, weights, i) for i in range(problem.m)]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
+from structopt.core.protocols import BatchMap, FeatureKernels, FeatureScratch
 from structopt.kernels.record import Array, Record, pack
-
-Support = Literal["seen", "all"]
 
 
 @dataclass(frozen=True)
@@ -38,15 +37,23 @@ class AttributeRows:
         self.dimension = sum(group.width * group.size for group in self.groups)
 
     @classmethod
-    def fit(cls, encoded: Encoded, structure: Structure, gold: SparseVectors, support: Support = "seen") -> AttributeRows:
+    def fit(
+        cls, encoded: Encoded, structure: Structure, gold: SparseVectors, options: Mapping[str, Any] | None = None
+    ) -> AttributeRows:
         """Lay out the weights for a training corpus.
 
         With support ``seen`` an (attribute, configuration) pair has a weight only if it occurs in a gold output. Weights
         that belong to no attribute of the task (tied tables, the constant attribute of anchored ones) always have one.
+
+        Parameters
+        ----------
+        encoded, structure, gold : the corpus, its graphs and its gold parts
+        options : mapping
+            The config's node ``features``, of which ``support`` is heard.
         """
         tables = [_table(group, encoded) for group in structure.groups]
         groups = [RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True)]
-        if support == "all":
+        if (options or {}).get("support", "seen") == "all":
             return cls(groups, None)
         given = [group.name in encoded.tables for group in structure.groups]
         masks = [_seen(index, structure, table, gold, given[index]) for index, table in enumerate(tables)]
@@ -95,12 +102,32 @@ class AttributeRows:
         blocks = [_words(block, g.width) for block, g in zip(np.split(self.support, ends), self.groups, strict=True)]
         return np.cumsum([0, *(len(block) for block in blocks[:-1])]), np.concatenate(blocks)
 
-    def gradient(self, encoded: Encoded, structure: Structure) -> Record:
-        """Empty sparse gradient, large enough for any instance of the corpus."""
+    @property
+    def kernels(self) -> FeatureKernels:
+        """The kernels of the block."""
+        from structopt.kernels import attribute_rows as k
+
+        return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
+
+    def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
+        """Bundle attributes that come together, and turn the tables round."""
+        from structopt.features.batch import BatchFeatures
+
+        return BatchFeatures(self, self.tables(encoded, structure), structure)
+
+    def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
+        """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
         entries = [_most_entries(group, _table(group, encoded)) for group in structure.groups]
         rows = sum(n * group.width for n, group in zip(entries, self.groups, strict=True))
         slots = sum(group.size for group in self.groups)
-        return pack(ints=[np.full(slots, -1), np.zeros(sum(entries))], longs=[np.zeros(len(entries))], floats=[np.zeros(rows)])
+        gradient = pack(
+            ints=[np.full(slots, -1), np.zeros(sum(entries))], longs=[np.zeros(len(entries))], floats=[np.zeros(rows)]
+        )
+        return FeatureScratch(gradient, sum(entries), rows)
+
+    def widened(self, more: Array) -> AttributeRows:
+        """The same features with further weights that may move."""
+        return AttributeRows(self.groups, None if self.support is None else self.support | more)
 
     def compress(self, weights: Array) -> Array:
         """Keep the weights that may move."""
@@ -120,15 +147,16 @@ class AttributeRows:
         weights[self.support] = compressed
         return weights
 
-    def state(self) -> tuple[list[dict[str, Any]], Array]:
+    def state(self) -> tuple[dict[str, Any], Array]:
         """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
-        layout = [{"name": g.name, "width": g.width, "size": g.size} for g in self.groups]
-        return layout, np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)
+        groups = [{"name": g.name, "width": g.width, "size": g.size} for g in self.groups]
+        bits = np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)
+        return {"block": Encoded.block, "groups": groups}, bits
 
     @classmethod
-    def restore(cls, layout: Sequence[Mapping[str, Any]], bits: Array) -> AttributeRows:
+    def restore(cls, layout: Mapping[str, Any], bits: Array) -> AttributeRows:
         """Undo `state`."""
-        groups = [RowGroup(g["name"], g["width"], g["size"]) for g in layout]
+        groups = [RowGroup(g["name"], g["width"], g["size"]) for g in layout["groups"]]
         dimension = sum(g.width * g.size for g in groups)
         return cls(groups, np.unpackbits(bits, count=dimension).astype(bool) if len(bits) else None)
 

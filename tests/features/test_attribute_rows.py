@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.features import AttributeRows, RowGroup
+from structopt.features.attribute_rows import AttributeRows, RowGroup
 from structopt.kernels import attribute_rows as kernels
 from structopt.problem import Examples
 from structopt.testing.problems import random_encoded
@@ -20,7 +20,7 @@ def build(shape, values, support, seed=0):
     graph = LinearChain(shape.pop("order", 1))
     encoded = random_encoded(seed, (1, 2, 4, 6), values=values, **shape)
     structure = graph.build(encoded)
-    rows = AttributeRows.fit(encoded, structure, graph.gold(encoded, structure), support)
+    rows = AttributeRows.fit(encoded, structure, graph.gold(encoded, structure), {"support": support})
     return Examples(encoded, structure, rows.record(encoded, structure), rows)
 
 
@@ -41,7 +41,7 @@ def active(examples, group, i):
 
 def matrix(examples, i):
     """F(x_i), dense and without the mask."""
-    rows, structure = examples.rows, examples.structure
+    rows, structure = examples.feature_map, examples.structure
     F = np.zeros((rows.dimension, int(np.diff(structure.parts)[i])))
     base = part = 0
     for index, (row, group) in enumerate(zip(rows.groups, structure.groups, strict=True)):
@@ -54,7 +54,7 @@ def matrix(examples, i):
 
 
 def mask(examples):
-    return np.ones(examples.rows.dimension) if examples.rows.support is None else examples.rows.support
+    return np.ones(examples.feature_map.dimension) if examples.feature_map.support is None else examples.feature_map.support
 
 
 @cases
@@ -89,7 +89,7 @@ def test_adjoint(shape, values, support):
     gradient = examples.space().gradient
     for i in range(len(examples)):
         k = int(np.diff(examples.structure.parts)[i])
-        theta, r, s = mask(examples) * generator.normal(size=examples.rows.dimension), generator.normal(size=k), np.zeros(k)
+        theta, r, s = mask(examples) * generator.normal(size=examples.feature_map.dimension), generator.normal(size=k), np.zeros(k)
         kernels.scores(examples.features, theta, i, s)
         kernels.pullback(examples.features, i, r, gradient)
         assert s @ r == pytest.approx(kernels.dot(examples.features, theta, gradient))
@@ -118,8 +118,8 @@ def test_sparse_residuals_and_clean_records(shape, values, support):
 def test_seen_support(shape, seed):
     """A weight may move if its attribute and configuration occur together in a gold output; fixed rows always may."""
     examples = build(shape, False, "seen", seed)
-    encoded, L, base, expected = examples.encoded, 3, 0, np.zeros(examples.rows.dimension, bool)
-    for index, row in enumerate(examples.rows.groups):
+    encoded, L, base, expected = examples.encoded, 3, 0, np.zeros(examples.feature_map.dimension, bool)
+    for index, row in enumerate(examples.feature_map.groups):
         tied = examples.structure.groups[index].tied
         for i in range(len(examples)):
             y = encoded.gold[encoded.offsets[i] : encoded.offsets[i + 1]]
@@ -129,13 +129,13 @@ def test_seen_support(shape, seed):
         if row.name != "label":
             expected[base + (row.size - 1) * row.width : base + row.size * row.width] = True
         base += row.size * row.width
-    np.testing.assert_array_equal(examples.rows.support, expected)
-    assert examples.rows.count == expected.sum()
+    np.testing.assert_array_equal(examples.feature_map.support, expected)
+    assert examples.feature_map.count == expected.sum()
 
 
 @cases
 def test_state_round_trip(shape, values, support):
-    rows = build(shape, values, support).rows
+    rows = build(shape, values, support).feature_map
     layout, bits = rows.state()
     again = AttributeRows.restore(layout, bits)
     assert again.groups == rows.groups

@@ -1,0 +1,69 @@
+"""Factor graphs of any shape as a record for the kernels (`structopt.kernels.factors` says what the arrays mean)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from structopt.kernels.record import Array, Record, pack
+
+
+@dataclass
+class FactorRows:
+    """The variables and factors of one instance, gathered one by one.
+
+    Attributes
+    ----------
+    widths : list of int
+        Parts of each variable, 1 for binary ones.
+    choices : int array, shape (outputs + 1,)
+        Where the parts of each output variable begin; the last entry is the end.
+    kinds, links, privates, extras : lists, one entry a factor
+        Kind, linked variables, number of private parts, and extra numbers.
+    """
+
+    widths: Array
+    choices: Array
+    kinds: list[int] = field(default_factory=list)
+    links: list[Array] = field(default_factory=list)
+    privates: list[int] = field(default_factory=list)
+    extras: list[Array] = field(default_factory=list)
+
+    def add(self, kind: int, linked: Array, privates: int = 0, extra: Array | None = None) -> None:
+        """Add a factor."""
+        self.kinds.append(kind)
+        self.links.append(np.asarray(linked, np.int32))
+        self.privates.append(privates)
+        self.extras.append(np.zeros(0, np.int32) if extra is None else np.asarray(extra, np.int32))
+
+
+def pack_factors(rows: list[FactorRows]) -> Record:
+    """Pack the factor graphs of a corpus, one `FactorRows` an instance."""
+    links = [one for row in rows for one in row.links]
+    extras = [one for row in rows for one in row.extras]
+    nothing = [np.zeros(0, np.int64)]
+    return pack(
+        ints=[
+            np.concatenate([row.widths for row in rows] + nothing),
+            [kind for row in rows for kind in row.kinds],
+            np.concatenate([*links, *nothing]),
+            np.concatenate([*extras, *nothing]),
+        ],
+        longs=[
+            _offsets(len(row.widths) for row in rows),
+            np.concatenate([np.cumsum(row.widths) - row.widths for row in rows] + nothing),
+            _offsets(len(row.choices) - 1 for row in rows),
+            np.concatenate([row.choices for row in rows] + nothing),
+            _offsets(len(row.kinds) for row in rows),
+            _offsets(map(len, links)),
+            _offsets(count for row in rows for count in row.privates),
+            _offsets(map(len, extras)),
+            [int(np.sum(row.widths)) for row in rows],
+        ],
+    )
+
+
+def _offsets(counts: Iterable[int]) -> Array:
+    return np.cumsum([0, *counts], dtype=np.int64)
