@@ -66,13 +66,13 @@ def label_score(s, temperature):
     if len(s) == 0:
         return 0.0
     top = s[0]
-    for l in range(1, len(s)):
-        top = max(top, s[l])
+    for y in range(1, len(s)):
+        top = max(top, s[y])
     if temperature == 0.0 or top == -inf:
         return top
     total = 0.0
-    for l in range(len(s)):
-        total += exp((s[l] - top) / temperature)
+    for y in range(len(s)):
+        total += exp((s[y] - top) / temperature)
     return top + temperature * log(total)
 
 
@@ -98,18 +98,18 @@ def share(s, temperature, mass, z):
     if mass == 0.0 or len(s) == 0:
         return
     best = 0
-    for l in range(1, len(s)):
-        if s[l] > s[best]:
-            best = l
+    for y in range(1, len(s)):
+        if s[y] > s[best]:
+            best = y
     if temperature == 0.0:
         z[best] = mass
         return
     total = 0.0
-    for l in range(len(s)):
-        z[l] = exp((s[l] - s[best]) / temperature)
-        total += z[l]
-    for l in range(len(s)):
-        z[l] *= mass / total
+    for y in range(len(s)):
+        z[y] = exp((s[y] - s[best]) / temperature)
+        total += z[y]
+    for y in range(len(s)):
+        z[y] *= mass / total
 
 
 @inlined

@@ -89,7 +89,8 @@ def test_adjoint(shape, values, support):
     gradient = examples.space().gradient
     for i in range(len(examples)):
         k = int(np.diff(examples.structure.parts)[i])
-        theta, r, s = mask(examples) * generator.normal(size=examples.feature_map.dimension), generator.normal(size=k), np.zeros(k)
+        theta = mask(examples) * generator.normal(size=examples.feature_map.dimension)
+        r, s = generator.normal(size=k), np.zeros(k)
         kernels.scores(examples.features, theta, i, s)
         kernels.pullback(examples.features, i, r, gradient)
         assert s @ r == pytest.approx(kernels.dot(examples.features, theta, gradient))

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from structopt.features import bundles
-from structopt.features.batch import BatchFeatures
-from structopt.features.bundles import Bundles
 from structopt.core.data import AttributeTable
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain
+from structopt.features import bundles
+from structopt.features.batch import BatchFeatures
+from structopt.features.bundles import Bundles
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import loss_and_gradient, make_problem, random_encoded, random_weights
@@ -88,7 +88,8 @@ def test_gradient_with_bundles(support, executor):
     table = table_of(int(encoded.offsets[-1]))
     encoded = type(encoded)(encoded.offsets, {"label": table}, encoded.labels, encoded.gold)
     problem = make_problem(encoded, LinearChain(), LossFamily(1.0, 1.0), Exact(), support=support)
-    assert BatchFeatures(problem.feature_map, problem.feature_map.tables(encoded, problem.structure), problem.structure).bundles[0].count > 0
+    tables = problem.feature_map.tables(encoded, problem.structure)
+    assert BatchFeatures(problem.feature_map, tables, problem.structure).bundles[0].count > 0
     problem.executor = executor or problem.executor
     weights = random_weights(problem, 1)
     single = [loss_and_gradient(problem, weights, i) for i in range(problem.m)]
