@@ -126,7 +126,7 @@ def test_decoding_equals_listing(options, workers):
     problem, executor = problem_of(**options), Threads(workers)
     weights, examples, kernels = random_weights(problem, 3), problem.examples, problem.kernels
     best = decoding.best_outputs(examples, kernels, weights, executor)
-    table = decoding.marginals(examples, kernels, weights, executor, 2.0)
+    tables = decoding.marginals(examples, kernels, weights, executor, 2.0)
     lists = decoding.k_best(examples, kernels, weights, 4, executor)
     for i, n in enumerate(LENGTHS):
         listed = outputs(problem, i)
@@ -136,7 +136,7 @@ def test_decoding_equals_listing(options, workers):
         order = np.argsort(-scores)
         p = np.exp((scores - scores.max()) / 2.0)
         assert best[inside].tolist() == labels[order[0]].argmax(axis=1).tolist()
-        np.testing.assert_allclose(table[inside], np.tensordot(p / p.sum(), labels, 1), atol=1e-10)
+        np.testing.assert_allclose(tables[i], np.tensordot(p / p.sum(), labels, 1), atol=1e-10)
         np.testing.assert_allclose(lists[i].scores, scores[order[:4]], atol=1e-10)
         assert lists[i].assignments.tolist() == labels[order[:4]].argmax(axis=2).tolist()
 

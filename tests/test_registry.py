@@ -16,9 +16,9 @@ from structopt.core.protocols import Ability
 from structopt.errors import CompatibilityError, ConfigError
 
 NAMES = {
-    "task": ["attributes", "chunking", "multiclass", "ner", "tagging"],
-    "factor_graph": ["linear_chain", "single"],
-    "inference": ["enumeration", "exact"],
+    "task": ["attributes", "chunking", "dependency", "multiclass", "ner", "tagging"],
+    "factor_graph": ["arc_factored", "linear_chain", "second_order", "single"],
+    "inference": ["ad3", "enumeration", "exact", "ilp", "loopy_bp", "lp", "trw_bp"],
     "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
     "optimizer": [
         "adadelta", "adagrad", "cutting_plane", "dca", "eg", "lbfgs", "mira", "online_cutting_plane", "pegasos", "perceptron",

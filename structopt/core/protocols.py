@@ -87,7 +87,8 @@ class FactorGraph(Protocol):
     Beyond what is listed, a graph may have ``admit(encoded)`` (the training corpus as the graph can represent it, and a
     sentence that says what was changed, or the empty string), ``outputs(encoded, structure, assignments)`` (turns the
     numbers of chosen configurations into what the task decodes) and ``rounding`` (a kernel of signature
-    `structopt.kernels.signatures.ROUND` that makes an output of fractional marginals).
+    `structopt.kernels.signatures.ROUND` that makes an output of fractional marginals), and ``anchored`` (true where no part is
+    tied, whatever is asked).
 
     Attributes
     ----------

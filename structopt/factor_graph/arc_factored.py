@@ -36,6 +36,7 @@ class ArcFactored:
     """
 
     calculus = None
+    anchored = True
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ def need_positional(name: str, graph: Any) -> None:
     if graph.calculus is None:
         raise CompatibilityError(
             f"optimizer={name} needs marginals of every position in closed form, which this factor graph has not. "
-            "Type factor_graph.order=1 for chains, or take another optimizer."
+            "Type factor_graph.order=1 for chains; for trees take another optimizer, such as sdca or dca."
         )
 
 

@@ -94,7 +94,7 @@ class ExponentiatedGradient:
 
     def positional(self, loss: Any, graph: Any) -> bool:
         """Ask for parts at every position, and for a graph that has them, where the potentials are kept."""
-        if self.form == "dual":
+        if self.form == "dual" and (self.initial == "smo" or not getattr(graph, "anchored", False)):
             options.need_positional("eg", graph)
         return self.form == "dual"
 
