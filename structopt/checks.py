@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from structopt import registry
-from structopt.core.data import Structure
 from structopt.errors import StructoptError
 from structopt.kernels.record import Array
 from structopt.problem import Problem
@@ -45,7 +44,7 @@ def check_inference(problem: Problem, weights: Array, seed: int, sample: int = 8
     listed, largest = 0, 0.0
     for i in chosen:
         s = _scores(problem, weights, i)
-        reference = _listing(problem.structure, i)
+        reference = _listing(problem, i)
         if reference is None:
             difference = _from_differences(problem, i, s, generator)
         else:
@@ -114,16 +113,22 @@ def _scores(problem: Problem, weights: Array, i: int) -> Array:
     return s
 
 
-def _listing(structure: Structure, i: int) -> Any:
+def _listing(problem: Problem, i: int) -> Any:
     """Return the listing's kernel; None where there are too many outputs, or they cannot be listed."""
-    labels = structure.groups[0]
-    variables = int(labels.offsets[i + 1] - labels.offsets[i])
-    if variables * np.log(labels.width) > np.log(MOST_OUTPUTS):
+    if _log_choices(problem, i) > np.log(MOST_OUTPUTS):
         return None
     try:
-        return registry.create("inference", {"name": "enumeration"}).kernels(structure.kind).solve
+        return registry.create("inference", {"name": "enumeration"}).kernels(problem.structure.kind).solve
     except StructoptError:
         return None
+
+
+def _log_choices(problem: Problem, i: int) -> float:
+    """Logarithm of the number of ways to choose a configuration of every variable: no fewer than there are outputs."""
+    structure, (first, last) = problem.structure, problem.examples.encoded.offsets[i : i + 2]
+    if structure.choices is None:
+        return float((last - first) * np.log(structure.groups[0].width))
+    return float(np.log(np.diff(structure.choices[first : last + 1])).sum())
 
 
 def _solve(problem: Problem, solve: Any, i: int, s: Array) -> tuple[float, Array]:

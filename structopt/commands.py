@@ -18,7 +18,8 @@ from structopt.hydra_glue import conf_folders
 from structopt.schema import coerce, value_name
 
 USAGE = {
-    "predict": "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true] [threads=2]",
+    "predict": "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true] [threads=2]"
+    " [picture=FILE.svg sentence=1]",
     "evaluate": "structopt evaluate model=MODEL input=FILE [threads=2]",
     "components": f"structopt components [{'|'.join(registry.KINDS)}|pairs]",
 }
@@ -40,9 +41,13 @@ class PredictOptions(EvaluateOptions):
     probabilities: bool
     k_best: int
     partial: bool
+    picture: str
+    sentence: int
 
 
-PRESETS: dict[str, Any] = {"threads": 1, "probabilities": False, "k_best": 1, "partial": False}
+PRESETS: dict[str, Any] = {
+    "threads": 1, "probabilities": False, "k_best": 1, "partial": False, "picture": "", "sentence": 1
+}  # fmt: skip
 
 
 def run(command: str, words: Sequence[str]) -> None:
@@ -76,7 +81,7 @@ def parse_options(command: str, words: Sequence[str], options: Any) -> dict[str,
     missing = [key for key in hints if key not in given and key not in PRESETS]
     if missing:
         raise ConfigError(f"{command} needs {' and '.join(f'{key}=...' for key in missing)}. Usage: {USAGE[command]}")
-    for key in ("threads", "k_best"):
+    for key in ("threads", "k_best", "sentence"):
         if given.get(key, 1) < 1:
             raise ConfigError(f"{key}={given[key]} is too small: at least 1.")
     return {key: given.get(key, PRESETS.get(key)) for key in hints}

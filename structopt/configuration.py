@@ -57,7 +57,10 @@ class Features(TypedDict, total=False):
     distances: list[int]
 
 
-LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}
+LOWEST = {
+    "seed": 0, "threads": 1, "objective_every": 0, "patience": 1,
+    "features.min_count": 1, "features.hash_bits": 10, "features.label_bits": 4,
+}  # fmt: skip
 
 
 def compose(overrides: list[str]) -> dict[str, Any]:

@@ -17,12 +17,14 @@ from structopt.errors import ModelError
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
 from structopt.problem import Examples, InThisThread, compose
+from structopt.pruning import Pruner
 
 log = logging.getLogger(__name__)
 
 FORMAT = 1
 FILES = ("config.json", "vocabulary.json", "weights.safetensors")
-TASK_PATHS = ("train", "dev", "test", "limit", "default_C")
+LEFT_OUT = {"task": ("train", "dev", "test", "limit", "default_C"), "factor_graph": ("pruner",)}
+"""Options that say where things were, which a model does not need."""
 
 
 class Model:
@@ -38,6 +40,8 @@ class Model:
     weights : float64, shape (dimension,)
     temperature : float
         1/beta of the loss, at which probabilities are given (1 where beta = inf).
+    pruner : Pruner or None
+        Which arcs there are, where the graph is one of pruned trees.
     """
 
     def __init__(
@@ -49,9 +53,11 @@ class Model:
         feature_map: FeatureMap,
         weights: Array,
         temperature: float,
+        pruner: Pruner | None = None,
     ) -> None:
         self.config, self.task, self.graph, self.inference = config, task, graph, inference
         self.feature_map, self.weights, self.temperature = feature_map, weights, temperature or 1.0
+        self.pruner = pruner
         self._warned: set[str] = set()
 
     @property
@@ -70,13 +76,16 @@ class Model:
         rounding = getattr(self.graph, "rounding", None)
         return compose(self.feature_map.kernels, self.inference.kernels(self.graph.kind), rounding=rounding)
 
-    def examples(self, corpus: Any, given: Sequence[str] | None = None) -> Examples:
+    def examples(self, corpus: Any, given: Sequence[str] | None = None, executor: Executor | None = None) -> Examples:
         """Encode a corpus for this model; say once of each column that it lacks that this counts as padding."""
         for name in self.task.missing_columns(corpus):
             if name not in self._warned:
                 self._warned.add(name)
                 log.warning("%s has no column '%s'; the model reads it as padding.", corpus.path, name)
-        return Examples.build(self.task.encode(corpus, given), self.graph, self.feature_map, self.inference)
+        encoded = self.task.encode(corpus, given)
+        if self.pruner is not None:
+            encoded = self.pruner.prune(encoded, executor=executor).encoded
+        return Examples.build(encoded, self.graph, self.feature_map, self.inference)
 
     def predict(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Any]:
         """Best output of every instance: a list of labels, one a token; for ``multiclass`` a label.
@@ -88,7 +97,7 @@ class Model:
             mapping from column name to sequence. For ``attributes``: each token a list of names or a mapping to values.
             For ``multiclass``: mappings from index to value, or rows of values, as in a matrix.
         """
-        return self.best_outputs(self.examples(self.task.corpus(instances)), executor)
+        return self.best_outputs(self.examples(self.task.corpus(instances), executor=executor), executor)
 
     def predict_columns(self, columns: Mapping[str, Sequence[Sequence[str]]]) -> list[Any]:
         """Best outputs of instances given column by column; a column that is missing or all empty counts as padding."""
@@ -99,7 +108,7 @@ class Model:
 
     def marginals(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Array]:
         """Probability of every label of every variable: one array of shape (variables, labels) an instance."""
-        return self.label_marginals(self.examples(self.task.corpus(instances)), executor)
+        return self.label_marginals(self.examples(self.task.corpus(instances), executor=executor), executor)
 
     def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
         """Best outputs of an encoded corpus, in the scheme of the files."""
@@ -120,7 +129,7 @@ class Model:
     def report(self, path: str | Path, executor: Executor | None = None) -> tuple[dict[str, float], str]:
         """Metrics on a labelled file, and the task's table of them."""
         corpus = self.task.read(path)
-        predicted = self._outputs(self.examples(corpus), executor)
+        predicted = self._outputs(self.examples(corpus, executor=executor), executor)
         return self.task.evaluate(corpus, predicted), self.task.report(corpus, predicted)
 
     def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
@@ -135,10 +144,12 @@ class Model:
         layout, support = self.feature_map.state()
         task_arrays = {f"task.{name}": array for name, array in arrays.items()}
         weights = {"weights": self.feature_map.compress(self.weights), "support": support}
+        vocabulary = {"task": values, "features": layout, "temperature": self.temperature}
+        if self.pruner is not None:
+            vocabulary["pruner"], pruner_arrays = self.pruner.state()
+            weights |= {f"pruner.{name}": array for name, array in pruner_arrays.items()}
         archive.write_json(folder / "config.json", self.config)
-        archive.write_json(
-            folder / "vocabulary.json", {"task": values, "features": layout, "temperature": self.temperature}
-        )
+        archive.write_json(folder / "vocabulary.json", vocabulary)
         archive.write_arrays(folder / "weights.safetensors", weights | task_arrays)
         manifest = {"format": FORMAT, "sha256": {name: archive.digest(folder / name) for name in FILES}}
         archive.write_json(folder / "manifest.json", manifest)
@@ -159,18 +170,23 @@ class Model:
         vocabulary = json.loads((folder / "vocabulary.json").read_text(encoding="utf8"))
         arrays, _ = archive.read_arrays(folder / "weights.safetensors")
         task = registry.create("task", config["task"])
-        task.restore(vocabulary["task"], {k.removeprefix("task."): a for k, a in arrays.items() if k.startswith("task.")})
+        task.restore(vocabulary["task"], _under("task", arrays))
         feature_map = feature_maps.restore(vocabulary["features"], arrays["support"])
         weights = feature_map.expand(arrays["weights"])
         graph, inference = (registry.create(kind, config[kind]) for kind in ("factor_graph", "inference"))
-        return cls(config, task, graph, inference, feature_map, weights, vocabulary["temperature"])
+        pruner = Pruner.restore(vocabulary["pruner"], _under("pruner", arrays)) if "pruner" in vocabulary else None
+        return cls(config, task, graph, inference, feature_map, weights, vocabulary["temperature"], pruner)
 
 
 def model_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a run's config that a model needs: components without paths, times or hosts."""
     kept = {kind: dict(config[kind]) for kind in ("task", "factor_graph", "inference", "loss")}
-    kept["task"] = {key: value for key, value in kept["task"].items() if key not in TASK_PATHS}
-    return kept
+    return {kind: {key: value for key, value in node.items() if key not in LEFT_OUT.get(kind, ())} for kind, node in kept.items()}
+
+
+def _under(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Arrays whose names begin so, without that beginning."""
+    return {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
 
 
 def find_model(address: str) -> Path:

@@ -20,6 +20,8 @@ def made(kind: str, name: str) -> Any:
 def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     """Ask for every (optimizer, loss, inference), each as its config file sets it, on one kind of factor graph.
 
+    Inferences that know nothing of that kind are left out.
+
     Returns
     -------
     dict
@@ -29,6 +31,7 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     optimizers, losses, inferences = (
         {name: made(kind, name) for name in registry.installed(kind)} for kind in ("optimizer", "loss", "inference")
     )
+    inferences = {name: inference for name, inference in inferences.items() if inference.provides(graph.kind)}
     return {
         (o, name, i): _verdict(graph, inference, loss, optimizer)
         for o, optimizer in optimizers.items()

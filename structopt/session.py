@@ -21,6 +21,7 @@ from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.model import Model, find_model, model_config
 from structopt.problem import Examples, Problem, structure_for
+from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Row, Trainer
 
@@ -80,6 +81,8 @@ class Session:
     def __init__(self, config: Mapping[str, Any], folder: Path) -> None:
         self.config, self.folder = config, folder
         self.parts = make_components(config)
+        self.pruner: Pruner | None = None
+        self.pruned: dict[str, dict[str, float | None]] = {}  # what the pruner did, by role
         folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, resuming: bool = False) -> Model:
@@ -117,10 +120,14 @@ class Session:
         task, files = parts.task, parts.task.files
         corpus = task.read(files["train"], task.limit)
         encoded = self._admitted(task.fit(corpus))
+        self.pruner = self._pruner(encoded)
+        encoded = self._few_arcs("train", encoded)
         positional = compatibility.positional(parts.optimizer, parts.loss, parts.graph)
         structure = structure_for(parts.inference, parts.graph.build(encoded, positional))
         gold = parts.graph.gold(encoded, structure)
         fitted = feature_maps.fit(encoded, structure, gold, self.config.get("features", {}))
+        if note := getattr(fitted, "note", ""):
+            log.info("features: %s", note)
         self.feature_map, self.start_weights = self._start_weights(fitted)
         examples = Examples(encoded, structure, self.feature_map.record(encoded, structure), self.feature_map)
         self.featurize_seconds = time.perf_counter() - started
@@ -148,6 +155,27 @@ class Session:
             log.warning("%s: %s", self.parts.task.files["train"], changes)
         return admitted  # type: ignore[no-any-return]
 
+    def _pruner(self, encoded: Any) -> Pruner | None:
+        """The model that prunes arcs, where the graph asks for one: a given one, or trained on the training corpus."""
+        wanted = getattr(self.parts.graph, "pruning", None)
+        if wanted is None:
+            return None
+        if wanted.model is not None:
+            return Pruner.of_model(Model.load(find_model(wanted.model)), self.parts.task, wanted)
+        started = time.perf_counter()
+        pruner = Pruner.train(encoded, wanted, self.config.get("features", {}), self.config["seed"])
+        log.info("pruner: trained in %.1f s", time.perf_counter() - started)
+        return pruner
+
+    def _few_arcs(self, role: str, encoded: Any) -> Any:
+        """A corpus as the pruner leaves it; the training corpus keeps its gold arcs."""
+        if self.pruner is None:
+            return encoded
+        found = self.pruner.prune(encoded, keep_gold=role == "train", executor=self.parts.executor)
+        self.pruned[role] = {"pruner_heads": found.heads, "pruner_recall": found.recall}
+        log.info("pruner: %s", _kept(role, self.pruned[role]))
+        return found.encoded
+
     def _start_weights(self, feature_map: FeatureMap) -> tuple[FeatureMap, Array]:
         if not self.config.get("warm_start"):
             return feature_map, np.zeros(feature_map.dimension)
@@ -160,12 +188,14 @@ class Session:
     def _held_out(self, role: str) -> tuple[Any, Examples]:
         corpus = self.parts.task.read(self.parts.task.files[role])
         encoded = self.parts.task.encode(corpus)
-        unseen = 0 if encoded.gold is None else int((encoded.gold < 0).sum())
+        labels = getattr(self.parts.graph, "labeled", True)  # trees may go without the relations on their arcs
+        unseen = int((encoded.gold < 0).sum()) if labels and encoded.gold is not None else 0
         if unseen:
             log.warning(
                 "%s: %d %s have a label that the training part never shows; they count as errors.",
                 self.parts.task.files[role], unseen, getattr(self.parts.task, "unit", "tokens"),
             )  # fmt: skip
+        encoded = self._few_arcs(role, encoded)
         return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, self.parts.inference)
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
@@ -238,6 +268,7 @@ class Session:
         self._model(weights).save(self.folder / "model")
         metrics: dict[str, dict[str, Any]] = {"train": self._train_metrics(trainer, weights)}
         metrics |= {role: self._scores(role, weights) for role in self.held_out}
+        metrics = {role: {**values, **self.pruned.get(role, {})} for role, values in metrics.items()}
         archive.write_json(self.folder / "metrics.json", metrics)
         self._draw()
         self._print(trainer, metrics)
@@ -259,7 +290,14 @@ class Session:
             "features": self.feature_map.count,
             "featurize_seconds": self.featurize_seconds,
             "negative_losses": progress.negative_losses,
+            **self._convergence(),
         }
+
+    def _convergence(self) -> dict[str, float]:
+        """Share of the training instances whose messages still moved when their last inference ended."""
+        if not hasattr(self.parts.inference, "unconverged"):
+            return {}
+        return {"unconverged": float(self.parts.inference.unconverged(self.problem.data.messages))}
 
     def _draw(self) -> None:
         from structopt.history import read
@@ -284,6 +322,10 @@ class Session:
                 f"{len(progress.evaluations)} evaluations, {train['seconds_per_evaluation']:.3f} s each; "
                 f"{train['overhead_per_epoch']:.4f} s a pass beside them"
             )
+        if self.pruned:
+            lines.append("pruner: " + "; ".join(_kept(role, values) for role, values in self.pruned.items()))
+        if "unconverged" in train:
+            lines.append(f"messages still moved at the end of the last inference of {train['unconverged']:.1%} of the instances")
         if progress.negative_losses:
             lines.append(f"negative losses: {progress.negative_losses} (their steps were skipped)")
         if progress.stopped:
@@ -293,8 +335,9 @@ class Session:
     def _model(self, weights: Array) -> Model:
         parts = self.parts
         return Model(
-            model_config(self.config), parts.task, parts.graph, parts.inference, self.feature_map, weights, parts.loss.temperature
-        )
+            model_config(self.config), parts.task, parts.graph, parts.inference, self.feature_map, weights,
+            parts.loss.temperature, self.pruner,
+        )  # fmt: skip
 
     def _label(self) -> str:
         config = self.config
@@ -319,6 +362,12 @@ def _epoch_metrics(row: Mapping[str, float | int]) -> dict[str, float]:
     train = {"loss", "primal", "dual", "gap", "seconds", "inference_seconds"}
     named = {f"train.{name}" if name in train else name: float(value) for name, value in row.items() if name != "epoch"}
     return {("train.objective" if name == "train.primal" else name): value for name, value in named.items()}
+
+
+def _kept(role: str, pruned: Mapping[str, float | None]) -> str:
+    """What the pruner left of a corpus, in words."""
+    heads, recall = pruned["pruner_heads"], pruned["pruner_recall"]
+    return f"{heads:.1f} heads a token" + ("" if recall is None else f", {100 * recall:.2f} % of gold arcs") + f" on {role}"
 
 
 def _dotted(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

@@ -156,7 +156,7 @@ def test_predict_and_evaluate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli.main(["predict", "model=m", "input=a=b.txt", "output=o", "probabilities=true", "k_best=5"]) == 0
     assert cli.main(["evaluate", "model=m", "input=a", "threads=2"]) == 0
     predict = {"model": "m", "input": "a=b.txt", "threads": 1, "output": "o"}
-    predict |= {"probabilities": True, "k_best": 5, "partial": False}
+    predict |= {"probabilities": True, "k_best": 5, "partial": False, "picture": "", "sentence": 1}
     assert calls == [("predict", predict), ("evaluate", {"model": "m", "input": "a", "threads": 2})]
 
 

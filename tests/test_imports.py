@@ -15,7 +15,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"learning"}),
     frozenset({"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
     frozenset({
-        "archive", "registry", "features", "problem", "decoding", "compatibility", "checks", "testing"
+        "archive", "registry", "features", "problem", "decoding", "compatibility", "checks", "pruning", "testing"
     }),
     frozenset({"hydra_glue", "configuration", "history", "plots", "terminal", "model", "warm_start", "trainer"}),
     frozenset({"session", "prediction", "pairs"}),

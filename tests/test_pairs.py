@@ -9,9 +9,19 @@ import pytest
 from structopt import compatibility, pairs, registry
 from structopt.configuration import compose, validate
 from structopt.session import make_components
-from structopt.testing.problems import make_problem, random_encoded
+from structopt.testing.problems import make_problem, random_encoded, random_trees
 
-GRAPHS = ("linear_chain", "single")
+GRAPHS = {
+    "linear_chain": ("exact", "enumeration"),
+    "single": ("exact", "enumeration"),
+    "arc_factored": ("exact", "enumeration"),
+    "second_order": ("ad3", "enumeration", "ilp", "loopy_bp", "lp", "trw_bp"),
+}
+KINDS = {"linear_chain": "chain", "single": "single", "arc_factored": "arborescence", "second_order": "factors"}
+TEMPLATES = {
+    "templates": ["bias", "h.upos & m.upos", "m.form"], "siblings": ["s.upos & m.upos"], "grandparents": ["g.upos & m.upos"],
+    "hash_bits": 10,
+}  # fmt: skip
 LOSSES = ("crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm")
 OPTIMIZERS = tuple(name for name, one in registry.installed("optimizer").items() if one.distribution == "structopt-trainer")
 
@@ -22,14 +32,15 @@ def verdicts(graph):
 
 
 def encoded_for(graph):
+    if graph in ("arc_factored", "second_order"):
+        return random_trees(1, (1, 2, 3, 4))
     return random_encoded(1, (1,) * 8 if graph == "single" else (1, 2, 3, 4), values=graph == "single")
 
 
-@pytest.mark.parametrize("graph", GRAPHS)
-@pytest.mark.parametrize("inference", ["exact", "enumeration"])
+@pytest.mark.parametrize(("graph", "inference"), [(graph, name) for graph, names in GRAPHS.items() for name in names])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_every_combination_trains_or_is_refused(optimizer, loss, inference, graph):
+def test_every_combination_trains_or_is_refused(optimizer, loss, graph, inference):
     verdict = verdicts(graph)[optimizer, loss, inference]
     if verdict:
         assert f"optimizer={optimizer}" in verdict or "optimizer." in verdict
@@ -39,8 +50,9 @@ def test_every_combination_trains_or_is_refused(optimizer, loss, inference, grap
     positional = compatibility.positional(method, member, made)
     variant = getattr(method, "loss_variant", "max_loss")
     problem = make_problem(
-        encoded_for(graph), made, member, pairs.made("inference", inference), method.C, variant=variant, positional=positional
-    )
+        encoded_for(graph), made, member, pairs.made("inference", inference), method.C, variant=variant, positional=positional,
+        options=TEMPLATES if graph in ("arc_factored", "second_order") else None,
+    )  # fmt: skip
     state = method.init(problem, np.zeros(problem.dimension))
     for _ in range(2):
         state, report = method.step(problem, state)
@@ -57,7 +69,13 @@ def test_every_task_composes_with_every_optimizer(task, optimizer):
     """With the defaults that each brings, the components fit together."""
     parts = make_components(validate(compose([f"task={task}", f"optimizer={optimizer}", "tracker=none"])))
     assert type(parts.optimizer) is registry.load("optimizer", optimizer)
-    assert parts.graph.kind == ("single" if task == "multiclass" else "chain")
+    assert parts.graph.kind == {"multiclass": "single", "dependency": "arborescence"}.get(task, "chain")
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_inferences_are_all_here(graph):
+    assert pairs.made("factor_graph", graph).kind == KINDS[graph]
+    assert {inference for _, _, inference in verdicts(graph)} == set(GRAPHS[graph])
 
 
 def test_losses_are_all_here():

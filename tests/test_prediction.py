@@ -5,11 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 import structopt
-from structopt import cli, corpus
+from structopt import cli, corpus, prediction, registry
+from structopt.core.data import ROOT, PartGroup, Structure, part_offsets
+from structopt.decoding import KBest
+from structopt.factor_graph.arc_factored import ArcFactored
+from structopt.kernels.record import EMPTY
+from structopt.problem import InThisThread
 from structopt.task import tags
 
 QUICK = ["task.limit=60", "optimizer.epochs=2", "tracker=none"]
@@ -117,3 +125,92 @@ def test_evaluate(ner: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert json.loads(lines[-1]) == json.loads((ner / "metrics.json").read_text())["dev"]
     assert len(lines) > 4
+
+
+def test_ranked_outputs_are_the_k_best_columns(ner: Path, tmp_path: Path) -> None:
+    model = structopt.load(ner)
+    (tmp_path / "in.txt").write_text(TEXT)
+    examples = model.examples(model.task.read(tmp_path / "in.txt", labelled=False))
+    ranked = prediction._ranked_outputs(model, examples, 3, InThisThread())
+    cells = [line.split() for line in predicted(ner, tmp_path, TEXT, "k_best=3") if line][1:]
+    assert [[output for _, output in own] for own in ranked] == [
+        [[cell[5 + k] for cell in cells[:3]] for k in range(3)],
+        [[cell[5 + k] for cell in cells[3:]] for k in range(3)],
+    ]
+    for own in ranked:
+        assert [score for score, _ in own] == sorted((score for score, _ in own), reverse=True)
+
+
+def test_heads_from_flat_marginals() -> None:
+    """Two sentences, pruned candidates, two labels an arc."""
+    places = np.array([[ROOT, 0], [1, 0], [ROOT, 1], [0, 1], [ROOT, 0]])
+    arcs = np.array([0, 4, 5])
+    groups = (PartGroup("label", 2, arcs), PartGroup("arc", 1, arcs))
+    structure = Structure(EMPTY, groups, part_offsets(groups), "arborescence", np.zeros(3, np.int64), places={"arc": places})
+    flat = [np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.5, 0.25, 0.25]), np.array([0.75, 0.25])]
+    first, second = prediction._head_tables(structure, flat)
+    np.testing.assert_allclose(first, [[0.3, 0.0, 0.7], [0.5, 0.5, 0.0]])
+    np.testing.assert_allclose(second, [[1.0, 0.0]])
+
+
+def test_only_trees_have_pictures(ner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["predict", f"model={ner}", "input=a", f"output={tmp_path / 'o'}", "picture=a.svg"]
+    assert cli.main(words) == 2
+    assert "picture=a.svg draws trees, and task=ner has none. Leave it out." in capsys.readouterr().err
+
+
+TREES = """\
+# text = He slept
+1	He	_	PRON	_	_	{}	_	_	_
+2	slept	_	VERB	_	_	{}	_	_	A=b
+
+1	Yes	_	X	_	_	{}	_	_	_
+"""
+
+
+class Parser:
+    """What `predict` asks of a model, with trees and probabilities as they are given here."""
+
+    def __init__(self) -> None:
+        self.config = {"task": {"name": "dependency"}}
+        self.task, self.graph = registry.create("task", self.config["task"]), ArcFactored()
+        self.task.fit(self.task.read(corpus.path("dev", "conllu")))
+
+    def examples(self, trees: Any, given: None) -> Any:
+        encoded = self.task.encode(trees, given)
+        return SimpleNamespace(encoded=encoded, structure=self.graph.build(encoded))
+
+    def best_outputs(self, examples: Any, executor: Any) -> list[Any]:
+        return self.task.decode(examples.encoded, self.graph.outputs(examples.encoded, examples.structure, np.array([1, 1, 0])))
+
+    def label_marginals(self, examples: Any, executor: Any) -> list[Any]:
+        return [np.array([0.25, 0.75, 0.25, 0.75]), np.array([1.0])]
+
+    def k_best_outputs(self, examples: Any, k: int, executor: Any) -> list[KBest]:
+        first = KBest(np.array([2.0, 1.0]), np.array([[1, 1], [0, 0]]))
+        return [first, KBest(np.array([0.5]), np.array([[0]]))]
+
+
+def test_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = Parser()
+    monkeypatch.setattr(prediction, "find_model", Path)
+    monkeypatch.setattr(prediction.Model, "load", lambda folder: parser)
+    text = TREES.format("_", "_", "_")
+    assert "\n".join(predicted(tmp_path, tmp_path, text)) == TREES.format(2, 0, 0)
+    rows = [line.split("\t") for line in predicted(tmp_path, tmp_path, text, "probabilities=true", "k_best=2")]
+    assert [row[0] for row in rows if len(row) == 1] == [
+        "# text = He slept", "# k_best = 1", "# score = 2.000000", "",
+        "# text = He slept", "# k_best = 2", "# score = 1.000000", "",
+        "# k_best = 1", "# score = 0.500000", "",
+    ]  # fmt: skip
+    assert [(row[6], row[9]) for row in rows if len(row) > 1] == [
+        ("2", "p=0.750"), ("0", "A=b|p=0.750"), ("0", "p=0.250"), ("1", "A=b|p=0.250"), ("0", "p=1.000")
+    ]  # fmt: skip
+    predicted(tmp_path, tmp_path, TREES.format(0, 1, 0), f"picture={tmp_path / 'a.svg'}", "sentence=1")
+    picture = (tmp_path / "a.svg").read_text()
+    assert "<title>0.750</title>" in picture and "slept" in picture and "Yes" not in picture
+    words = ["predict", "model=m", f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'o'}", "picture=a.svg", "sentence=3"]
+    assert cli.main(words) == 2
+    assert "in.txt: there is no sentence 3 to draw: the file has 2" in capsys.readouterr().err
+    assert cli.main([*words[:-2], "partial=true"]) == 2
+    assert "Leave out partial=true." in capsys.readouterr().err

@@ -87,7 +87,7 @@ def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     points = {
         "optimizer": {"steps": "acme_parts:Steps", "inherits": "acme_parts:Inherits", "broken": "acme_broken:Broken"},
         "executor": {"sized": "acme_parts:Sized"},
-        "inference": {"ilp": "acme_parts:Maximiser"},
+        "inference": {"argmax": "acme_parts:Maximiser"},
     }
     modules = {"acme_parts.py": MODULE, "acme_broken.py": "import there_is_no_such_module\n"}
     write_distribution(tmp_path / "site", "structopt-acme", points, modules)
@@ -263,15 +263,15 @@ class _NoAlgorithm:
 
 
 def test_compatibility(acme: Path) -> None:
-    ilp = registry.create("inference", {"name": "ilp"})
+    argmax = registry.create("inference", {"name": "argmax"})
     kind = "chain"
-    check(None, None, ilp, _NeedsNothing(), _NeedsNothing(), kind)
+    check(None, None, argmax, _NeedsNothing(), _NeedsNothing(), kind)
     with pytest.raises(CompatibilityError) as caught:
-        check(None, None, ilp, _NeedsMarginals(), _NeedsNothing(), kind)
-    assert str(caught.value).startswith("loss.beta=1 needs marginals, but inference=ilp only maximises. With this factor graph, ")
-    with pytest.raises(CompatibilityError, match="^optimizer=steps needs marginals, but inference=ilp only maximises"):
-        check(None, None, ilp, _NeedsNothing(), registry.create("optimizer", {"name": "steps"}), kind)
-    with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain. Those that can: .*ilp"):
+        check(None, None, argmax, _NeedsMarginals(), _NeedsNothing(), kind)
+    assert str(caught.value).startswith("loss.beta=1 needs marginals, but inference=argmax only maximises. With this factor graph, ")
+    with pytest.raises(CompatibilityError, match="^optimizer=steps needs marginals, but inference=argmax only maximises"):
+        check(None, None, argmax, _NeedsNothing(), registry.create("optimizer", {"name": "steps"}), kind)
+    with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain. Those that can: .*argmax"):
         check(None, None, _NoAlgorithm(), _NeedsNothing(), _NeedsNothing(), kind)
 
 
@@ -279,4 +279,4 @@ def test_compatibility_names_the_inferences_that_would_do(acme: Path) -> None:
     graph = registry.create("factor_graph", {"name": "linear_chain"})
     kind = getattr(graph, "kind", "chain")
     with pytest.raises(CompatibilityError, match=r"With this factor graph, marginals come from: .*exact\."):
-        check(None, graph, registry.create("inference", {"name": "ilp"}), _NeedsMarginals(), _NeedsNothing(), kind)
+        check(None, graph, registry.create("inference", {"name": "argmax"}), _NeedsMarginals(), _NeedsNothing(), kind)

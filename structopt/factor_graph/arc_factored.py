@@ -140,7 +140,7 @@ def gold_arcs(trees: EncodedTrees, structure: Structure) -> Array:
     token = np.repeat(np.arange(len(trees.heads)), np.diff(arcs))
     found = np.flatnonzero(heads == trees.heads[token])
     assert len(found) == len(trees.heads), "a gold arc is no candidate"
-    return found - np.repeat(arcs[trees.offsets[:-1]], np.diff(trees.offsets))
+    return np.asarray(found - np.repeat(arcs[trees.offsets[:-1]], np.diff(trees.offsets)))
 
 
 def chosen_heads(trees: EncodedTrees, structure: Structure, chosen: Array) -> Array:
@@ -148,4 +148,4 @@ def chosen_heads(trees: EncodedTrees, structure: Structure, chosen: Array) -> Ar
     arcs, heads = candidate_arcs(trees)
     found = heads[arcs[:-1] + chosen]
     position = np.arange(len(found)) - np.repeat(trees.offsets[:-1], np.diff(trees.offsets))
-    return np.where(found == position, 0, found + 1)
+    return np.asarray(np.where(found == position, 0, found + 1))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
-from math import inf, log
+from math import inf, log, prod
 
 import numpy as np
 
 from structopt.core.protocols import Ability, InferenceKernels
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.inference.factor_outputs import factor_outputs
 from structopt.kernels.record import Array, Record
 
 MOST_OUTPUTS = 1_000_000
@@ -23,6 +25,8 @@ class Enumeration:
 
     def provides(self, structure_kind: str) -> Ability:
         """Return what every exact inference provides."""
+        if structure_kind not in OUTPUTS:
+            return Ability(0)
         return Ability.MAP | Ability.MARGINALS | Ability.K_BEST | Ability.EXACT | Ability.UPPER | Ability.CONVEX
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
@@ -66,7 +70,7 @@ def _masked_product(vertices: Array, s: Array) -> Array:
 
 
 def _maximum(vertices: Array, scores: Array, temperature: float, z: Array) -> float:
-    top = float(scores.max())
+    top = float(scores.max(initial=-inf))
     if top == -inf:
         z[:] = 0.0
         return top
@@ -104,4 +108,61 @@ def _single_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
     return np.arange(len(s), dtype=np.int32)[:, None], np.eye(len(s))
 
 
-OUTPUTS: dict[str, Callable[[Record, int, Array], tuple[Array, Array]]] = {"chain": _chain_outputs, "single": _single_outputs}
+def _tree_outputs(structure: Record, i: int, s: Array, projective: bool = False) -> tuple[Array, Array]:
+    """All trees that the candidate arcs of sentence i make, with all labels, and their part vectors."""
+    from structopt.kernels.arcs import open_arcs
+
+    a = open_arcs.py_func(structure)
+    arcs = a.arcs[a.tokens[i] : a.tokens[i + 1] + 1]
+    _check_count(i, prod(np.diff(arcs).tolist()), "choices of heads")
+    chosen = np.array(list(product(*(range(int(count)) for count in np.diff(arcs)))), np.int32)
+    heads = a.heads[arcs[:-1] + chosen].astype(np.int64)
+    chosen = chosen[_are_trees(heads, a.single_root) & (not projective or _are_planar(heads))]
+    n, L = chosen.shape[1], max(a.labels, 1)
+    _check_count(i, len(chosen) * L**n, "outputs")
+    labels = np.array(list(product(range(L), repeat=n)), np.int32)
+    assignments = (chosen[:, None, :] * L + labels).reshape(-1, n)
+    vertices = np.zeros((len(assignments), len(s)))
+    rows, before = np.arange(len(assignments))[:, None], arcs[:-1] - arcs[0]
+    vertices[rows, (arcs[-1] - arcs[0]) * a.labels + before + assignments // L] = 1.0
+    if a.labels:
+        vertices[rows, before * L + assignments] = 1.0
+    return assignments, vertices
+
+
+def _are_trees(heads: Array, single_root: bool) -> Array:
+    """Which rows of heads (own position: the root) are trees: from every token the root is reached."""
+    own = np.arange(heads.shape[1])
+    reached = heads
+    for _ in own:
+        reached = np.take_along_axis(reached, reached, axis=1)
+    rooted = (np.take_along_axis(heads, reached, axis=1) == reached).all(axis=1)
+    return np.asarray(rooted & ((heads == own).sum(axis=1) == 1) if single_root else rooted)
+
+
+def _are_planar(heads: Array) -> Array:
+    """In which rows no two arcs cross, the root standing left of the sentence."""
+    own = np.arange(heads.shape[1])
+    ends = np.where(heads == own, -1, heads)
+    low, high = np.minimum(ends, own), np.maximum(ends, own)
+    crossing = np.zeros(len(heads), bool)
+    for m, k in product(own, own):
+        crossing |= (low[:, m] < low[:, k]) & (low[:, k] < high[:, m]) & (high[:, m] < high[:, k])
+    return ~crossing
+
+
+def _check_count(i: int, count: int, what: str) -> None:
+    if count > MOST_OUTPUTS:
+        raise ConfigError(
+            f"inference=enumeration: instance {i} has {count:,} {what}, more than {MOST_OUTPUTS:,}. "
+            "Use inference=exact, or shorter instances."
+        )
+
+
+OUTPUTS: dict[str, Callable[[Record, int, Array], tuple[Array, Array]]] = {
+    "arborescence": _tree_outputs,
+    "chain": _chain_outputs,
+    "factors": factor_outputs,
+    "projective": partial(_tree_outputs, projective=True),
+    "single": _single_outputs,
+}

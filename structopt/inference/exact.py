@@ -20,6 +20,8 @@ class Exact:
 
     def provides(self, structure_kind: str) -> Ability:
         """Exact maximisation, marginals and k-best lists."""
+        if structure_kind not in KINDS:
+            return Ability(0)
         return Ability.MAP | Ability.MARGINALS | Ability.K_BEST | Ability.EXACT | Ability.UPPER | Ability.CONVEX
 
     def kernels(self, structure_kind: str) -> InferenceKernels:

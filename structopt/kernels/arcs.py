@@ -7,11 +7,13 @@ A tree is `heads`, shape (n,): heads[m] = h, or m itself for the root.
 
 from __future__ import annotations
 
-from math import exp, inf, log
+from math import inf, log
 from typing import NamedTuple
 
 import numpy as np
 
+from structopt.kernels.exponential import exp_nonpositive
+from structopt.kernels.record import pack
 from structopt.kernels.signatures import inlined
 
 
@@ -45,71 +47,72 @@ def open_arcs(structure):
 
 
 @inlined
-def collapse(a, i, s, temperature, W):
+def collapse(a, i, s, temperature, W, z):
     """Fill W, shape (n * n,), with the arc scores of sentence i, the labels maximised (temperature 0) or summed out.
 
-    W[m * n + h] = s_arc + temperature * log sum_l exp(s_label(l) / temperature).
+    W[m * n + h] = s_arc + temperature * log sum_l exp(s_label(l) / temperature). Above temperature 0 the label parts of z
+    receive each label's share of its arc; all of z is overwritten by `spread`.
     """
-    first = a.tokens[i]
-    n, L = a.tokens[i + 1] - first, a.labels
+    arcs, heads, first = a.arcs, a.heads, a.tokens[i]
+    n, L, start = a.tokens[i + 1] - first, a.labels, arcs[first]
+    base = (arcs[first + n] - start) * L
     W[: n * n] = -inf
-    start = a.arcs[first]
-    base = (a.arcs[first + n] - start) * L
     for m in range(n):
-        for e in range(a.arcs[first + m], a.arcs[first + m + 1]):
-            W[m * n + a.heads[e]] = s[base + e - start] + label_score(s[(e - start) * L : (e - start + 1) * L], temperature)
+        for e in range(arcs[first + m] - start, arcs[first + m + 1] - start):
+            W[m * n + heads[start + e]] = s[base + e] + (label_score(s, e * L, L, temperature, z) if L > 0 else 0.0)
 
 
 @inlined
-def label_score(s, temperature):
-    """max_l s_l, or temperature * log sum_l exp(s_l / temperature); 0 where there are no labels."""
-    if len(s) == 0:
-        return 0.0
-    top = s[0]
-    for y in range(1, len(s)):
-        top = max(top, s[y])
+def label_score(s, begin, L, temperature, z):
+    """max_l s[begin + l], or temperature * log sum_l exp(s[begin + l] / temperature), of L > 0 labels; their shares to z."""
+    first, end = np.uint64(begin), np.uint64(begin + L)  # unsigned, which spares a test for negative indices at every read
+    top = s[first]
+    for q in range(first, end):
+        top = s[q] if s[q] > top else top
     if temperature == 0.0 or top == -inf:
         return top
     total = 0.0
-    for y in range(len(s)):
-        total += exp((s[y] - top) / temperature)
+    for q in range(first, end):  # a loop of its own, whose exponentials are computed several at once
+        z[q] = exp_nonpositive((s[q] - top) / temperature)
+    for q in range(first, end):
+        total += z[q]
+    for q in range(first, end):
+        z[q] /= total
     return top + temperature * log(total)
 
 
 @inlined
 def spread(a, i, s, temperature, M, z):
-    """Write the part marginals of sentence i from arc marginals M, shape (n * n,): an arc's labels share its marginal."""
-    first = a.tokens[i]
-    n, L = a.tokens[i + 1] - first, a.labels
-    start = a.arcs[first]
-    base = (a.arcs[first + n] - start) * L
+    """Write the part marginals of sentence i from arc marginals M, shape (n * n,): an arc's labels share its marginal.
+
+    Above temperature 0 the shares are those that `collapse` left in z; else the first of the best labels takes all.
+    """
+    arcs, heads, first = a.arcs, a.heads, a.tokens[i]
+    n, L, start = a.tokens[i + 1] - first, a.labels, arcs[first]
+    base = (arcs[first + n] - start) * L
     for m in range(n):
-        for e in range(a.arcs[first + m], a.arcs[first + m + 1]):
-            mass = M[m * n + a.heads[e]]
-            z[base + e - start] = mass
-            place = (e - start) * L
-            share(s[place : place + L], temperature, mass, z[place : place + L])
+        for e in range(arcs[first + m] - start, arcs[first + m + 1] - start):
+            mass = M[m * n + heads[start + e]]
+            z[base + e] = mass
+            if L > 0:
+                share(s, e * L, L, temperature, mass, z)
 
 
 @inlined
-def share(s, temperature, mass, z):
-    """Divide a mass among labels: all to the first of the best ones (temperature 0), or as exp(s / temperature)."""
-    z[:] = 0.0
-    if mass == 0.0 or len(s) == 0:
+def share(s, begin, L, temperature, mass, z):
+    """Divide a mass among L > 0 labels: by the shares in z, or at temperature 0 all to the first of the best ones."""
+    first, end = np.uint64(begin), np.uint64(begin + L)
+    if temperature > 0.0 and mass > 0.0:
+        for q in range(first, end):
+            z[q] *= mass
         return
-    best = 0
-    for y in range(1, len(s)):
-        if s[y] > s[best]:
-            best = y
-    if temperature == 0.0:
+    for q in range(first, end):
+        z[q] = 0.0
+    if mass > 0.0:
+        best = first
+        for q in range(first, end):
+            best = q if s[q] > s[best] else best
         z[best] = mass
-        return
-    total = 0.0
-    for y in range(len(s)):
-        z[y] = exp((s[y] - s[best]) / temperature)
-        total += z[y]
-    for y in range(len(s)):
-        z[y] *= mass / total
 
 
 @inlined
@@ -118,3 +121,51 @@ def indicate(heads, n, M):
     M[: n * n] = 0.0
     for m in range(n):
         M[m * n + heads[m]] = 1.0
+
+
+@inlined
+def mark_assignment(a, i, assignment, z):
+    """Fill z with the part indicators of a tree of sentence i.
+
+    The assignment of a token is the number of its arc among its candidates, times max(L, 1), plus that of its label.
+    """
+    first = a.tokens[i]
+    n, L = a.tokens[i + 1] - first, a.labels
+    start = a.arcs[first]
+    base = (a.arcs[first + n] - start) * L
+    z[:] = 0.0
+    for m in range(n):
+        before = a.arcs[first + m] - start
+        if L > 0:
+            z[before * L + assignment[m]] = 1.0
+        z[base + before + assignment[m] // max(L, 1)] = 1.0
+
+
+class Scratch(NamedTuple):
+    """The work record of a tree algorithm, opened; n is the length of the longest sentence.
+
+    Attributes
+    ----------
+    W : (n * n,) arc scores
+    M : (n * n,) arc marginals
+    heads : (n,) a tree
+    floats, ints : what the algorithm itself needs
+    """
+
+    W: np.ndarray
+    M: np.ndarray
+    heads: np.ndarray
+    floats: np.ndarray
+    ints: np.ndarray
+
+
+def pack_scratch(n, floats, ints):
+    """Pack a work record for sentences of at most n tokens, for an algorithm that needs so many floats and ints."""
+    return pack(ints=[np.zeros(n), np.zeros(ints)], floats=[np.zeros(n * n), np.zeros(n * n), np.zeros(floats)])
+
+
+@inlined
+def open_scratch(work):
+    """Open the work record packed by `pack_scratch`."""
+    i, f, at = work.ints, work.floats, work.at
+    return Scratch(f[at[4] : at[5]], f[at[5] : at[6]], i[at[0] : at[1]], f[at[6] : at[7]], i[at[1] : at[2]])

@@ -29,6 +29,15 @@ def finite_differences(value: Any, s: Array, step: float = 1e-5) -> Array:
     return np.array([(value(s + step * e) - value(s - step * e)) / (2 * step) for e in np.eye(len(s))])
 
 
+def variables_of(structure: Structure, i: int) -> int:
+    """Number of variables of instance i: its first part group holds their configurations."""
+    first = structure.groups[0]
+    if structure.choices is None:
+        return int(first.offsets[i + 1] - first.offsets[i])
+    begin, end = np.searchsorted(structure.choices, first.offsets[i : i + 2] * first.width)
+    return int(end - begin)
+
+
 class InferenceSuite:
     """Override `inference` and `structure`; what the inference does not provide is skipped.
 
@@ -168,8 +177,18 @@ class InferenceSuite:
                 assert len(set(found[1])) == len(found[1])
                 assert set(found[1][:1]) == set(expected[1][:1])
 
+    def test_vertices(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """The part indicators of listed outputs have the scores that they are listed with."""
+        if Ability.K_BEST not in abilities or kernels.vertex is None:
+            pytest.skip("no k-best lists, or no vertices")
+        for i, s in scores:
+            for value, row in zip(*self._listed(kernels.k_best, structure, i, s, 5), strict=True):
+                z = np.full(len(s), np.nan)
+                kernels.vertex(structure.record, i, np.array(row, np.int32), z)
+                assert s @ z == pytest.approx(value, rel=self.tolerance, abs=self.tolerance)
+
     def _listed(self, k_best: Any, structure: Structure, i: int, s: Array, count: int) -> tuple[Array, list[Any]]:
-        variables = int(np.diff(structure.groups[0].offsets)[i])
+        variables = variables_of(structure, i)
         values, rows = np.full(count, -inf), np.zeros(count * variables, np.int32)
         work = Record(*(buffer.copy() for buffer in structure.work))
         found = k_best(structure.record, i, s.copy(), count, values, rows, work)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt import features
-from structopt.core.data import AttributeTable, Encoded
+from structopt.core.data import AttributeTable, Encoded, EncodedTrees
 from structopt.core.protocols import FactorGraph, Inference, Loss
 from structopt.kernels.record import Array
 from structopt.problem import Examples, Problem, structure_for
@@ -79,6 +79,47 @@ def random_encoded(
         allowed[np.arange(len(gold)), gold] = True
     names = tuple(f"y{k}" for k in range(labels))
     return Encoded(offsets, tables, names, gold.astype(np.int32), allowed, starts, ends, pairs)
+
+
+def random_trees(
+    seed: int = 0,
+    lengths: Sequence[int] = (1, 2, 3, 4),
+    labels: int = 2,
+    columns: Sequence[str] = ("form", "upos"),
+    candidates: bool = False,
+    projective: bool = False,
+    single_root: bool = True,
+) -> EncodedTrees:
+    """Make a random corpus of dependency trees.
+
+    Parameters
+    ----------
+    seed : int
+    lengths : sequence of int
+        Tokens of each sentence.
+    labels : int
+        Size of the set of relations.
+    columns : sequence of str
+        Names of the columns; each has five values, the empty one among them.
+    candidates : bool
+        Whether tokens may take some of the heads only; the gold trees stay possible.
+    projective, single_root : bool
+        Whether all gold trees are so; else they need not be.
+    """
+    generator = np.random.default_rng([seed, labels, sum(lengths)])
+    offsets = np.cumsum([0, *lengths]).astype(np.int64)
+    draw = _projective_tree if projective else _tree
+    heads = np.concatenate([np.zeros(0, np.int32), *(draw(generator, n, single_root) for n in lengths)]).astype(np.int32)
+    codes = generator.integers(1, 6, (len(heads), len(columns))).astype(np.int32)
+    gold = generator.integers(0, labels, len(heads)).astype(np.int32)
+    kept = None
+    if candidates:
+        given = zip(heads.tolist(), np.repeat(lengths, lengths).tolist(), strict=True)
+        rows = [np.flatnonzero((generator.random(n) < 0.6) | (np.arange(n) == head)) for head, n in given]
+        listed = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
+        kept = np.cumsum([0, *map(len, rows)]).astype(np.int64), listed
+    names = tuple(f"r{k}" for k in range(labels))
+    return EncodedTrees(offsets, {}, names, gold, columns=tuple(columns), codes=codes, heads=heads, candidates=kept)
 
 
 def make_problem(
@@ -174,6 +215,34 @@ def _random_table(generator: np.random.Generator, positions: int, size: int, val
     ids = generator.integers(0, size, int(counts.sum())).astype(np.int32)
     offsets = np.cumsum([0, *counts]).astype(np.int64)
     return AttributeTable(offsets, ids, generator.normal(size=len(ids)) if values else None, size)
+
+
+def _tree(generator: np.random.Generator, n: int, single_root: bool) -> Array:
+    """Heads of a random tree: the tokens, in random order, choose one of those before them, or the root."""
+    order, heads = generator.permutation(n), np.arange(n)
+    for k in range(1, n):
+        chosen = int(generator.integers(0, k + (not single_root)))
+        if chosen < k:
+            heads[order[k]] = order[chosen]
+    return heads
+
+
+def _projective_tree(generator: np.random.Generator, n: int, single_root: bool) -> Array:
+    """Heads of a random projective tree."""
+    heads = np.arange(n)
+
+    def attach(begin: int, end: int, head: int | None) -> None:
+        """Divide the tokens begin..end - 1 into runs, each with a modifier of `head` above its other tokens."""
+        while begin < end:
+            cut = end if head is None and single_root else int(generator.integers(begin + 1, end + 1))
+            m = int(generator.integers(begin, cut))
+            heads[m] = m if head is None else head
+            attach(begin, m, m)
+            attach(m + 1, cut, m)
+            begin = cut
+
+    attach(0, n, None)
+    return heads
 
 
 def _gold(generator: np.random.Generator, n: int, labels: int, starts: Any, ends: Any, pairs: Any) -> Array:

@@ -1,0 +1,231 @@
+"""Dependency trees whose arcs are scored two by two: siblings and grandparents."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from structopt.core.data import Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.errors import ConfigError
+from structopt.factor_graph.arc_factored import arc_places, candidate_arcs, chosen_heads, gold_arcs, trees_of
+from structopt.factor_graph.factor_blocks import Block, FactorBlock, ends_of, interleaved, numbers, pack_blocks, pairs
+from structopt.factor_graph.repair import admitted
+from structopt.kernels.record import Array
+
+
+class Pruning(NamedTuple):
+    """Which heads a token may take: what `structopt.pruning` asks of a graph that wants arcs pruned."""
+
+    model: str | None
+    ratio: float
+    max_heads: int
+    epochs: int
+    C: float
+    projective: bool
+    single_root: bool
+
+
+Listed = tuple[FactorBlock, Array, Array]
+"""Factors, where the parts of each sentence begin, and the places of the parts."""
+
+
+class SecondOrder:
+    """Trees with a part for every arc, for siblings (two arcs h -> s, h -> m) and for grandparents (g -> h, h -> m).
+
+    One hard factor asks for a tree; siblings are the pairs of head automata, one for each head and side, and grandparents are
+    pairs of arcs. The graph is loopy: inference=loopy_bp, trw_bp, ad3, lp or ilp. Arcs carry no relations: those belong to
+    factor_graph=arc_factored.
+
+    There are O(n^3) parts; a pruner, a model of first order, leaves each token few heads. Trained in the same run, it prunes
+    its own training data, on which it errs less than on others.
+
+    Parameters
+    ----------
+    projective : bool
+        Whether arcs may not cross.
+    single_root : bool
+        Whether exactly one token depends on the root; else one or several.
+    siblings : str
+        ``consecutive``: a part for every modifier and the next one farther from the head on that side, for the first and for
+        the last; ``all``: a part for every two modifiers on one side; ``none``.
+    grandparents : bool
+        Whether there is a part for the head of a head and a modifier.
+    repair : str
+        What becomes of training sentences whose gold tree is none of these trees: ``lift`` moves arcs upwards until it is,
+        ``drop`` leaves the sentence out, ``refuse`` ends with an error.
+    pruner : str or None
+        A model of factor_graph=arc_factored that prunes, trained on the same file; None trains one first.
+    prune_ratio : float
+        A head is kept if it is at least so probable as this share of the most probable head of its token.
+    max_heads : int
+        The most heads that a token keeps (beside that of the pruner's own tree, and in training the gold one); 0: any number.
+        With ratio 0 and any number nothing is pruned.
+    pruner_epochs : int
+        Passes in which the pruner is trained.
+    pruner_C : float
+        Its 1/(lambda m).
+
+    Notes
+    -----
+    Smith and Eisner (2008); Martins et al. (2010), section 5; head automata as in Koo et al. (2010). Pruning by arc marginals
+    as in Martins et al. (2009).
+    """
+
+    kind = "factors"
+    calculus = None
+    anchored = True
+
+    def __init__(
+        self,
+        projective: bool = False,
+        single_root: bool = True,
+        siblings: Literal["consecutive", "all", "none"] = "consecutive",
+        grandparents: bool = True,
+        repair: Literal["lift", "drop", "refuse"] = "lift",
+        pruner: str | None = None,
+        prune_ratio: float = 1e-4,
+        max_heads: int = 10,
+        pruner_epochs: int = 3,
+        pruner_C: float = 1.0,
+    ) -> None:
+        if not 0.0 <= prune_ratio < 1.0:
+            raise ConfigError(f"factor_graph.prune_ratio={prune_ratio} must be in [0, 1); 0 prunes by max_heads alone.")
+        if max_heads < 0:
+            raise ConfigError(f"factor_graph.max_heads={max_heads} must be at least 1, or 0 for any number.")
+        if pruner_epochs < 1:
+            raise ConfigError(f"factor_graph.pruner_epochs={pruner_epochs} must be at least 1.")
+        if not 0.0 < pruner_C < float("inf"):
+            raise ConfigError(f"factor_graph.pruner_C={pruner_C} must be greater than 0 and finite.")
+        self.projective, self.single_root, self.siblings, self.grandparents = projective, single_root, siblings, grandparents
+        self.repair = repair
+        self._pruning = Pruning(pruner, prune_ratio, max_heads, pruner_epochs, pruner_C, projective, single_root)
+
+    @property
+    def pruning(self) -> Pruning | None:
+        """What shall be pruned; None: nothing."""
+        wanted = self._pruning.ratio > 0.0 or self._pruning.max_heads > 0
+        return self._pruning if wanted else None
+
+    @property
+    def rounding(self) -> Any:
+        """The kernel that makes a tree of fractional arc marginals."""
+        from structopt.kernels.tree_rounding import round_trees
+
+        return round_trees
+
+    def admit(self, encoded: Encoded) -> tuple[EncodedTrees, str]:
+        """Return the training corpus with gold trees that the graph allows, and what had to be changed for it."""
+        return admitted(trees_of(encoded), self.projective, self.single_root, self.repair)
+
+    def build(self, encoded: Encoded, positional: bool = False) -> Structure:
+        """Lay out arcs, siblings and grandparents of every sentence; no part is tied, whether `positional` or not.
+
+        O(parts) time and memory.
+        """
+        trees = trees_of(encoded)
+        begin, listed = candidate_arcs(trees)
+        arcs, heads = np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(listed, np.int32)
+        tokens = np.ascontiguousarray(trees.offsets, np.int64)
+        places = {"arc": arc_places(tokens, arcs, heads)}
+        groups = [PartGroup("arc", 1, arcs[tokens])]
+        factors = [self._tree(tokens, arcs, places["arc"])]
+        for name, listing in (("sibling", self._siblings), ("grandparent", self._grandparents)):
+            found = listing(tokens, arcs, heads, places["arc"][:, 1])
+            if found is not None:
+                made, offsets, places[name] = found
+                factors.append(made)
+                groups.append(PartGroup(name, 1, offsets))
+        return Structure(
+            record=pack_blocks(tokens, arcs, factors),
+            groups=tuple(groups),
+            parts=part_offsets(tuple(groups)),
+            kind=self.kind,
+            memory=np.zeros(len(trees) + 1, np.int64),
+            choices=arcs,
+            places=places,
+        )
+
+    def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
+        """Indicators of the gold arcs, and of the siblings and grandparents among them."""
+        from structopt.kernels.second_order import list_output
+
+        trees = trees_of(encoded)
+        tokens, chosen = trees.offsets, gold_arcs(trees, structure).astype(np.int64)
+        ends, z = np.zeros(len(trees), np.int64), np.zeros(int(np.diff(structure.parts).max(initial=0)))
+        list_output(structure.record, tokens, chosen, z, ends, np.zeros(0, np.int32))
+        parts = np.zeros(int(ends[-1]) if len(ends) else 0, np.int32)
+        list_output(structure.record, tokens, chosen, z, ends, parts)
+        return SparseVectors(np.concatenate([[0], ends]), parts, np.ones(len(parts)))
+
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
+        """p of sum_m weights_m [head of m is wrong] = p^T z' + q: -weights_m at the gold arc, 0 elsewhere."""
+        if group not in ("", "arc"):
+            raise ConfigError(
+                "loss.cost=labeled_arcs counts relations, which factor_graph=second_order does not have. "
+                "Type loss.cost=arcs, or factor_graph=arc_factored factor_graph.labeled=true."
+            )
+        trees = trees_of(encoded)
+        return SparseVectors(trees.offsets, gold_arcs(trees, structure).astype(np.int32), -weights)
+
+    def outputs(self, encoded: Encoded, structure: Structure, assignments: Array) -> Array:
+        """Head (0 for the root, else counted from 1) of every token, and -1 for its relation; shape (tokens, 2)."""
+        heads = chosen_heads(trees_of(encoded), structure, assignments)
+        return np.stack([heads, np.full(len(heads), -1)], axis=1).astype(np.int32)
+
+    def _tree(self, tokens: Array, arcs: Array, places: Array) -> FactorBlock:
+        """One TREE factor a sentence, over all its arcs."""
+        from structopt.kernels.factors import TREE
+
+        owned, lengths = arcs[tokens], np.diff(tokens)
+        sizes = np.diff(owned)
+        once = np.arange(len(tokens), dtype=np.int64)
+        options = np.array([[int(n), self.single_root, self.projective] for n in lengths], np.int32).reshape(-1)
+        modifiers = places[:, 1]
+        ends = np.stack([modifiers, np.where(places[:, 0] < 0, modifiers, places[:, 0])], axis=1).astype(np.int32)
+        extra = interleaved([Block(3 * once, options), Block(2 * owned, ends.reshape(-1))])
+        return FactorBlock(
+            once, TREE, sizes, np.zeros(len(sizes), np.int64), 3 + 2 * sizes, Block(owned, numbers(owned)), extra
+        )
+
+    def _siblings(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> Listed | None:
+        """List head automata, or the pairs of arcs on one side."""
+        from structopt.kernels import second_order as kernels
+        from structopt.kernels.factors import AUTOMATON
+
+        if self.siblings == "none":
+            return None
+        modifiers = np.ascontiguousarray(modifiers)
+        sides, order = np.zeros(2 * int(tokens[-1]) + len(tokens), np.int64), np.zeros(len(heads), np.int32)
+        kernels.sort_by_head(tokens, arcs, heads, sides, order)
+        k, bounds = np.diff(sides), 2 * tokens + np.arange(len(tokens))  # sides of each sentence
+        parts = np.where(k > 0, (k + 1) * (k + 2) // 2, 0) if self.siblings == "consecutive" else k * (k - 1) // 2
+        offsets = ends_of(parts)[bounds]
+        places = np.empty((int(offsets[-1]), 3), np.int32)
+        if self.siblings == "all":
+            linked = np.empty(2 * len(places), np.int32)
+            kernels.all_siblings(tokens, arcs, sides, order, modifiers, linked, places.reshape(-1))
+            return pairs(offsets, linked), offsets, places
+        kernels.consecutive_siblings(tokens, arcs, sides, order, modifiers, places.reshape(-1))
+        used = k > 0
+        return (
+            FactorBlock(
+                ends_of(used)[bounds], AUTOMATON, k[used], parts[used], np.zeros(int(used.sum()), np.int64),
+                Block(arcs[tokens], order), np.zeros(0, np.int32),
+            ),
+            offsets,
+            places,
+        )  # fmt: skip
+
+    def _grandparents(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> Listed | None:
+        """List the pairs of arcs g -> h -> m."""
+        from structopt.kernels.second_order import grandparents
+
+        if not self.grandparents:
+            return None
+        ends, none = np.zeros(len(tokens) - 1, np.int64), np.zeros(0, np.int32)
+        grandparents(tokens, arcs, heads, ends, none, none)
+        offsets = np.concatenate([[0], ends])
+        linked, places = np.empty(2 * int(offsets[-1]), np.int32), np.empty((int(offsets[-1]), 3), np.int32)
+        grandparents(tokens, arcs, heads, ends, linked, places.reshape(-1))
+        return pairs(offsets, linked), offsets, places

@@ -1,0 +1,178 @@
+"""The feature map of dependency trees: templates over arcs and their labels, siblings and grandparents, hashed to weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure
+from structopt.core.protocols import BatchMap, FeatureKernels, FeatureScratch
+from structopt.errors import ConfigError
+from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, shape
+from structopt.kernels.record import Array, Record, pack
+
+FEWEST = 4096
+"""Places of the smallest table that the kernels use."""
+
+
+class HashedTemplates:
+    """Features of the tokens that a part joins: a linear operator from weights to part scores, of which nothing is stored.
+
+    Every feature has a weight, plain, and one for each direction and distance (of an arc) or for the sides the tokens are on
+    (of siblings and grandparents); a feature of the labels on an arc has a row of weights, plain, and one for each direction.
+    Weights stand where a hash of template and codes says, so that different features may share one.
+
+    Parameters
+    ----------
+    layout : Layout
+    support : bool, shape (dimension,), or None
+        Which weights may move; None when all may.
+    note : str
+        How many features share weights, where that was counted.
+    """
+
+    def __init__(self, layout: Layout, support: Array | None, note: str = "") -> None:
+        self.layout, self.support, self.note = layout, support, note
+        self.dimension = layout.dimension
+
+    @classmethod
+    def fit(
+        cls, encoded: Encoded, structure: Structure, gold: SparseVectors, options: Mapping[str, Any] | None = None
+    ) -> HashedTemplates:
+        """Lay out the weights for a training corpus.
+
+        With support ``seen`` a weight may move only if one of its features occurs in a gold output.
+
+        Parameters
+        ----------
+        encoded, structure, gold : the corpus, its graphs and its gold parts
+        options : mapping
+            The config's node ``features``: ``support``, the lists of templates, ``distances``, ``hash_bits``, ``label_bits``.
+        """
+        from structopt.features.collisions import collisions
+
+        trees, given = _trees(encoded), options or {}
+        labels = next((group.width for group in structure.groups if group.name == "label"), 0)
+        layout = Layout.fit(given, trees.columns, labels)
+        seen = given.get("support", "seen") != "all"
+        everything = cls(layout, None)
+        record = everything.record(trees, structure)
+        support = everything._seen(record, structure, gold) if seen else None
+        return cls(layout, support, collisions(layout, record, structure, gold if seen else None))
+
+    @property
+    def count(self) -> int:
+        """Number of weights that may move."""
+        return self.dimension if self.support is None else int(self.support.sum())
+
+    @property
+    def kernels(self) -> FeatureKernels:
+        """The kernels of the block."""
+        from structopt.kernels import hashed_templates as k
+
+        return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
+
+    def record(self, encoded: Encoded, structure: Structure) -> Record:
+        """Pack what the kernels of `structopt.kernels.hashed_templates` read of a corpus."""
+        labels = next((group.width for group in structure.groups if group.name == "label"), self.layout.labels)
+        if labels != self.layout.labels:
+            raise ConfigError(f"features: the model has weights for {self.layout.labels} labels, the corpus has {labels}.")
+        return self.layout.record(_trees(encoded), structure, self.support)
+
+    def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
+        """Return the features for evaluations over all instances."""
+        from structopt.features.hashed_batch import HashedBatch
+
+        return HashedBatch(self.record(encoded, structure), self.support, structure)
+
+    def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
+        """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
+        layout = self.layout
+        weights, rows = (int(found.max(initial=0)) for found in _most_features(layout, _trees(encoded), structure))
+        touched, touched_rows = min(weights, layout.weights), min(rows, layout.rows)
+        gradient = pack(
+            ints=[
+                np.zeros(_table_size(touched), np.int32),
+                np.zeros(touched, np.int32),
+                np.zeros(layout.rows if touched_rows else 0, np.int32),
+                np.zeros(touched_rows, np.int32),
+            ],
+            longs=[np.zeros(3, np.int64)],
+            floats=[np.zeros(touched), np.zeros(touched_rows * layout.labels)],
+        )
+        runs = min(weights + rows, layout.weights + layout.rows) + 1  # a single one where there would be more
+        return FeatureScratch(gradient, runs, touched + touched_rows * layout.labels)
+
+    def widened(self, more: Array) -> HashedTemplates:
+        """The same features with further weights that may move."""
+        return HashedTemplates(self.layout, None if self.support is None else self.support | more, self.note)
+
+    def compress(self, weights: Array) -> Array:
+        """Keep the weights that may move."""
+        return weights if self.support is None else weights[self.support]
+
+    def covers(self, array: Array) -> bool:
+        """Whether `compress` loses nothing: the array is as long as the weights, and zero wherever one may not move."""
+        if array.shape != (self.dimension,):
+            return False
+        return self.support is None or np.count_nonzero(array) == np.count_nonzero(array[self.support])
+
+    def expand(self, compressed: Array) -> Array:
+        """Undo `compress`: zeros where a weight may not move."""
+        if self.support is None:
+            return compressed
+        weights = np.zeros(self.dimension)
+        weights[self.support] = compressed
+        return weights
+
+    def state(self) -> tuple[dict[str, Any], Array]:
+        """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
+        return self.layout.state(), np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)
+
+    @classmethod
+    def restore(cls, layout: Mapping[str, Any], bits: Array) -> HashedTemplates:
+        """Undo `state`."""
+        found = Layout.restore(layout)
+        return cls(found, np.unpackbits(bits, count=found.dimension).astype(bool) if len(bits) else None)
+
+    def _seen(self, record: Record, structure: Structure, gold: SparseVectors) -> Array:
+        """Which weights have a feature that occurs in a gold output."""
+        dense = np.zeros(self.dimension)
+        indicators = np.zeros(int(np.diff(structure.parts).max(initial=0)))
+        for i in range(len(structure)):
+            parts = gold.parts[gold.offsets[i] : gold.offsets[i + 1]]
+            indicators[parts] = 1.0
+            self.kernels.accumulate(record, i, indicators[: structure.parts[i + 1] - structure.parts[i]], dense)
+            indicators[parts] = 0.0
+        return dense > 0.0
+
+
+def _trees(encoded: Encoded) -> EncodedTrees:
+    assert isinstance(encoded, EncodedTrees)
+    return encoded
+
+
+def _table_size(touched: int) -> int:
+    """Return a power of 2 that leaves a third of the sparse gradient's table free."""
+    return max(FEWEST, 1 << (3 * touched // 2).bit_length())
+
+
+def _most_features(layout: Layout, trees: EncodedTrees, structure: Structure) -> tuple[Array, Array]:
+    """Bounds, for each instance, on the weights and on the rows of label weights that its features have."""
+    lengths, codes = np.diff(trees.offsets), layout.codes(trees)
+    weights, rows = np.zeros(len(lengths), np.int64), np.zeros(len(lengths), np.int64)
+    for group in structure.groups:
+        which, variants = KINDS[group.name], ROW_VARIANTS if group.name == "label" else VARIANTS
+        target = rows if group.name == "label" else weights
+        for template in layout.templates[which]:
+            found = shape(template, which)
+            parts = 2 * np.diff(group.offsets)
+            if found < 2:
+                parts = np.minimum(parts, (lengths + 2) * variants)
+            elif found == SHAPES - 1:
+                values = int(codes[:, layout.column_number(template.between)].max(initial=0)) + 1
+                parts = parts * np.minimum(lengths, values)
+            target += parts
+    return weights, rows

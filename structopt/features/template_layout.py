@@ -1,0 +1,218 @@
+"""What the weights of hashed templates mean: templates, numbers of bits, distance bins; and the records that kernels open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structopt.core.data import EncodedTrees, Structure
+from structopt.errors import ConfigError
+from structopt.kernels.record import Array, Record, pack
+from structopt.task.arc_templates import BETWEEN, ROLES, Template, check_columns, columns_of, parse
+
+KINDS = {"label": "labels", "arc": "templates", "sibling": "siblings", "grandparent": "grandparents"}
+"""The templates that score each part group, in the order in which the kernels number the kinds of parts."""
+PLACES = {"label": "arc", "arc": "arc", "sibling": "sibling", "grandparent": "grandparent"}
+DEFAULTS: dict[str, Any] = {"distances": [1, 2, 3, 4, 5, 10], "hash_bits": 22, "label_bits": 15}
+SHAPES = 4
+VARIANTS, ROW_VARIANTS = 16, 4
+MOST_DISTANCES = 6
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All that must agree for the weights of two feature maps to mean the same.
+
+    Attributes
+    ----------
+    hash_bits : int
+        2^hash_bits weights of arcs, siblings and grandparents.
+    label_bits : int
+        2^label_bits rows of label weights.
+    labels : int
+        Weights of a row; 0 where arcs carry no labels.
+    distances : tuple of int
+        Upper bounds of the distance bins, ascending; greater distances share a last bin.
+    texts : mapping of the list of templates to their texts
+    columns : tuple of str
+        The columns that the templates look at.
+    """
+
+    hash_bits: int
+    label_bits: int
+    labels: int
+    distances: tuple[int, ...]
+    texts: Mapping[str, tuple[str, ...]]
+    columns: tuple[str, ...]
+
+    @classmethod
+    def fit(cls, options: Mapping[str, Any], columns: Sequence[str], labels: int) -> Layout:
+        """Read the config's node ``features`` for a corpus with these columns, or raise `ConfigError`."""
+        lists = {which: parse(options.get(which) or [], which) for which in ROLES}
+        for which, templates in lists.items():
+            check_columns(templates, which, columns)
+        given = {key: options[key] if options.get(key) is not None else default for key, default in DEFAULTS.items()}
+        _check_bits("hash_bits", given["hash_bits"], 10, 28)
+        _check_bits("label_bits", given["label_bits"], 4, 24)
+        _check_distances(given["distances"])
+        return cls(
+            hash_bits=int(given["hash_bits"]),
+            label_bits=int(given["label_bits"]),
+            labels=labels,
+            distances=tuple(map(int, given["distances"])),
+            texts={which: tuple(map(str, templates)) for which, templates in lists.items()},
+            columns=columns_of(template for templates in lists.values() for template in templates),
+        )
+
+    @cached_property
+    def templates(self) -> dict[str, tuple[Template, ...]]:
+        """The lists of templates, read."""
+        return {which: parse(self.texts[which], which) for which in ROLES}
+
+    @property
+    def weights(self) -> int:
+        """Weights before the rows of label weights."""
+        return 1 << self.hash_bits
+
+    @property
+    def rows(self) -> int:
+        """Rows of label weights."""
+        return 1 << self.label_bits if self.labels else 0
+
+    @property
+    def dimension(self) -> int:
+        """Number of weights."""
+        return self.weights + self.rows * self.labels
+
+    def ordered(self, kind: str) -> list[tuple[int, Template]]:
+        """Templates of a kind of parts by shape, each with its number in the hash: counted from 1 over all lists."""
+        which = KINDS[kind]
+        first = 1 + sum(len(self.texts[other]) for other in list(ROLES)[: list(ROLES).index(which)])
+        numbered = list(enumerate(self.templates[which], first))
+        return sorted(numbered, key=lambda pair: (shape(pair[1], which), self.column_number(pair[1].between)))
+
+    def column_number(self, column: str | None) -> int:
+        """Number of a column in the records' codes; -1 for none."""
+        return -1 if column is None else self.columns.index(column)
+
+    def state(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "block": EncodedTrees.block,
+            "hash_bits": self.hash_bits,
+            "label_bits": self.label_bits,
+            "relations": self.labels,
+            "distances": list(self.distances),
+            "columns": list(self.columns),
+            **{which: list(texts) for which, texts in self.texts.items()},
+        }
+
+    @classmethod
+    def restore(cls, state: Mapping[str, Any]) -> Layout:
+        """Undo `state`."""
+        texts = {which: tuple(state[which]) for which in ROLES}
+        numbers = state["hash_bits"], state["label_bits"], state["relations"]
+        return cls(*numbers, tuple(state["distances"]), texts, tuple(state["columns"]))
+
+    def record(self, encoded: EncodedTrees, structure: Structure, support: Array | None) -> Record:
+        """Pack a corpus for the kernels of `structopt.kernels.hashed_templates` (see `structopt.kernels.template_parts`)."""
+        kinds = list(KINDS)
+        groups = [kinds.index(_known(group.name)) for group in structure.groups]
+        bounds, templates, atoms = self._tables()
+        places, starts = _slots(structure)
+        bits, row_bits = (np.zeros(0, np.int64),) * 2 if support is None else self._support_words(support)
+        return pack(
+            ints=[
+                [self.hash_bits, self.label_bits, self.labels, max(len(self.columns), 1)],
+                groups,
+                bounds,
+                templates,
+                atoms,
+                distance_bins(self.distances),
+                self.codes(encoded),
+                places,
+            ],
+            longs=[starts, encoded.offsets, np.concatenate([[], *(g.offsets for g in structure.groups)]), bits, row_bits],
+        )
+
+    def codes(self, encoded: EncodedTrees) -> Array:
+        """Codes of the columns that the templates look at, shape (tokens, columns); a column of zeros if they look at none."""
+        if not self.columns:
+            return np.zeros((int(encoded.offsets[-1]), 1), np.int32)
+        for which, templates in self.templates.items():
+            check_columns(templates, which, encoded.columns)
+        return encoded.codes[:, [encoded.columns.index(column) for column in self.columns]]
+
+    def _tables(self) -> tuple[list[int], list[list[int]], list[tuple[int, int, int]]]:
+        """Where the templates of each kind and shape begin; the templates; their atoms."""
+        shapes: list[int] = []
+        templates: list[list[int]] = []
+        atoms: list[tuple[int, int, int]] = []
+        for k, (kind, which) in enumerate(KINDS.items()):
+            for number, template in self.ordered(kind):
+                found = [(ROLES[which].index(a.role), self.column_number(a.column), a.offset) for a in template.atoms]
+                templates.append([number, len(atoms), len(atoms) + len(found), self.column_number(template.between)])
+                atoms += found
+                shapes.append(SHAPES * k + shape(template, which))
+        bounds = [sum(found < k for found in shapes) for k in range(SHAPES * len(KINDS) + 1)]
+        return bounds, templates, atoms
+
+    def _support_words(self, support: Array) -> tuple[Array, Array]:
+        """Support as bits in int64 words, lowest bit first; each row of label weights in whole words."""
+        rows = support[self.weights :].reshape(self.rows, self.labels)
+        padded = np.zeros((self.rows, -(-self.labels // 64) * 64), bool)
+        padded[:, : self.labels] = rows
+        first, second = (np.packbits(bits, bitorder="little").view("<i8") for bits in (support[: self.weights], padded.ravel()))
+        return first.astype(np.int64), second.astype(np.int64)
+
+
+def shape(template: Template, which: str) -> int:
+    """Which places a template looks at: 0 the head, 1 the modifier (or none), 2 several, 3 between them too."""
+    roles = {atom.role for atom in template.atoms}
+    if which not in ("templates", "labels"):
+        return 2
+    if BETWEEN in roles:
+        return 3
+    return 2 if len(roles) == 2 else 0 if roles == {"h"} else 1
+
+
+def distance_bins(distances: Sequence[int]) -> list[int]:
+    """Bin of the distances 0, 1, 2, ... up to the first of the last bin."""
+    last = distances[-1] if distances else 0
+    return np.searchsorted(distances, np.arange(last + 2), side="left").tolist() if distances else [0]
+
+
+def _known(group: str) -> str:
+    if group not in KINDS:
+        raise ConfigError(f"features: there are no templates for parts of the group '{group}', only for: {', '.join(KINDS)}.")
+    return group
+
+
+def _slots(structure: Structure) -> tuple[Array, list[int]]:
+    """Slots of the parts' tokens (position + 2), one array a role, and where those of each kind and role begin."""
+    arrays, starts, size = [np.zeros(0, np.int32)], {}, 0
+    for name, places in structure.places.items():
+        roles = places.shape[1]
+        starts[name] = [size + len(places) * (role if role < roles else 0) for role in range(3)]
+        arrays += [places[:, role].astype(np.int32) + np.int32(2) for role in range(roles)]
+        size += places.size
+    return np.concatenate(arrays), [start for kind in KINDS for start in starts.get(PLACES[kind], [0, 0, 0])]
+
+
+def _check_bits(key: str, value: Any, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ConfigError(f"features.{key}={value} must be a whole number from {least} to {most}.")
+
+
+def _check_distances(distances: Any) -> None:
+    found = list(distances)
+    whole = all(isinstance(d, int) and not isinstance(d, bool) and d > 0 for d in found)
+    if not whole or sorted(set(found)) != found or len(found) > MOST_DISTANCES:
+        raise ConfigError(
+            f"features.distances={found} must be at most {MOST_DISTANCES} ascending whole numbers from 1, the upper bounds of "
+            "the distance bins."
+        )

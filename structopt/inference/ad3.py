@@ -1,0 +1,124 @@
+"""Alternating directions dual decomposition: the linear relaxation of any factor graph, fast, and exact on demand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+
+from structopt.core.data import Structure
+from structopt.core.protocols import Ability, InferenceKernels
+from structopt.errors import ConfigError
+from structopt.inference.programs import check_kind
+from structopt.kernels.record import Array, Record, pack
+
+
+class AD3:
+    """The best score of the linear relaxation by dual decomposition: an upper bound, whenever the passes end.
+
+    Parameters
+    ----------
+    passes : int
+        Most passes over the factors of an instance.
+    tolerance : float
+        Root mean square by which the factors' copies of the variables may disagree, or move in a pass, when the passes end.
+    eta : float
+        First penalty of disagreement, in units of the root mean square of the scores; it is adapted as the passes go.
+    exact : bool
+        Whether to branch until the best output is proved, exponential in the worst case; else the relaxation's value.
+    warm_start : bool
+        Whether an instance starts from where its last visit ended: a copy of every part of a variable for each of its
+        factors is kept between visits.
+
+    Notes
+    -----
+    Martins et al. (2015). Compiled; O(passes) times the work of the factors' own maximisations.
+    """
+
+    def __init__(
+        self,
+        passes: int = 500,
+        tolerance: float = 1e-3,
+        eta: float = 0.1,
+        exact: bool = False,
+        warm_start: bool = False,
+    ) -> None:
+        if passes < 1:
+            raise ConfigError(f"inference.passes={passes} is below 1; give the most passes over the factors, such as 500.")
+        for name, value in (("tolerance", tolerance), ("eta", eta)):
+            if not 0 < value < inf:
+                raise ConfigError(f"inference.{name}={value:g} is not a number above 0.")
+        self.passes, self.tolerance, self.eta = passes, tolerance, eta
+        self.exact, self.warm_start = exact, warm_start
+
+    def provides(self, structure_kind: str) -> Ability:
+        """Return upper bounds, or exact maximisation where it branches.
+
+        The bounds are near a convex function of the scores, the relaxation's value, but convex only where they have reached it.
+        """
+        if structure_kind != "factors":
+            return Ability(0)
+        return Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if self.exact else Ability(0))
+
+    def kernels(self, structure_kind: str) -> InferenceKernels:
+        """Return the solver."""
+        from structopt.kernels.ad3 import solve
+
+        check_kind("ad3", structure_kind)
+        return InferenceKernels(solve)
+
+    def prepare(self, structure: Structure) -> Structure:
+        """Give the structure scratch for its largest instance, and memory where visits start from the last."""
+        from structopt.kernels.factor_kinds import scratch_sizes
+
+        sizes = Sizes(structure.record)
+        floats, ints = scratch_sizes(structure.record)
+        C, P, N = (int(one.max(initial=1)) for one in (sizes.copies, sizes.shared, np.diff(structure.parts)))
+        k, N_set, privates = sizes.most_linked, sizes.most_kept, sizes.most_private
+        options = [self.tolerance, self.eta]
+        work = pack(
+            ints=[np.zeros(size) for size in (C, P, P, sizes.members.max(initial=0), ints)],
+            longs=[[self.passes, self.exact], np.zeros(sizes.factors.max(initial=1))],
+            floats=[
+                options,
+                *(np.zeros(size) for size in (C, C, C, P, P, P, P, N, N, sizes.sets.max(initial=0))),
+                *(np.zeros(size) for size in (N_set, N_set, k, k, privates, floats)),
+            ],
+        )
+        kept = sizes.copies + sizes.shared + 1 if self.warm_start else np.zeros(len(structure), np.int64)
+        return replace(structure, work=work, memory=np.concatenate([[0], np.cumsum(kept)]).astype(np.int64))
+
+
+class Sizes:
+    """What the instances of a record of factor graphs need.
+
+    Attributes
+    ----------
+    factors, shared, copies, sets, members : int64, shape (instances,)
+        Factors, parts of variables, parts of the variables that each factor links, and floats and ints of active sets.
+    most_linked, most_kept, most_private : int
+        Of any factor: linked parts, configurations of an active set, and private parts.
+    """
+
+    def __init__(self, record: Record) -> None:
+        from structopt.kernels.active_set import capacity, set_size
+        from structopt.kernels.factors import open_factors
+
+        f = open_factors(record)
+        self.factors, self.shared = np.diff(f.factors), f.shared
+        factor = np.repeat(np.arange(len(f.kinds)), np.diff(f.links))
+        instance = np.repeat(np.arange(len(f.shared)), self.factors)
+        linked = _sums(f.widths[f.variables[instance[factor]] + f.linked].astype(np.int64), f.links)
+        pairs = list(zip(f.kinds.tolist(), linked.tolist(), strict=True))
+        kept = np.array([set_size(*pair) for pair in pairs], np.int64).reshape(-1, 2)
+        self.copies = _sums(linked, f.factors)
+        self.sets, self.members = _sums(kept[:, 0], f.factors), _sums(kept[:, 1], f.factors)
+        self.most_linked = int(linked.max(initial=1))
+        self.most_kept = max((capacity(*pair) for pair in pairs), default=1)
+        self.most_private = int(np.diff(f.privates).max(initial=1))
+
+
+def _sums(values: Array, bounds: Array) -> Array:
+    """Sums of the values between neighbouring bounds."""
+    return np.asarray(np.diff(np.concatenate([[0], np.cumsum(values)])[bounds]), dtype=np.int64)

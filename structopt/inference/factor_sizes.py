@@ -1,0 +1,63 @@
+"""How much scratch message passing needs on a corpus of factor graphs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from structopt.kernels.factors import Factors, open_factors
+from structopt.kernels.record import Array, Record
+
+
+class FactorSizes(NamedTuple):
+    """The largest numbers over the instances.
+
+    Attributes
+    ----------
+    shared, private : int
+        Parts of the variables, and of the factors, of an instance.
+    messages : int
+        Parts of the linked variables of all factors of an instance.
+    linked : int
+        Parts of the linked variables of one factor.
+    floats, ints : int
+        Scratch of one factor.
+    """
+
+    shared: int
+    private: int
+    messages: int
+    linked: int
+    floats: int
+    ints: int
+
+
+def factor_sizes(record: Record) -> FactorSizes:
+    """Measure a record of factor graphs."""
+    from structopt.kernels.factor_kinds import scratch_sizes
+
+    f: Factors = open_factors.py_func(record)
+    floats, ints = scratch_sizes(record)
+    return FactorSizes(
+        shared=int(f.shared.max(initial=0)),
+        private=int(np.diff(f.privates[f.factors]).max(initial=0)),
+        messages=int(np.diff(message_offsets(record)).max(initial=0)),
+        linked=int(np.diff(_parts_before(f)[f.links]).max(initial=0)),
+        floats=floats,
+        ints=ints,
+    )
+
+
+def message_offsets(record: Record) -> Array:
+    """Where the messages of each instance begin: one number for every part of the linked variables of its factors."""
+    f: Factors = open_factors.py_func(record)
+    offsets: Array = _parts_before(f)[f.links[f.factors]]
+    return offsets
+
+
+def _parts_before(f: Factors) -> Array:
+    """Parts of the variables of all links before each link, and of all."""
+    instance = np.repeat(np.arange(len(f.factors) - 1), np.diff(f.factors))
+    variable = np.repeat(f.variables[instance], np.diff(f.links)) + f.linked
+    return np.concatenate([[0], np.cumsum(f.widths[variable], dtype=np.int64)])

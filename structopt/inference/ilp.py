@@ -1,0 +1,58 @@
+"""Integer linear programming: the best output of a factor graph, by HiGHS' branch and bound."""
+
+from __future__ import annotations
+
+from math import inf
+
+from structopt.core.protocols import Ability, InferenceKernels
+from structopt.errors import ConfigError
+from structopt.inference.polytopes import local_polytope
+from structopt.inference.programs import best_output, check_kind, check_temperature
+from structopt.kernels.record import Array, Record
+
+
+class IntegerProgram:
+    """max s^T z over the outputs of any factor graph, by branch and bound; exponential in the worst case.
+
+    In plain Python: a driver that is given it runs un-compiled.
+
+    Parameters
+    ----------
+    time_limit : float
+        Seconds an instance. An instance that takes longer gives the bound proved so far as its value and the best output
+        found so far as its maximiser: the loss stays an upper bound. inf: exact.
+    gap : float
+        Relative distance between value and best output at which the search may end. 0: exact.
+    """
+
+    def __init__(self, time_limit: float = inf, gap: float = 0.0) -> None:
+        if not time_limit > 0:
+            raise ConfigError(f"inference.time_limit={time_limit:g} is not above 0; give seconds an instance, or inf.")
+        if not 0 <= gap < inf:
+            raise ConfigError(f"inference.gap={gap:g} is not 0 or more; 0 is exact, 0.01 may stop 1 % above the best output.")
+        self.time_limit, self.gap = time_limit, gap
+
+    def provides(self, structure_kind: str) -> Ability:
+        """Return exact maximisation, or upper bounds where the search may end early."""
+        if structure_kind != "factors":
+            return Ability(0)
+        exact = self.time_limit == inf and self.gap == 0
+        return Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if exact else Ability(0))
+
+    def kernels(self, structure_kind: str) -> InferenceKernels:
+        """Return the solver."""
+        check_kind("ilp", structure_kind)
+        limits = {"time_limit": self.time_limit, "mip_rel_gap": self.gap}
+
+        def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:
+            """max_z s^T z over the outputs of instance i, or a bound on it; z is the best output found.
+
+            Parts with the score -inf are fixed to 0. Where no output is left, the value is -inf and z is zero; where the
+            time was too short to find any, value and z are the linear relaxation's.
+            """
+            check_temperature("ilp", temperature)
+            answer = best_output(local_polytope(structure, i, len(s)), s, limits)
+            z[:] = answer.z
+            return answer.bound
+
+        return InferenceKernels(solve)

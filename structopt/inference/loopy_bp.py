@@ -1,0 +1,84 @@
+"""Loopy belief propagation: quick and often good, but no bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from structopt.core.data import Structure
+from structopt.core.protocols import Ability, InferenceKernels
+from structopt.errors import CompatibilityError, ConfigError
+from structopt.kernels.record import Array, pack
+
+
+class LoopyBP:
+    """Pass messages between factors and variables, trees and other hard constraints being factors like any other.
+
+    The value is temperature times the logarithm of the Bethe partition function, the marginals are the beliefs; both are
+    exact on graphs without cycles. On others the value is no bound and not convex, so that losses may be negative. At
+    temperature 0 messages are max-product, and the answer is an output with its score.
+
+    Parameters
+    ----------
+    passes : int
+        The most passes over the factors of an instance.
+    damping : float
+        Share of the old message (its log-odds) in the new one, 0 <= damping < 1.
+    tolerance : float
+        Passes end when none has changed a variable's marginal by more than this.
+    decoding_temperature : float
+        Temperature of the marginals that predictions are read off, as the output of least expected cost; 0 takes the output
+        that max-product finds.
+
+    Notes
+    -----
+    Smith and Eisner (2008); Yedidia et al. (2005) for the value. A pass is linear in the private parts, and O(n^3) in a
+    tree's tokens; max-product through a tree takes a best tree an arc.
+    """
+
+    def __init__(
+        self, passes: int = 10, damping: float = 0.0, tolerance: float = 1e-4, decoding_temperature: float = 1.0
+    ) -> None:
+        if passes < 1:
+            raise ConfigError(f"inference.passes must be at least 1, not {passes}. Ten passes are usual.")
+        if not 0.0 <= damping < 1.0:
+            raise ConfigError(f"inference.damping must be at least 0 and less than 1, not {damping:g}. 0 is no damping.")
+        if not tolerance >= 0.0:
+            raise ConfigError(f"inference.tolerance must not be negative, not {tolerance:g}. 0 makes all the passes.")
+        if not 0.0 <= decoding_temperature < np.inf:
+            raise ConfigError(
+                f"inference.decoding_temperature must be 0 or a positive number, not {decoding_temperature:g}. "
+                "1 reads predictions off the marginals, 0 takes the best output found."
+            )
+        self.passes, self.damping, self.tolerance = passes, damping, tolerance
+        self.decoding_temperature = decoding_temperature
+
+    def provides(self, structure_kind: str) -> Ability:
+        """Outputs and marginals, neither exact nor bounded."""
+        return Ability.MAP | Ability.MARGINALS if structure_kind == "factors" else Ability(0)
+
+    def kernels(self, structure_kind: str) -> InferenceKernels:
+        """Pick the algorithm for a kind of structure."""
+        if structure_kind != "factors":
+            raise CompatibilityError(
+                f"inference=loopy_bp is for factor graphs of kind 'factors', not '{structure_kind}'. Take inference=exact."
+            )
+        from structopt.kernels.loopy_bp import solve
+
+        return InferenceKernels(solve)
+
+    def prepare(self, structure: Structure) -> Structure:
+        """Give the structure scratch for its largest instance, and for each instance a place for the passes it took."""
+        from structopt.inference.factor_sizes import factor_sizes
+
+        size = factor_sizes(structure.record)
+        settings = [self.passes, self.damping, self.tolerance]
+        floats = [size.shared] * 4 + [size.messages, size.linked, size.linked, size.floats]
+        work = pack(ints=[np.zeros(size.ints)], floats=[settings, *map(np.zeros, floats)])
+        return replace(structure, work=work, memory=np.arange(len(structure) + 1))
+
+    def unconverged(self, memory: Array) -> float:
+        """Share of the instances visited whose messages still moved when the passes of their last visit were over."""
+        visited = memory[memory != 0.0]
+        return float((visited < 0.0).mean()) if len(visited) else 0.0

@@ -1,0 +1,70 @@
+"""Exact inference on projective trees: Eisner's algorithm, inside-outside on its chart, k-best trees."""
+
+from __future__ import annotations
+
+from math import inf
+
+from structopt.kernels.arcs import collapse, indicate, mark_assignment, open_arcs, open_scratch, pack_scratch, spread
+from structopt.kernels.eisner import best_tree
+from structopt.kernels.eisner_chart import chart_size
+from structopt.kernels.inside_outside import partition
+from structopt.kernels.k_best_trees import FOUND, keep_best, next_subset, open_search
+from structopt.kernels.record import Record
+from structopt.kernels.signatures import K_BEST, SOLVE, VERTEX, kernel
+
+
+def floats_needed(n: int) -> int:
+    """Size of the float scratch of `best_tree` and `partition` for sentences of n tokens."""
+    return chart_size(n)
+
+
+def ints_needed(n: int) -> int:
+    """Size of the integer scratch of `best_tree` and `partition` for sentences of n tokens."""
+    return 3 * n
+
+
+def scratch(n: int) -> Record:
+    """Work record for `solve` and `k_best`, for sentences of at most n tokens."""
+    return pack_scratch(n, floats_needed(n), ints_needed(n))
+
+
+@kernel(SOLVE)
+def solve(structure, i, s, temperature, z, memory, work):
+    """max_z' s^T z' + temperature * H(z') over projective trees (with labels), and its maximiser z.
+
+    Returns -inf, with z = 0, where the candidate arcs make no tree.
+    """
+    a, x = open_arcs(structure), open_scratch(work)
+    n = a.tokens[i + 1] - a.tokens[i]
+    W = x.W[: n * n]
+    collapse(a, i, s, temperature, W, z)
+    if temperature == 0.0:
+        value = best_tree(W, n, a.single_root, x.heads, x.floats, x.ints)
+        if value > -inf:
+            indicate(x.heads, n, x.M)
+    else:
+        for q in range(n * n):
+            W[q] /= temperature
+        value = temperature * partition(W, n, a.single_root, x.M, x.floats, x.ints)
+    if value == -inf:
+        z[:] = 0.0
+    else:
+        spread(a, i, s, temperature, x.M, z)
+    return value
+
+
+@kernel(K_BEST)
+def k_best(structure, i, s, count, values, assignments, work):
+    """The `count` best projective trees (with labels) in decreasing score; O(count * n^4). Returns how many there are."""
+    a, x = open_arcs(structure), open_scratch(work)
+    n = a.tokens[i + 1] - a.tokens[i]
+    search = open_search(a, i, s, count)
+    while next_subset(search, values, assignments, x.W):
+        keep_best(search, best_tree(x.W, n, a.single_root, x.heads, x.floats, x.ints), x.heads)
+    return search.state[FOUND]
+
+
+@kernel(VERTEX)
+def vertex(structure, i, assignment, z):
+    """Part indicators of a tree, given for each token the number of its arc (and label) among its candidates."""
+    mark_assignment(open_arcs(structure), i, assignment, z)

@@ -1,0 +1,162 @@
+"""Scores of dependency trees: attachment, whole trees, crossing arcs, and arcs by their length."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from structopt.errors import DataError
+from structopt.kernels.record import Array
+from structopt.task.tree_checks import positions
+from structopt.task.trees import Arc, Trees
+
+Punctuation = Literal["auto", "upos", "unicode", "none"]
+PUNCT = "PUNCT"
+LENGTHS = (1, 2, 6)
+"""Lengths of arcs that end a bin of the table."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Gold and predicted trees of a corpus, word by word.
+
+    Attributes
+    ----------
+    offsets : int64, shape (sentences + 1,)
+    gold, predicted : int32, shape (words,)
+        Heads, from 1; 0 for the root.
+    relations : bool, shape (words,), or None
+        Whether head and relation are right; None where no relations are predicted.
+    counted : bool, shape (words,)
+        Words that are no punctuation.
+    """
+
+    offsets: Array
+    gold: Array
+    predicted: Array
+    relations: Array | None
+    counted: Array
+
+    @property
+    def right(self) -> Array:
+        """Whether the head is right."""
+        return np.equal(self.gold, self.predicted)
+
+
+def compare(corpus: Trees, outputs: Sequence[Sequence[Arc]], punctuation: Punctuation = "auto") -> Comparison:
+    """Set predicted trees against a corpus with heads.
+
+    Raises
+    ------
+    DataError
+        The corpus has no heads, or the outputs are not its own.
+    """
+    gold = corpus.gold_heads()
+    if list(map(len, outputs)) != np.diff(corpus.offsets).tolist():
+        raise DataError(corpus.path, None, "the predicted trees are not of these sentences: predict this file.")
+    arcs = [arc for output in outputs for arc in output]
+    predicted = np.fromiter((arc.head for arc in arcs), np.int32, len(arcs))
+    relations = None
+    if any(arc.relation is not None for arc in arcs):
+        pairs = zip(arcs, corpus.relations, strict=True)
+        relations = np.fromiter((arc.relation == relation for arc, relation in pairs), bool, len(arcs)) & (gold == predicted)
+    return Comparison(corpus.offsets, gold, predicted, relations, ~punctuation_of(corpus, punctuation))
+
+
+def metrics(comparison: Comparison) -> dict[str, float]:
+    """Fractions.
+
+    ``uas``: words with the right head; ``las``: and the right relation, where relations are predicted; both also without
+    punctuation (``_nopunct``). ``exact``: sentences all of whose heads are right. ``nonprojective_recall``: non-projective
+    gold arcs that are found, where there are any.
+    """
+    right, counted = comparison.right, comparison.counted
+    found = {"uas": _mean(right), "uas_nopunct": _mean(right[counted])}
+    if comparison.relations is not None:
+        found |= {"las": _mean(comparison.relations), "las_nopunct": _mean(comparison.relations[counted])}
+    found["exact"] = _mean(np.logical_and.reduceat(right, comparison.offsets[:-1]))
+    crossing = nonprojective(comparison.gold, comparison.offsets)
+    if crossing.any():
+        found["nonprojective_recall"] = _mean(right[crossing])
+    return found
+
+
+def table(comparison: Comparison) -> str:
+    """Scores to read, in per cent; arcs also by length: recall of gold arcs, precision of predicted ones."""
+    scores, counted = metrics(comparison), comparison.counted
+    words, sentences = len(counted), len(comparison.offsets) - 1
+    lines = [f"{sentences} sentences, {words} words, {words - int(counted.sum())} of them punctuation"]
+    lines.append(f"{'':21}     all  no punctuation")
+    for name, title in (("uas", "right heads (UAS)"), ("las", "and relations (LAS)")):
+        if name in scores:
+            lines.append(f"{title:<21}  {100 * scores[name]:6.2f}  {100 * scores[name + '_nopunct']:14.2f}")
+    lines.append(f"{'whole trees':<21}  {100 * scores['exact']:6.2f}")
+    if "nonprojective_recall" in scores:
+        crossing = int(nonprojective(comparison.gold, comparison.offsets).sum())
+        lines.append(f"{'non-projective arcs':<21}  {100 * scores['nonprojective_recall']:6.2f}  recall of {crossing}")
+    return "\n".join([*lines, "", *_by_length(comparison)]) + "\n"
+
+
+def nonprojective(heads: Array, offsets: Array) -> Array:
+    """Which arcs are not projective: a word between head and modifier does not descend from the head. Shape (words,).
+
+    Follows the heads of all words between at once: O(sum of the arcs' lengths, times the depth of the trees).
+    """
+    words, root = len(heads), len(heads)
+    begins = np.repeat(offsets[:-1], np.diff(offsets))
+    own = positions(offsets) - 1 + begins
+    above = np.append(np.where(heads == 0, root, begins + heads - 1), root)
+    first = np.where(heads == 0, own, np.minimum(own, above[:-1]))  # every word descends from the root
+    last = np.where(heads == 0, own, np.maximum(own, above[:-1]))
+    between = np.maximum(last - first - 1, 0)
+    arc = np.repeat(np.arange(words), between)
+    word = np.arange(len(arc)) - np.repeat(np.cumsum(between) - between, between) + np.repeat(first, between) + 1
+    found = np.zeros(words, bool)
+    while len(arc):
+        word = above[word]
+        found[arc[word == root]] = True
+        going = (word != root) & (word != above[arc])
+        arc, word = arc[going], word[going]
+    return found
+
+
+def punctuation_of(corpus: Trees, rule: Punctuation) -> Array:
+    """Which words are punctuation, shape (words,).
+
+    ``upos``: tagged PUNCT; ``unicode``: made of Unicode's punctuation characters only (categories P*); ``none``: none are.
+    ``auto``: upos where the corpus has a word tagged so, else unicode.
+    """
+    tags, forms = corpus.cells.get("upos", []), corpus.cells["form"]
+    if rule == "none":
+        return np.zeros(len(forms), bool)
+    if rule == "upos" or (rule == "auto" and PUNCT in tags):
+        return np.array([tag == PUNCT for tag in tags] or [False] * len(forms), bool)
+    kinds = {form: all(unicodedata.category(character)[0] == "P" for character in form) for form in set(forms)}
+    return np.fromiter(map(kinds.__getitem__, forms), bool, len(forms))
+
+
+def _by_length(comparison: Comparison) -> list[str]:
+    own = positions(comparison.offsets)
+    gold, found = (_bins(heads, own) for heads in (comparison.gold, comparison.predicted))
+    names = ["root", *(f"{a + 1}-{b}" if a + 1 < b else f"{b}" for a, b in zip((0, *LENGTHS), LENGTHS, strict=False))]
+    names.append(f"{LENGTHS[-1] + 1}-")
+    lines = ["arcs of length    gold   found  recall  precision"]
+    for number, name in enumerate(names):
+        wanted, given = gold == number, found == number
+        recall, precision = (100 * _mean(comparison.right[mask]) for mask in (wanted, given))
+        lines.append(f"{name:>14}  {int(wanted.sum()):6}  {int(given.sum()):6}  {recall:6.2f}  {precision:9.2f}")
+    return lines
+
+
+def _bins(heads: Array, own: Array) -> Array:
+    """0 for arcs from the root, else from 1 by length."""
+    return np.where(heads == 0, 0, 1 + np.searchsorted(LENGTHS, np.abs(heads - own), side="left"))
+
+
+def _mean(values: Array) -> float:
+    """Share of the true ones; 0 of none."""
+    return float(values.mean()) if len(values) else 0.0

@@ -1,0 +1,203 @@
+"""Dependency trees: a head and a relation for every word, from CoNLL-U, CoNLL-X or the Penn format's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt import corpus as shipped
+from structopt.core.data import EncodedTrees
+from structopt.errors import ConfigError, DataError
+from structopt.kernels.record import Array
+from structopt.task import attachment, tree_files, trees
+from structopt.task.arc_templates import ROLES
+from structopt.task.labelling import check_keys
+from structopt.task.text_files import write_text
+from structopt.task.tree_checks import numbers_of, positions
+from structopt.task.tree_columns import TreeColumns, column_names
+from structopt.task.tree_picture import draw
+from structopt.task.trees import COLUMNS, Arc, Trees
+
+FEATURE_KEYS = ("support", "hash_bits", "label_bits", "distances", "min_count", *ROLES)
+
+
+class Dependency:
+    """A tree over the words of every sentence: each word hangs from another one, or from the root.
+
+    Parameters
+    ----------
+    train, dev, test : str or None
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package takes the place of all three.
+    limit : int or None
+        Number of training sentences to read.
+    encoding : str
+        Encoding of the files.
+    format : str
+        Format of the files: conllu, conllx, penn (word, tag, head), or auto (told from each file).
+    punctuation : str
+        Which words the scores without punctuation leave out: those tagged PUNCT (upos), those made of Unicode's punctuation
+        characters (unicode), none, or auto (upos where the file has that tag, else unicode).
+    default_C : float
+        C for optimizers that are not given one.
+    features : mapping
+        ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (see
+        `structopt.task.tree_columns` for what their columns may be); ``min_count``: values of columns that fewer words of the
+        training part have count as unseen. The other keys are the feature map's.
+    """
+
+    columns = COLUMNS
+    main_metric = "uas"
+    unit = "words"
+
+    def __init__(
+        self,
+        train: str | None = None,
+        dev: str | None = None,
+        test: str | None = None,
+        limit: int | None = None,
+        encoding: str = "utf8",
+        format: Literal["auto", "conllu", "conllx", "penn"] = "auto",
+        punctuation: Literal["auto", "upos", "unicode", "none"] = "auto",
+        default_C: float = 1.0,
+        features: Mapping[str, Any] | None = None,
+    ) -> None:
+        if limit is not None and limit < 1:
+            raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
+        if train is None and (dev or test):
+            raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
+        features = features or {}
+        check_keys("features", features, FEATURE_KEYS)
+        min_count = int(features.get("min_count", 1))
+        if min_count < 1:
+            raise ConfigError(f"features.min_count={min_count} must be at least 1.")
+        self._paths = {"train": train, "dev": dev, "test": test}
+        self.limit, self.encoding, self.default_C = limit, encoding, default_C
+        self.format, self.punctuation = format, punctuation
+        self.labels: tuple[str, ...] = ()
+        self._columns = TreeColumns(column_names(features) or COLUMNS, min_count)
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Files by role (train, dev, test), the shipped corpus where none is given."""
+        if self._paths["train"] is None:
+            return {part: shipped.path(part, "conllu") for part in shipped.PARTS}
+        return {role: Path(path) for role, path in self._paths.items() if path is not None}
+
+    def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Trees:
+        """Read a file; heads are not looked at where it need not be `labelled`."""
+        return tree_files.read(path, self.format, limit, labelled, self.encoding)
+
+    def corpus(self, instances: Sequence[Any]) -> Trees:
+        """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or mappings from column to cells."""
+        return trees.in_memory(instances)
+
+    def fit(self, corpus: Trees) -> EncodedTrees:
+        """Learn relations and the values of columns from the training corpus, and encode it."""
+        self.labels = tuple(sorted(set(corpus.relations)))
+        return self._encoded(corpus, self._columns.fit(corpus))
+
+    def encode(self, corpus: Trees, given: Sequence[str] | None = None) -> EncodedTrees:
+        """Encode a corpus with the values seen in training."""
+        if given is not None:
+            raise _no_given_heads()
+        return self._encoded(corpus, self._columns.encode(corpus))
+
+    def decode(self, encoded: EncodedTrees, assignments: Array) -> list[list[Arc]]:
+        """Trees, one `Arc` a word, from heads (from 1; 0 the root) and relation numbers (-1: none), shape (words, 2)."""
+        names = [*self.labels, None]  # None is also at -1
+        arcs = [Arc(head, names[relation]) for head, relation in assignments.tolist()]
+        return [arcs[a:b] for a, b in pairwise(encoded.offsets.tolist())]
+
+    def evaluate(self, gold: Trees, predicted: Sequence[Sequence[Arc]]) -> dict[str, float]:
+        """Attachment scores and others (fractions): see `structopt.task.attachment.metrics`."""
+        return attachment.metrics(attachment.compare(gold, predicted, self.punctuation))
+
+    def report(self, corpus: Trees, predicted: Sequence[Sequence[Arc]]) -> str:
+        """Scores as a table to read."""
+        return attachment.table(attachment.compare(corpus, predicted, self.punctuation))
+
+    def written(self, outputs: Sequence[Any]) -> list[Any]:
+        """Trees as they are."""
+        return list(outputs)
+
+    def given_labels(self, corpus: Trees) -> list[str] | None:
+        """Refuse: heads are all predicted."""
+        raise _no_given_heads()
+
+    def missing_columns(self, corpus: Trees) -> list[str]:
+        """Columns that the templates look at and the corpus lacks."""
+        return self._columns.missing(corpus)
+
+    def write_outputs(
+        self,
+        corpus: Trees,
+        target: str | Path,
+        outputs: Sequence[Sequence[Arc]],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[tree_files.Ranked] | None = None,
+    ) -> None:
+        """Write the file of a corpus again with predicted heads and relations: see `structopt.task.tree_files.write`."""
+        tree_files.write(corpus, target, outputs, probabilities, ranked, self.encoding)
+
+    def write_picture(
+        self,
+        corpus: Trees,
+        sentence: int,
+        target: str | Path,
+        outputs: Sequence[Sequence[Arc]],
+        probabilities: Sequence[Array] | None = None,
+    ) -> None:
+        """Draw the tree of a sentence (from 1) as SVG; wrong arcs are marked where the file has heads.
+
+        Raises
+        ------
+        DataError
+            The corpus has no such sentence, or the file cannot be written.
+        """
+        if not 1 <= sentence <= len(corpus):
+            message = f"there is no sentence {sentence} to draw: the file has {len(corpus)}, counted from 1."
+            raise DataError(corpus.path, None, message)
+        own, output = slice(*corpus.offsets[sentence - 1 : sentence + 1].tolist()), outputs[sentence - 1]
+        words = corpus.cells["form"][own]
+        tags = corpus.cells.get("upos", [""] * int(corpus.offsets[-1]))[own]
+        gold = numbers_of(corpus.cells["head"][own]) if "head" in corpus.cells else np.array([-1])
+        svg = draw(
+            words,
+            tags,
+            [arc.head for arc in output],
+            None if probabilities is None else probabilities[sentence - 1],
+            gold.tolist() if ((gold >= 0) & (gold <= len(words))).all() else None,
+            [arc.relation or "" for arc in output],
+        )
+        write_text(target, svg)
+
+    def attribute_names(self, group: str = "label") -> list[str]:
+        """None have names: features are hashed."""
+        return []
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Relations, and columns with their values."""
+        values, arrays = self._columns.state()
+        return values | {"labels": list(self.labels)}, arrays
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take back what `state` gave."""
+        self.labels = tuple(values["labels"])
+        self._columns = TreeColumns.restore(values, arrays)
+
+    def _encoded(self, corpus: Trees, codes: Array) -> EncodedTrees:
+        heads = gold = None
+        if corpus.heads is not None:
+            own = positions(corpus.offsets)
+            heads = (np.where(corpus.heads == 0, own, corpus.heads) - 1).astype(np.int32)
+            numbers = {relation: y for y, relation in enumerate(self.labels)}
+            gold = np.array([numbers.get(relation, -1) for relation in corpus.relations], np.int32)
+        return EncodedTrees(corpus.offsets, {}, self.labels, gold, columns=self._columns.names, codes=codes, heads=heads)
+
+
+def _no_given_heads() -> ConfigError:
+    return ConfigError("task=dependency predicts every head and keeps none that are given. Leave out partial=true.")

@@ -1,0 +1,126 @@
+"""Layout, gold indicators, costs and outputs of arc-factored trees."""
+
+import numpy as np
+import pytest
+
+from structopt.core.data import ROOT, EncodedTrees
+from structopt.errors import ConfigError
+from structopt.factor_graph.arc_factored import ArcFactored
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.exact import Exact
+from structopt.testing.problems import random_encoded, random_trees
+
+
+def dense(vectors, structure, i):
+    z = np.zeros(int(np.diff(structure.parts)[i]))
+    inside = slice(*vectors.offsets[i : i + 2])
+    np.add.at(z, vectors.parts[inside], vectors.values[inside])
+    return z
+
+
+def small(**more):
+    """Two sentences of two and three tokens: 2 -> 1 under the root; 1 -> 2 -> 3 likewise."""
+    codes, heads = np.ones((5, 1), np.int32), np.array([1, 1, 0, 0, 1], np.int32)
+    gold = np.array([1, 0, 0, 1, 1], np.int32)
+    return EncodedTrees(np.array([0, 2, 5]), {}, ("root", "dep"), gold, columns=("form",), codes=codes, heads=heads, **more)
+
+
+CANDIDATES = np.array([0, 2, 3, 5, 6, 8]), np.array([0, 1, 1, 0, 2, 0, 1, 2], np.int32)
+
+
+def test_layout_without_labels():
+    structure = ArcFactored().build(small())
+    assert structure.kind == "arborescence"
+    assert [(g.name, g.width, g.tied) for g in structure.groups] == [("arc", 1, False)]
+    assert structure.parts.tolist() == [0, 4, 13]
+    assert structure.choices.tolist() == [0, 2, 4, 7, 10, 13]
+    assert structure.places["arc"][:5].tolist() == [[ROOT, 0], [1, 0], [0, 1], [ROOT, 1], [ROOT, 0]]
+    assert ArcFactored(projective=True).build(small()).kind == "projective"
+
+
+def test_layout_with_labels_and_candidates():
+    structure = ArcFactored(labeled=True).build(small(candidates=CANDIDATES))
+    assert [(g.name, g.width, g.offsets.tolist()) for g in structure.groups] == [("label", 2, [0, 3, 8]), ("arc", 1, [0, 3, 8])]
+    assert structure.parts.tolist() == [0, 9, 24]
+    assert structure.choices.tolist() == [0, 4, 6, 10, 12, 16]
+    assert structure.places["arc"].tolist() == [[ROOT, 0], [1, 0], [ROOT, 1], [ROOT, 0], [2, 0], [0, 1], [1, 2], [ROOT, 2]]
+
+
+def test_gold_indicators():
+    structure, graph = ArcFactored().build(small()), ArcFactored()
+    gold = graph.gold(small(), structure)
+    assert np.flatnonzero(dense(gold, structure, 0)).tolist() == [1, 3]
+    assert np.flatnonzero(dense(gold, structure, 1)).tolist() == [0, 3, 7]
+    encoded, graph = small(candidates=CANDIDATES), ArcFactored(labeled=True)
+    structure = graph.build(encoded)
+    gold = graph.gold(encoded, structure)
+    assert np.flatnonzero(dense(gold, structure, 0)).tolist() == [2 * 1 + 1, 2 * 2 + 0, 6 + 1, 6 + 2]
+    assert np.flatnonzero(dense(gold, structure, 1)).tolist() == [0, 2 * 2 + 1, 2 * 3 + 1, 10 + 0, 10 + 2, 10 + 3]
+
+
+@pytest.mark.parametrize("candidates", [False, True])
+@pytest.mark.parametrize("labeled", [False, True])
+@pytest.mark.parametrize("projective", [False, True])
+def test_gold_is_an_output(projective, labeled, candidates):
+    """Found where scores point at it, decoded to itself, at no cost; every wrong choice costs its token's weight."""
+    graph = ArcFactored(projective, labeled)
+    encoded = random_trees(5, (1, 2, 4, 7), candidates=candidates, projective=projective)
+    structure, generator = graph.build(encoded), np.random.default_rng(0)
+    gold, kernels = graph.gold(encoded, structure), Exact().kernels(structure.kind)
+    weights = generator.uniform(1, 2, len(encoded.heads))
+    position = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+    told = np.where(encoded.heads == position, 0, encoded.heads + 1)
+    assignments = np.zeros(len(encoded.heads), np.int32)
+    for i in range(len(encoded)):
+        first, last = encoded.offsets[i : i + 2]
+        z, n = dense(gold, structure, i), int(last - first)
+        values, rows = np.zeros(30), np.zeros(30 * n, np.int32)
+        found = kernels.k_best(structure.record, i, z.copy(), 30, values, rows, structure.work)
+        assert values[0] == z.sum() == n * (1 + labeled)
+        assignments[first:last] = rows[:n]
+        for group in ("", "arc", "label")[: 2 + labeled]:
+            cost = dense(graph.cost(encoded, structure, weights, group), structure, i)
+            for row in rows.reshape(30, n)[:found]:
+                vertex = np.zeros(len(z))
+                kernels.vertex(structure.record, i, row, vertex)
+                every = np.zeros(len(encoded.heads), np.int32)
+                every[first:last] = row
+                heads, relations = graph.outputs(encoded, structure, every)[first:last].T
+                wrong = heads != told[first:last]
+                if labeled and group != "arc":
+                    wrong |= relations != encoded.gold[first:last]
+                assert cost @ vertex - cost @ z == pytest.approx(weights[first:last][wrong].sum())
+    outputs = graph.outputs(encoded, structure, assignments)
+    assert outputs[:, 0].tolist() == told.tolist()
+    assert outputs[:, 1].tolist() == (encoded.gold.tolist() if labeled else [-1] * len(told))
+
+
+def test_admits_by_its_own_options():
+    encoded = random_trees(0, (9,) * 20, single_root=False)
+    assert ArcFactored(single_root=False).admit(encoded) == (encoded, "")
+    said = ArcFactored(projective=True).admit(encoded)[1]
+    assert "of 20 gold trees have several roots" in said
+    assert "of 20 gold trees are not projective" in said
+    with pytest.raises(ConfigError, match="training sentence"):
+        ArcFactored(projective=True, repair="refuse").admit(encoded)
+
+
+def test_empty_corpus():
+    encoded = random_trees(0, ())
+    for labeled in (False, True):
+        graph = ArcFactored(labeled=labeled)
+        structure = graph.build(encoded)
+        assert len(structure) == len(graph.gold(encoded, structure).parts) == 0
+
+
+def test_refuses():
+    words = random_encoded()
+    with pytest.raises(ConfigError, match=r"factor_graph: trees are made for task=dependency; take the task's own factor graph"):
+        ArcFactored().build(words)
+    graph = ArcFactored()
+    structure = graph.build(small())
+    with pytest.raises(ConfigError, match=r"loss\.cost=labeled_arcs counts parts .* Type factor_graph\.labeled=true"):
+        graph.cost(small(), structure, np.ones(5), "label")
+    chain = LinearChain()
+    with pytest.raises(ConfigError, match=r"loss\.cost=arcs counts parts of trees .* Type loss\.cost=hamming"):
+        chain.cost(words, chain.build(words), np.ones(10), "arc")

@@ -1,0 +1,142 @@
+"""The quadratic problems of single factors against cvxpy, over the lists of their configurations."""
+
+from itertools import product
+from math import inf
+
+import numpy as np
+import pytest
+
+from structopt.inference.ad3 import AD3
+from structopt.kernels.active_set import capacity, open_set, private_score, set_size, solve_quadratic
+from structopt.kernels.ad3 import open_work, project_small_table
+from structopt.kernels.factors import AUTOMATON, TABLE, TREE, open_factors
+from structopt.kernels.projections import joint_mass, project_onto_budget, project_onto_sum, project_pair
+from structopt.reference.relaxation import quadratic_step
+from tests.inference.small_graphs import automaton, binary, complete, outputs, structure_of, tree
+
+PAIR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], float)
+
+
+@pytest.mark.parametrize("c", [-3.0, -0.4, 0.0, 0.3, 2.0])
+def test_pairs(c):
+    generator = np.random.default_rng(0)
+    for _ in range(12):
+        a = generator.normal(0.5, 1.0, 2)
+        q = project_pair(a[0], a[1], c)
+        np.testing.assert_allclose(q, quadratic_step(PAIR, np.array([0, 0, 0, c]), a), atol=1e-5)
+
+
+def test_excluded_pairs():
+    generator = np.random.default_rng(1)
+    for _ in range(12):
+        a = generator.normal(0.5, 1.0, 2)
+        np.testing.assert_allclose(project_pair(a[0], a[1], -inf), quadratic_step(PAIR[:3], np.zeros(3), a), atol=1e-5)
+
+
+@pytest.mark.parametrize("c", [-inf, -1.0, 0.0, 1.0])
+def test_pairs_with_a_forbidden_variable(c):
+    assert project_pair(-inf, 0.4, c) == pytest.approx((0.0, 0.4))
+    assert project_pair(0.4, -inf, c) == pytest.approx((0.4, 0.0))
+    assert project_pair(-inf, -inf, c) == (0.0, 0.0)
+
+
+def test_joint_mass_is_the_best_one():
+    assert joint_mass(0.7, 0.6, 1.0) == 0.6
+    assert joint_mass(0.7, 0.6, -1.0) == pytest.approx(0.3)
+    assert joint_mass(0.3, 0.6, -1.0) == 0.0
+    assert joint_mass(0.5, 0.5 + 1e-6, -inf) == 0.0
+
+
+@pytest.mark.parametrize("total", [1, 2, 4])
+def test_sums_and_budgets(total):
+    generator = np.random.default_rng(total)
+    vertices = np.array(list(product([0.0, 1.0], repeat=6)))
+    exact = vertices[vertices.sum(axis=1) == total]
+    within = vertices[vertices.sum(axis=1) <= total]
+    for scale in (0.2, 1.0, 5.0):
+        a, q = generator.normal(0.3, scale, 6), np.zeros(6)
+        project_onto_sum(a, float(total), q)
+        assert q.sum() == pytest.approx(total, abs=1e-12)
+        np.testing.assert_allclose(q, quadratic_step(exact, np.zeros(len(exact)), a), atol=1e-5)
+        project_onto_budget(a, float(total), q)
+        np.testing.assert_allclose(q, quadratic_step(within, np.zeros(len(within)), a), atol=1e-5)
+
+
+def test_sums_of_ties_extremes_and_forbidden_entries():
+    q = np.zeros(4)
+    project_onto_sum(np.zeros(4), 1.0, q)
+    np.testing.assert_allclose(q, 0.25)
+    project_onto_sum(np.array([1e8, 1e8, 0.0, -1e8]), 1.0, q)
+    np.testing.assert_allclose(q, [0.5, 0.5, 0.0, 0.0], atol=1e-7)
+    project_onto_sum(np.array([-inf, 0.2, 0.6, -inf]), 1.0, q)
+    np.testing.assert_allclose(q, [0.0, 0.3, 0.7, 0.0])
+    project_onto_sum(np.array([-inf, -5.0, -inf, -inf]), 1.0, q)
+    np.testing.assert_array_equal(q, [0.0, 1.0, 0.0, 0.0])
+    project_onto_budget(np.array([-inf, 0.9, 2.0, -1.0]), 1.0, q)
+    np.testing.assert_allclose(q, [0.0, 0.0, 1.0, 0.0], atol=1e-12)
+
+
+def table_vertices(K, width):
+    """Configurations of a TABLE factor: the states of both variables side by side."""
+    return np.array([np.concatenate([np.eye(K)[x], np.eye(width)[y]]) for x in range(K) for y in range(width)])
+
+
+def test_tables_of_two_states_are_pairs():
+    generator, q = np.random.default_rng(0), np.zeros(4)
+    for eta in (0.1, 1.0, 10.0):
+        for _ in range(5):
+            a, p = generator.normal(0.5, 1.0, 4), generator.normal(size=4)
+            project_small_table(a, p, eta, q)
+            np.testing.assert_allclose(q, quadratic_step(table_vertices(2, 2), p / eta, a), atol=1e-5)
+    a, p = np.array([-inf, 0.3, 0.2, 0.1]), generator.normal(size=4)  # the second state alone is left
+    project_small_table(a, p, 1.0, q)
+    expected = quadratic_step(table_vertices(2, 2)[2:, 1:], p[2:], a[1:])
+    np.testing.assert_allclose(q, [0.0, *expected], atol=1e-5)
+
+
+def path(k):
+    row = binary(k)
+    automaton(row, range(k))
+    return row
+
+
+SETS = {
+    "automaton": (AUTOMATON, path(5)),
+    "table": (TABLE, complete([3, 4])),
+    "tree": (TREE, tree(3)),
+    "single root": (TREE, tree(4, single_root=True)),
+    "projective": (TREE, tree(4, projective=True)),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_active_sets(name):
+    """From scratch, and from the set that the last problem left."""
+    kind, row = SETS[name]
+    structure = AD3().prepare(structure_of([row]))
+    f, w, vertices = open_factors(structure.record), open_work(structure.work), outputs(row)
+    k = int(row.widths.sum())
+    x = open_set(w.sets, w.members, w.counts[:1], kind, k)
+    generator, q = np.random.default_rng(0), np.zeros(k)
+    p = generator.normal(size=sum(row.privates))
+    for eta in (0.05, 0.3, 0.3, 2.0, 2.0, 50.0):
+        a = generator.normal(0.5, 1.0 / eta, k)
+        solve_quadratic(f, 0, 0, a, p, eta, x, w.scratch, q)
+        expected = quadratic_step(vertices[:, :k], vertices[:, k:] @ p / eta, a)
+        np.testing.assert_allclose(q, expected, atol=3e-5)
+        weights = x.weights[: x.count[0]]
+        assert weights.sum() == pytest.approx(1.0)
+        assert (weights >= 0).all()
+        gap = (vertices[:, :k] @ (a - q) + vertices[:, k:] @ p / eta).max()
+        held = sum(mass * value for mass, value in zip(weights, x.values, strict=False)) / eta + q @ (a - q)
+        assert gap == pytest.approx(held, abs=1e-8 * max(1.0, abs(a).max()))  # no configuration is better than those held
+
+
+def test_private_scores_skip_what_is_off():
+    assert private_score(np.array([-inf, 2.0]), np.array([0.0, 1.0])) == 2.0
+
+
+def test_sizes():
+    assert capacity(TREE, 9) == 11
+    assert capacity(TREE, 10_000) == 256
+    assert set_size(TREE, 9) == (11 * 13, 11 * 10)

@@ -1,0 +1,174 @@
+"""The task of dependency trees on its own: encoding, decoding, state, in-memory input, predictions and pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt import corpus as shipped
+from structopt.core.data import EncodedTrees
+from structopt.errors import ConfigError, DataError
+from structopt.schema import of_class
+from structopt.task.dependency import Dependency
+from structopt.task.trees import Arc
+
+TEXT = """\
+# sent_id = 1
+1	Dogs	dog	NOUN	NNS	Number=Plur	2	nsubj	_	_
+2	bark	bark	VERB	VBP	_	0	root	_	_
+3	!	!	PUNCT	.	_	2	punct	_	_
+
+1	Stop	stop	VERB	VB	_	0	root	_	_
+"""
+FEATURES = {"templates": ["h.upos & m.upos", "h.form"], "labels": ["m.feat(Number)"]}
+GOLD = [[Arc(2, "nsubj"), Arc(0, "root"), Arc(2, "punct")], [Arc(0, "root")]]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "a.conllu").write_text(TEXT)
+    return tmp_path / "a.conllu"
+
+
+@pytest.fixture
+def fitted(path: Path) -> tuple[Dependency, EncodedTrees]:
+    task = Dependency(features=FEATURES)
+    return task, task.fit(task.read(path))
+
+
+def test_fit(fitted: tuple[Dependency, EncodedTrees]) -> None:
+    task, encoded = fitted
+    assert (task.labels, encoded.labels, encoded.block) == (("nsubj", "punct", "root"),) * 2 + ("hashed_templates",)
+    assert (encoded.offsets.tolist(), encoded.tables, encoded.candidates) == ([0, 3, 4], {}, None)
+    assert encoded.columns == ("upos", "form", "feat(Number)")
+    assert encoded.codes.tolist() == [[2, 3, 2], [4, 5, 1], [3, 2, 1], [4, 4, 1]]
+    assert encoded.heads.tolist() == [1, 1, 1, 0]  # a word's own position is the root
+    assert (encoded.gold.tolist(), encoded.heads.dtype, encoded.gold.dtype) == ([0, 2, 1, 2], np.int32, np.int32)
+
+
+def test_encode(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
+    task, _ = fitted
+    path.write_text(TEXT.replace("nsubj", "nsubj:pass").replace("Dogs", "Cats"))
+    encoded = task.encode(task.read(path))
+    assert (encoded.gold.tolist(), encoded.codes[0].tolist()) == ([-1, 2, 1, 2], [2, 0, 2])
+    unlabelled = task.encode(task.read(path, labelled=False))
+    assert unlabelled.gold is None and unlabelled.heads is None
+
+
+def test_decode_and_scores(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
+    task, encoded = fitted
+    chosen = np.array([[2, 0], [0, 2], [2, 1], [0, 2]], np.int32)
+    outputs = task.decode(encoded, chosen)
+    assert outputs == task.written(outputs) == GOLD
+    assert task.decode(encoded, np.array([[2, -1], [0, -1], [1, -1], [0, -1]]))[0] == [Arc(2), Arc(0), Arc(1)]
+    gold = task.read(path)
+    assert task.evaluate(gold, outputs) == {"uas": 1, "uas_nopunct": 1, "las": 1, "las_nopunct": 1, "exact": 1}
+    assert task.main_metric in task.evaluate(gold, outputs)
+    assert "right heads (UAS)      100.00" in task.report(gold, outputs)
+    assert Dependency(punctuation="none").evaluate(gold, [[Arc(2), Arc(0), Arc(1)], [Arc(0)]])["uas_nopunct"] == 0.75
+
+
+def test_state(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
+    task, encoded = fitted
+    values, arrays = task.state()
+    again = Dependency()
+    again.restore(json.loads(json.dumps(values)), arrays)
+    same = again.encode(again.read(path))
+    assert (same.labels, same.columns) == (encoded.labels, encoded.columns)
+    assert (same.codes == encoded.codes).all() and (same.gold == encoded.gold).all()
+
+
+@pytest.mark.parametrize(
+    ("instances", "columns"),
+    [
+        ([["Dogs", "bark"], ["Stop"]], ["form"]),
+        ([[("Dogs", "dog", "NOUN"), ["bark", "bark", "VERB"]], [("Stop", "stop", "VERB")]], ["form", "lemma", "upos"]),
+        ([{"upos": ["NOUN", "VERB"], "form": ["Dogs", "bark"], "x": 1}, {"form": ["Stop"], "upos": ("",)}], ["form", "upos"]),
+        ([{"form": ["Dogs", "bark"], "upos": ["NOUN", "VERB"]}, ["Stop"]], ["form"]),
+    ],
+)
+def test_sentences_in_memory(fitted: tuple[Dependency, EncodedTrees], instances: Any, columns: list[str]) -> None:
+    task, _ = fitted
+    found = task.corpus(instances)
+    assert (found.offsets.tolist(), list(found.cells), found.cells["form"]) == ([0, 2, 3], columns, ["Dogs", "bark", "Stop"])
+    encoded = task.encode(found)
+    assert encoded.codes[:, 1].tolist() == [3, 5, 4]
+    assert encoded.codes[0, 0] == (2 if "upos" in columns else 1)
+    assert task.missing_columns(found) == [name for name in ("upos", "feats") if name not in columns]
+    assert "" not in sum(found.cells.values(), [])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        ([], "<memory>:2: the sentence has no words"),
+        ("Dogs bark", "<memory>:2: the sentence is one string, 'Dogs bark': give a list of its words"),
+        ({"upos": ["X"]}, "<memory>:2: the sentence has no words"),
+        ({"form": ["a"], "upos": ["X", "Y"]}, "<memory>:2: the column 'upos' has 2 cells for 1 words"),
+        ([("a", "b"), ("c",)], "<memory>:2: the words have 1 to 2 cells"),
+    ],
+)
+def test_sentences_that_are_refused(sentence: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Dependency().corpus([["a"], sentence])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"limit": 0}, "task.limit=0 must be at least 1"),
+        ({"dev": "x"}, "without task.train"),
+        ({"features": {"template": []}}, "There is no key 'features.template'. Did you mean 'templates'?"),
+        ({"features": {"min_count": 0}}, "features.min_count=0 must be at least 1"),
+        ({"features": {"labels": ["m.tag"]}}, "features.labels: in the template 'm.tag': there is no column 'tag'"),
+    ],
+)
+def test_options_that_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Dependency(**options)
+
+
+def test_given_heads_are_refused(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
+    task, _ = fitted
+    read = task.read(path, labelled=False)
+    for call in (lambda: task.given_labels(read), lambda: task.encode(read, ["_"] * 4)):
+        with pytest.raises(ConfigError, match="Leave out partial=true"):
+            call()
+
+
+def test_files_and_parameters() -> None:
+    assert Dependency().files == {part: shipped.path(part, "conllu") for part in shipped.PARTS}
+    assert Dependency(train="a", test="b").files == {"train": Path("a"), "test": Path("b")}
+    assert list(of_class(Dependency)) == [
+        "train", "dev", "test", "limit", "encoding", "format", "punctuation", "default_C", "features"
+    ]  # fmt: skip
+    assert Dependency().attribute_names() == []
+
+
+def test_predictions(fitted: tuple[Dependency, EncodedTrees], path: Path, tmp_path: Path) -> None:
+    task, _ = fitted
+    read = task.read(path, labelled=False)
+    task.write_outputs(read, tmp_path / "out", GOLD)
+    assert (tmp_path / "out").read_text() == TEXT
+    tables = [np.full((n, n + 1), 0.5) for n in (3, 1)]
+    task.write_outputs(read, tmp_path / "out", [[Arc(0)] * 3, [Arc(0)]], tables, [[(1.0, [Arc(0)] * 3)], [(0.5, [Arc(0)])]])
+    lines = (tmp_path / "out").read_text().split("\n")
+    assert lines[:3] == ["# sent_id = 1", "# k_best = 1", "# score = 1.000000"]
+    assert lines[3] == "1\tDogs\tdog\tNOUN\tNNS\tNumber=Plur\t0\tnsubj\t_\tp=0.500"
+
+
+def test_pictures(fitted: tuple[Dependency, EncodedTrees], path: Path, tmp_path: Path) -> None:
+    task, _ = fitted
+    read = task.read(path, labelled=False)
+    task.write_picture(read, 1, tmp_path / "a.svg", [[Arc(2, "nsubj"), Arc(0), Arc(1)], GOLD[1]])
+    picture = (tmp_path / "a.svg").read_text()
+    assert "Dogs" in picture and "NOUN" in picture and "nsubj" in picture and "Stop" not in picture
+    assert "#c0392b" in picture  # the wrong head of the last word
+    task.write_picture(task.corpus([["Stop", "it"]]), 1, tmp_path / "b.svg", [[Arc(0), Arc(1)]], [np.eye(2, 3)])
+    assert "it</text>" in (tmp_path / "b.svg").read_text() and "#c0392b" not in (tmp_path / "b.svg").read_text()
+    with pytest.raises(DataError, match="there is no sentence 3 to draw: the file has 2, counted from 1"):
+        task.write_picture(read, 3, tmp_path / "c.svg", GOLD)
