@@ -268,7 +268,8 @@ def test_compatibility(acme: Path) -> None:
     check(None, None, argmax, _NeedsNothing(), _NeedsNothing(), kind)
     with pytest.raises(CompatibilityError) as caught:
         check(None, None, argmax, _NeedsMarginals(), _NeedsNothing(), kind)
-    assert str(caught.value).startswith("loss.beta=1 needs marginals, but inference=argmax only maximises. With this factor graph, ")
+    beginning = "loss.beta=1 needs marginals, but inference=argmax only maximises. With this factor graph, "
+    assert str(caught.value).startswith(beginning)
     with pytest.raises(CompatibilityError, match="^optimizer=steps needs marginals, but inference=argmax only maximises"):
         check(None, None, argmax, _NeedsNothing(), registry.create("optimizer", {"name": "steps"}), kind)
     with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain. Those that can: .*argmax"):

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from structopt.core.arc_templates import BETWEEN, ROLES, Template, check_columns, columns_of, parse
 from structopt.core.data import EncodedTrees, Structure
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array, Record, pack
-from structopt.task.arc_templates import BETWEEN, ROLES, Template, check_columns, columns_of, parse
 
 KINDS = {"label": "labels", "arc": "templates", "sibling": "siblings", "grandparent": "grandparents"}
 """The templates that score each part group, in the order in which the kernels number the kinds of parts."""

@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt import corpus as shipped
+from structopt.core.arc_templates import ROLES
 from structopt.core.data import EncodedTrees
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import attachment, tree_files, trees
-from structopt.task.arc_templates import ROLES
 from structopt.task.labelling import check_keys
 from structopt.task.text_files import write_text
 from structopt.task.tree_checks import numbers_of, positions

@@ -1,7 +1,7 @@
 """The columns that templates over arcs look at: plain ones, and functions of them, as strings and as interned codes.
 
 A template joins atoms such as ``h.upos``, ``m.prefix(form, 5)[-1]`` and ``between.feat(Case)``: a role, a column expression
-and perhaps an offset (`structopt.task.arc_templates`). Here the expressions are computed; what is made of them is the feature
+and perhaps an offset (`structopt.core.arc_templates`). Here the expressions are computed; what is made of them is the feature
 map's affair.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from structopt.core.arc_templates import ROLES, columns_of, parse
 from structopt.errors import ConfigError, did_you_mean
 from structopt.kernels.record import Array
-from structopt.task.arc_templates import ROLES, columns_of, parse
 from structopt.task.strings import pack_strings, unpack_strings
 from structopt.task.trees import COLUMNS, EMPTY, Trees
 from structopt.task.views import shape

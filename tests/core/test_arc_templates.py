@@ -2,8 +2,8 @@
 
 import pytest
 
+from structopt.core.arc_templates import Atom, Template, check_columns, columns_of, parse
 from structopt.errors import ConfigError
-from structopt.task.arc_templates import Atom, Template, check_columns, columns_of, parse
 
 
 def test_atoms():
