@@ -15,7 +15,7 @@ import numpy as np
 from structopt import archive, compatibility, registry
 from structopt import features as feature_maps
 from structopt.core.data import Encoded
-from structopt.core.protocols import Executor, FeatureMap, Run
+from structopt.core.protocols import Ability, Executor, FeatureMap, Run
 from structopt.decoding import best_outputs, chosen
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
@@ -219,6 +219,7 @@ class Session:
             metric=parts.task.main_metric,
             objective_every=config["objective_every"],
             patience=config.get("patience"),
+            certifies=bool(parts.inference.provides(parts.graph.kind) & (Ability.EXACT | Ability.UPPER)),
         )  # fmt: skip
 
     def _fit(self, trainer: Trainer, resuming: bool) -> Array:
@@ -280,7 +281,7 @@ class Session:
         return {
             "objective": objective,
             "dual": progress.dual,
-            "gap": None if progress.dual is None else objective - progress.dual,
+            "gap": trainer.gap(objective),
             "epochs": progress.epoch,
             "seconds": progress.seconds,
             "seconds_per_epoch": float(np.median(progress.passes)) if progress.passes else None,
