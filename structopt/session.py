@@ -89,7 +89,8 @@ class Session:
         """Train (or go on), evaluate, save and track; return the model."""
         tracker, status = self.parts.tracker, "FAILED"
         metrics: dict[str, dict[str, Any]] = {}
-        tracker.start(Run(self.folder, self.config, self.parts.task.files, self._label(), tuple(self.parts.task.columns)))
+        task, outputs = self.parts.task, getattr(self.parts.task, "output_columns", {"labels": str})
+        tracker.start(Run(self.folder, self.config, task.files, self._label(), tuple(task.columns), outputs))
         try:
             self._prepare()
             trainer = self._trainer()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Flag, auto
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -25,6 +25,9 @@ class Ability(Flag):
 
 class Task(Protocol):
     """The only component that knows words and files.
+
+    A task whose outputs are no lists of labels may have ``output_columns`` (names and types of the columns of an output) and
+    ``output_table(outputs)`` (the outputs as those columns), for whoever serves them as tables.
 
     Attributes
     ----------
@@ -366,6 +369,8 @@ class Run:
         A short name a person would give the run, such as ``ner-dca-beta1-gamma0``.
     columns : tuple of str
         The task's input columns.
+    outputs : mapping of name to type
+        The columns of an output, each a list with one entry a variable.
     """
 
     folder: Path
@@ -373,6 +378,7 @@ class Run:
     files: Mapping[str, Path]
     label: str
     columns: tuple[str, ...] = ()
+    outputs: Mapping[str, type] = field(default_factory=lambda: {"labels": str})
 
 
 class Tracker(Protocol):

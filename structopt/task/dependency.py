@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -52,6 +52,7 @@ class Dependency:
     columns = COLUMNS
     main_metric = "uas"
     unit = "words"
+    output_columns: ClassVar[Mapping[str, type]] = {"heads": int, "relations": str}
 
     def __init__(
         self,
@@ -123,6 +124,13 @@ class Dependency:
     def written(self, outputs: Sequence[Any]) -> list[Any]:
         """Trees as they are."""
         return list(outputs)
+
+    def output_table(self, outputs: Sequence[Sequence[Arc]]) -> dict[str, list[list[Any]]]:
+        """Heads (from 1; 0 the root) and relations (empty where none are predicted), a list a sentence."""
+        return {
+            "heads": [[arc.head for arc in output] for output in outputs],
+            "relations": [[arc.relation or "" for arc in output] for output in outputs],
+        }
 
     def given_labels(self, corpus: Trees) -> list[str] | None:
         """Refuse: heads are all predicted."""
