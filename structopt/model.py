@@ -16,7 +16,7 @@ from structopt.decoding import KBest, best_outputs, chosen, k_best, marginals
 from structopt.errors import ModelError
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
-from structopt.problem import Examples, InThisThread, compose
+from structopt.problem import Examples, InThisThread, compose, decoder_of
 from structopt.pruning import Pruner
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Model:
         temperature: float,
         pruner: Pruner | None = None,
     ) -> None:
-        self.config, self.task, self.graph, self.inference = config, task, graph, inference
+        self.config, self.task, self.graph, self.inference = config, task, graph, decoder_of(inference)
         self.feature_map, self.weights, self.temperature = feature_map, weights, temperature or 1.0
         self.pruner = pruner
         self._warned: set[str] = set()

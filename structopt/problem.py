@@ -62,6 +62,11 @@ def structure_for(inference: Any, structure: Structure) -> Structure:
     return prepared
 
 
+def decoder_of(inference: Any) -> Any:
+    """Return the inference that predictions are made with: its own ``decoder()``, where it has one."""
+    return inference.decoder() if hasattr(inference, "decoder") else inference
+
+
 @dataclass(frozen=True)
 class Examples:
     """A corpus ready for inference: encoded, with its graphs and the record of its features."""

@@ -20,7 +20,7 @@ from structopt.decoding import best_outputs, chosen
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.model import Model, find_model, model_config
-from structopt.problem import Examples, Problem, structure_for
+from structopt.problem import Examples, Problem, compose, decoder_of, structure_for
 from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Row, Trainer
@@ -197,13 +197,15 @@ class Session:
                 self.parts.task.files[role], unseen, getattr(self.parts.task, "unit", "tokens"),
             )  # fmt: skip
         encoded = self._few_arcs(role, encoded)
-        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, self.parts.inference)
+        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, decoder_of(self.parts.inference))
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
-        temperature = getattr(self.parts.inference, "decoding_temperature", 0.0)
-        found = best_outputs(examples, self.problem.objective_kernels, weights, self.parts.executor, temperature)
-        predicted = self.parts.task.decode(examples.encoded, chosen(self.parts.graph, examples, found))
+        decoder, graph = decoder_of(self.parts.inference), self.parts.graph
+        kernels = compose(self.feature_map.kernels, decoder.kernels(graph.kind), rounding=getattr(graph, "rounding", None))
+        temperature = getattr(decoder, "decoding_temperature", 0.0)
+        found = best_outputs(examples, kernels, weights, self.parts.executor, temperature)
+        predicted = self.parts.task.decode(examples.encoded, chosen(graph, examples, found))
         return self.parts.task.evaluate(corpus, predicted)  # type: ignore[no-any-return]
 
     def _judge(self, weights: Array) -> float:

@@ -231,8 +231,9 @@ class Calculus(NamedTuple):
 class Inference(Protocol):
     """A convex function of the scores with a (sub)gradient.
 
-    An inference may have ``prepare(structure)`` (the structure with the memory and the scratch that it needs) and
-    ``decoding_temperature`` (at which best outputs are read off its marginals; 0, the maximiser, where it has none).
+    An inference may have ``prepare(structure)`` (the structure with the memory and the scratch that it needs),
+    ``decoding_temperature`` (at which best outputs are read off its marginals; 0, the maximiser, where it has none) and
+    ``decoder()`` (another inference to make predictions with, where its own answers are for learning).
     """
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
