@@ -106,6 +106,13 @@ class Model:
         sentences = [dict(zip(given, cells, strict=True)) for cells in zip(*given.values(), strict=True)]
         return self.predict(sentences)
 
+    def output_table(self, outputs: Sequence[Any]) -> dict[str, list[Any]]:
+        """Outputs as columns: ``labels``; of trees ``heads`` and ``relations``."""
+        made: dict[str, list[Any]] = {"labels": list(outputs)}
+        if hasattr(self.task, "output_table"):
+            made = self.task.output_table(outputs)
+        return made
+
     def marginals(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Array]:
         """Probability of every label of every variable: one array of shape (variables, labels) an instance."""
         return self.label_marginals(self.examples(self.task.corpus(instances), executor=executor), executor)

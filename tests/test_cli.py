@@ -220,7 +220,7 @@ def test_help_needs_hydra_only(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "structopt trains linear structured predictors" in done.stdout
     for group in (
-        "task: attributes, chunking, multiclass, ner, tagging",
+        "task: attributes, chunking, dependency, multiclass, ner, tagging",
         "optimizer: adadelta, adagrad, cutting_plane, dca, eg, lbfgs",
         "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):

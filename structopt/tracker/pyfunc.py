@@ -43,9 +43,7 @@ class Labeller(PythonModel):
         words = [_cells(row) for row in model_input[WORDS]]
         names = tuple(self._model.columns)
         columns = {names[0]: words} | {name: self._column(model_input, name, words) for name in names[1:]}
-        outputs, task = self._model.predict_columns(columns), self._model.task
-        table = task.output_table(outputs) if hasattr(task, "output_table") else {"labels": outputs}
-        return pd.DataFrame(table, index=model_input.index)
+        return pd.DataFrame(self._model.output_table(self._model.predict_columns(columns)), index=model_input.index)
 
     def _column(self, frame: pd.DataFrame, name: str, words: list[list[str]]) -> list[list[str]]:
         """Take one further column, padding where it is missing."""
