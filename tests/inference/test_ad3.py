@@ -39,7 +39,7 @@ def best(vertices, s):
 
 
 def excess(polytope, z):
-    """How far a point of parts breaks the rows that no helper column is in."""
+    """How far a point of parts breaks the rows that no auxiliary column is in."""
     parts = len(z)
     own = np.abs(polytope.matrix[:, parts:]).sum(axis=1) == 0
     image = polytope.matrix[:, :parts] @ z
