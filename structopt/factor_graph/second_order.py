@@ -76,6 +76,7 @@ class SecondOrder:
     kind = "factors"
     calculus = None
     anchored = True
+    labeled = False
 
     def __init__(
         self,
