@@ -249,7 +249,13 @@ def test_a_checkpoint_of_something_else(run: Path, tmp_path: Path, capsys: pytes
 
 def start(folder: Path, words: list[str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "structopt", *words, f"hydra.run.dir={folder}"]
-    return subprocess.Popen(command, cwd=folder.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=folder.parent, text=True, preexec_fn=hear_interrupts, **pipes)
+
+
+def hear_interrupts() -> None:
+    """A shell lets its background jobs ignore SIGINT, and their children inherit that; this one shall not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def stop_after(process: subprocess.Popen[str], folder: Path, passes: int, number: signal.Signals) -> None:
