@@ -46,6 +46,14 @@ def marginals(
     return [table.reshape(-1, examples.structure.groups[0].width) for table in tables]
 
 
+def predicted(
+    examples: Examples, graph: Any, inference: Any, kernels: Kernels, weights: Array, executor: Executor
+) -> Array:
+    """What the task decodes: the best outputs, at the temperature at which the inference predicts."""
+    temperature = getattr(inference, "decoding_temperature", 0.0)
+    return chosen(graph, examples, best_outputs(examples, kernels, weights, executor, temperature))
+
+
 def chosen(graph: Any, examples: Examples, assignments: Array) -> Array:
     """What the task decodes, from the numbers of the chosen configurations: the same, where the graph says nothing else."""
     found: Array = assignments

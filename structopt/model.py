@@ -12,11 +12,11 @@ from typing import Any
 from structopt import archive, registry
 from structopt import features as feature_maps
 from structopt.core.protocols import Executor, FeatureMap
-from structopt.decoding import KBest, best_outputs, chosen, k_best, marginals
+from structopt.decoding import KBest, k_best, marginals, predicted
 from structopt.errors import ModelError
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
-from structopt.problem import Examples, InThisThread, compose, decoder_of
+from structopt.problem import Examples, InThisThread, decoder_of, predicting
 from structopt.pruning import Pruner
 
 log = logging.getLogger(__name__)
@@ -73,8 +73,7 @@ class Model:
     @cached_property
     def kernels(self) -> Kernels:
         """Kernels of features and inference."""
-        rounding = getattr(self.graph, "rounding", None)
-        return compose(self.feature_map.kernels, self.inference.kernels(self.graph.kind), rounding=rounding)
+        return predicting(self.feature_map, self.graph, self.inference)
 
     def examples(self, corpus: Any, given: Sequence[str] | None = None, executor: Executor | None = None) -> Examples:
         """Encode a corpus for this model; say once of each column that it lacks that this counts as padding."""
@@ -140,9 +139,8 @@ class Model:
         return self.task.evaluate(corpus, predicted), self.task.report(corpus, predicted)
 
     def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
-        temperature = getattr(self.inference, "decoding_temperature", 0.0)
-        found = best_outputs(examples, self.kernels, self.weights, executor or InThisThread(), temperature)
-        return self.task.decode(examples.encoded, chosen(self.graph, examples, found))  # type: ignore[no-any-return]
+        found = predicted(examples, self.graph, self.inference, self.kernels, self.weights, executor or InThisThread())
+        return self.task.decode(examples.encoded, found)  # type: ignore[no-any-return]
 
     def save(self, folder: Path) -> None:
         """Write the model folder; equal models give equal bytes."""

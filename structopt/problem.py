@@ -67,6 +67,11 @@ def decoder_of(inference: Any) -> Any:
     return inference.decoder() if hasattr(inference, "decoder") else inference
 
 
+def predicting(feature_map: FeatureMap, graph: Any, inference: Any) -> Kernels:
+    """Kernels for outputs and marginals, without a loss."""
+    return compose(feature_map.kernels, inference.kernels(graph.kind), rounding=getattr(graph, "rounding", None))
+
+
 @dataclass(frozen=True)
 class Examples:
     """A corpus ready for inference: encoded, with its graphs and the record of its features."""

@@ -15,7 +15,7 @@ from structopt.core.protocols import Executor, FeatureMap
 from structopt.decoding import best_outputs, marginals
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
-from structopt.problem import Examples, InThisThread, Problem, compose
+from structopt.problem import Examples, InThisThread, Problem, predicting
 
 FIRST_ORDER = "arc_factored"
 OTHERS = ("labels", "siblings", "grandparents")
@@ -181,7 +181,7 @@ class Pruner:
         examples = Examples.build(encoded, self.graph, self.feature_map, self.inference)
         structure, executor = examples.structure, executor or InThisThread()
         assert structure.choices is not None
-        kernels = compose(self.feature_map.kernels, self.inference.kernels(structure.kind))
+        kernels = predicting(self.feature_map, self.graph, self.inference)
         L = structure.groups[0].width  # configurations of an arc
         arcs = structure.choices // L
         listed = marginals(examples, kernels, self.weights, executor, self.temperature)

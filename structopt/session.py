@@ -16,11 +16,11 @@ from structopt import archive, compatibility, registry
 from structopt import features as feature_maps
 from structopt.core.data import Encoded
 from structopt.core.protocols import Ability, Executor, FeatureMap, Run
-from structopt.decoding import best_outputs, chosen
+from structopt.decoding import predicted
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.model import Model, find_model, model_config
-from structopt.problem import Examples, Problem, compose, decoder_of, structure_for
+from structopt.problem import Examples, Problem, decoder_of, predicting, structure_for
 from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Row, Trainer
@@ -202,11 +202,9 @@ class Session:
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
         decoder, graph = decoder_of(self.parts.inference), self.parts.graph
-        kernels = compose(self.feature_map.kernels, decoder.kernels(graph.kind), rounding=getattr(graph, "rounding", None))
-        temperature = getattr(decoder, "decoding_temperature", 0.0)
-        found = best_outputs(examples, kernels, weights, self.parts.executor, temperature)
-        predicted = self.parts.task.decode(examples.encoded, chosen(graph, examples, found))
-        return self.parts.task.evaluate(corpus, predicted)  # type: ignore[no-any-return]
+        kernels = predicting(self.feature_map, graph, decoder)
+        found = predicted(examples, graph, decoder, kernels, weights, self.parts.executor)
+        return self.parts.task.evaluate(corpus, self.parts.task.decode(examples.encoded, found))  # type: ignore[no-any-return]
 
     def _judge(self, weights: Array) -> float:
         """Dev score of some weights."""
