@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from structopt.core.protocols import Executor, FeatureMap, Run
 from structopt.decoding import best_outputs, chosen
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
+from structopt.kernels.signatures import Kernels
 from structopt.model import Model, find_model, model_config
-from structopt.problem import Examples, Problem, structure_for
+from structopt.problem import Examples, Problem, compose, converged, structure_for
 from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Row, Trainer
@@ -56,6 +57,8 @@ def make_components(config: Mapping[str, Any]) -> Components:
         kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
     }
     compatibility.check(**made, structure_kind=made["factor_graph"].kind)
+    if hasattr(made["optimizer"], "check_inference"):
+        made["optimizer"].check_inference(made["inference"], config["inference"]["name"])
     made["loss"].kernel(getattr(made["optimizer"], "loss_variant", "max_loss"))
     executor = registry.create("executor", config["executor"])
     if executor.workers == 1 and config["threads"] > 1:
@@ -133,6 +136,7 @@ class Session:
         self.featurize_seconds = time.perf_counter() - started
         costs = parts.loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         inference = parts.inference.kernels(structure.kind)
+        reported = converged(parts.inference, structure)
         self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
         self.problem = Problem(
             examples, gold, parts.graph.cost(encoded, structure, costs, parts.loss.part_group), parts.loss, inference,
@@ -140,6 +144,7 @@ class Session:
             self.config["seed"], getattr(parts.optimizer, "loss_variant", "max_loss"),
             parts.graph.calculus if positional else None, parts.executor, self._judge if "dev" in self.held_out else None,
             getattr(parts.optimizer, "penalty", "l2"), getattr(parts.graph, "rounding", None),
+            None if reported is parts.inference else reported,
         )  # fmt: skip
         log.info(
             "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
@@ -196,14 +201,20 @@ class Session:
                 self.parts.task.files[role], unseen, getattr(self.parts.task, "unit", "tokens"),
             )  # fmt: skip
         encoded = self._few_arcs(role, encoded)
-        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, self.parts.inference)
+        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, converged(self.parts.inference))
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
         temperature = getattr(self.parts.inference, "decoding_temperature", 0.0)
-        found = best_outputs(examples, self.problem.objective_kernels, weights, self.parts.executor, temperature)
+        found = best_outputs(examples, self._predicting, weights, self.parts.executor, temperature)
         predicted = self.parts.task.decode(examples.encoded, chosen(self.parts.graph, examples, found))
         return self.parts.task.evaluate(corpus, predicted)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _predicting(self) -> Kernels:
+        """Kernels of features and of the inference that predicts, as a model's."""
+        inference = converged(self.parts.inference).kernels(self.parts.graph.kind)
+        return compose(self.feature_map.kernels, inference, rounding=getattr(self.parts.graph, "rounding", None))
 
     def _judge(self, weights: Array) -> float:
         """Dev score of some weights."""
