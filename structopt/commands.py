@@ -21,7 +21,7 @@ USAGE = {
     "predict": "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true] [threads=2]"
     " [picture=FILE.svg sentence=1]",
     "evaluate": "structopt evaluate model=MODEL input=FILE [threads=2]",
-    "components": f"structopt components [{'|'.join(registry.KINDS)}|pairs]",
+    "components": f"structopt components [{'|'.join(registry.KINDS)}|pairs [FACTOR_GRAPH]]",
 }
 MODEL = "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION)."
 
@@ -104,13 +104,13 @@ def _plain_value(text: str, hint: Any) -> Any:
 
 def print_components(words: Sequence[str]) -> None:
     """Print what is installed: kind, name, package, parameters with types and defaults; or which optimizers take which loss."""
-    if len(words) > 1:
-        raise ConfigError(f"components takes one kind. Usage: {USAGE['components']}")
-    if list(words) == ["pairs"]:
+    if list(words[:1]) == ["pairs"] and len(words) <= 2:
         from structopt.pairs import table, verdicts
 
-        print(table(verdicts()))
+        print(table(verdicts(*words[1:])))
         return
+    if len(words) > 1:
+        raise ConfigError(f"components takes one kind. Usage: {USAGE['components']}")
     kinds = words or registry.KINDS
     rows = [_row(component) for kind in kinds for component in registry.installed(kind).values()]
     header = ("kind", "name", "package", "parameters")

@@ -54,6 +54,11 @@ def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: An
             raise CompatibilityError(f"{needs}, but {does}. {_advice(ability, structure_kind)}")
     if hasattr(optimizer, "check_loss"):
         optimizer.check_loss(loss)
+    if getattr(optimizer, "tolerance", 0.0) > 0 and not provided & (Ability.EXACT | Ability.UPPER):
+        raise CompatibilityError(
+            f"optimizer.tolerance stops at a certified gap, which needs values that are exact or upper bounds, but {name} "
+            f"gives neither. Type optimizer.tolerance=0. {_advice(Ability.UPPER, structure_kind)}"
+        )
     positional(optimizer, loss, factor_graph)
 
 

@@ -16,7 +16,7 @@ from structopt.decoding import KBest, best_outputs, chosen, k_best, marginals
 from structopt.errors import ModelError
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
-from structopt.problem import Examples, InThisThread, compose
+from structopt.problem import Examples, InThisThread, compose, decoder_of
 from structopt.pruning import Pruner
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class Model:
         temperature: float,
         pruner: Pruner | None = None,
     ) -> None:
-        self.config, self.task, self.graph, self.inference = config, task, graph, inference
+        self.config, self.task, self.graph, self.inference = config, task, graph, decoder_of(inference)
         self.feature_map, self.weights, self.temperature = feature_map, weights, temperature or 1.0
         self.pruner = pruner
         self._warned: set[str] = set()
@@ -105,6 +105,13 @@ class Model:
         given = {name: cells for name, cells in columns.items() if name == first or any(map(any, cells))}
         sentences = [dict(zip(given, cells, strict=True)) for cells in zip(*given.values(), strict=True)]
         return self.predict(sentences)
+
+    def output_table(self, outputs: Sequence[Any]) -> dict[str, list[Any]]:
+        """Outputs as columns: ``labels``; of trees ``heads`` and ``relations``."""
+        made: dict[str, list[Any]] = {"labels": list(outputs)}
+        if hasattr(self.task, "output_table"):
+            made = self.task.output_table(outputs)
+        return made
 
     def marginals(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Array]:
         """Probability of every label of every variable: one array of shape (variables, labels) an instance."""

@@ -64,11 +64,16 @@ def structure_for(inference: Any, structure: Structure) -> Structure:
 
 
 def converged(inference: Any, structure: Structure | None = None) -> Any:
-    """The inference by which outputs are predicted and, given the training structure, P is reported.
+    """The inference by which, given the training structure, P is reported; without it, what a decoder falls back on.
 
     It is the inference itself, unless that says what it comes to when it starts from nothing and is given the time.
     """
     return inference.converged(structure) if hasattr(inference, "converged") else inference
+
+
+def decoder_of(inference: Any) -> Any:
+    """Return the inference that predictions are made with: its own ``decoder()``, where it has one, else converged."""
+    return inference.decoder() if hasattr(inference, "decoder") else converged(inference)
 
 
 @dataclass(frozen=True)

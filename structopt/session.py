@@ -15,13 +15,13 @@ import numpy as np
 from structopt import archive, compatibility, registry
 from structopt import features as feature_maps
 from structopt.core.data import Encoded
-from structopt.core.protocols import Executor, FeatureMap, Run
+from structopt.core.protocols import Ability, Executor, FeatureMap, Run
 from structopt.decoding import best_outputs, chosen
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
 from structopt.model import Model, find_model, model_config
-from structopt.problem import Examples, Problem, compose, converged, structure_for
+from structopt.problem import Examples, Problem, compose, converged, decoder_of, structure_for
 from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Row, Trainer
@@ -92,7 +92,8 @@ class Session:
         """Train (or go on), evaluate, save and track; return the model."""
         tracker, status = self.parts.tracker, "FAILED"
         metrics: dict[str, dict[str, Any]] = {}
-        tracker.start(Run(self.folder, self.config, self.parts.task.files, self._label(), tuple(self.parts.task.columns)))
+        task, outputs = self.parts.task, getattr(self.parts.task, "output_columns", {"labels": str})
+        tracker.start(Run(self.folder, self.config, task.files, self._label(), tuple(task.columns), outputs))
         try:
             self._prepare()
             trainer = self._trainer()
@@ -201,19 +202,20 @@ class Session:
                 self.parts.task.files[role], unseen, getattr(self.parts.task, "unit", "tokens"),
             )  # fmt: skip
         encoded = self._few_arcs(role, encoded)
-        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, converged(self.parts.inference))
+        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, decoder_of(self.parts.inference))
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
-        temperature = getattr(self.parts.inference, "decoding_temperature", 0.0)
+        decoder, graph = decoder_of(self.parts.inference), self.parts.graph
+        temperature = getattr(decoder, "decoding_temperature", 0.0)
         found = best_outputs(examples, self._predicting, weights, self.parts.executor, temperature)
-        predicted = self.parts.task.decode(examples.encoded, chosen(self.parts.graph, examples, found))
+        predicted = self.parts.task.decode(examples.encoded, chosen(graph, examples, found))
         return self.parts.task.evaluate(corpus, predicted)  # type: ignore[no-any-return]
 
     @cached_property
     def _predicting(self) -> Kernels:
         """Kernels of features and of the inference that predicts, as a model's."""
-        inference = converged(self.parts.inference).kernels(self.parts.graph.kind)
+        inference = decoder_of(self.parts.inference).kernels(self.parts.graph.kind)
         return compose(self.feature_map.kernels, inference, rounding=getattr(self.parts.graph, "rounding", None))
 
     def _judge(self, weights: Array) -> float:
@@ -230,6 +232,7 @@ class Session:
             metric=parts.task.main_metric,
             objective_every=config["objective_every"],
             patience=config.get("patience"),
+            certifies=bool(parts.inference.provides(parts.graph.kind) & (Ability.EXACT | Ability.UPPER)),
         )  # fmt: skip
 
     def _fit(self, trainer: Trainer, resuming: bool) -> Array:
@@ -291,7 +294,7 @@ class Session:
         return {
             "objective": objective,
             "dual": progress.dual,
-            "gap": None if progress.dual is None else objective - progress.dual,
+            "gap": trainer.gap(objective),
             "epochs": progress.epoch,
             "seconds": progress.seconds,
             "seconds_per_epoch": float(np.median(progress.passes)) if progress.passes else None,

@@ -80,6 +80,8 @@ class Trainer:
         Stop after so many passes without a better dev score, and return the weights of the best pass.
     watch : callable
         Called after every pass with its history row.
+    certifies : bool
+        Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is from its minimum.
     """
 
     def __init__(
@@ -92,10 +94,11 @@ class Trainer:
         objective_every: int = 1,
         patience: int | None = None,
         watch: Callable[[Row], None] = lambda row: None,
+        certifies: bool = True,
     ) -> None:
         self.problem, self.optimizer = problem, optimizer
         self.tolerance = float(getattr(optimizer, "tolerance", 0.0))
-        self.develop, self.metric, self.watch = develop, metric, watch
+        self.develop, self.metric, self.watch, self.certifies = develop, metric, watch, certifies
         self.objective_every, self.patience = objective_every, patience
         self.history = History(folder / "history.csv")
         self.checkpoint = folder / "checkpoint" / "state.safetensors"
@@ -177,11 +180,16 @@ class Trainer:
             "loss": report.loss,
             "primal": primal,
             "dual": progress.dual,
-            "gap": None if primal is None or progress.dual is None else primal - progress.dual,
+            "gap": self.gap(primal),
         }
         if self.develop is not None:
             row |= {f"dev.{name}": value for name, value in self.develop(weights).items()}
         return row
+
+    def gap(self, primal: float | None) -> float | None:
+        """P - D after the last pass, where both are known and it proves something."""
+        dual = self.progress.dual
+        return None if primal is None or dual is None or not self.certifies else primal - dual
 
     def _bounds(self, weights: Array, report: Report) -> tuple[float | None, float | None]:
         """P at the weights and a lower bound on its minimum, where they are known or due."""

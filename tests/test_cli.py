@@ -197,6 +197,8 @@ def test_components(capsys: pytest.CaptureFixture[str]) -> None:
     assert "structopt-trainer" in rows["optimizer", "dca"]
     assert "C: float = 1.0, epochs: int = 30, tolerance: float = 0.0" in rows["optimizer", "dca"]
     assert "beta: float = inf, gamma: float = 1.0" in rows["loss", "svm"]
+    assert cli.main(["components", "pairs", "second_order"]) == 0
+    assert "| sdca | enumeration | enumeration | enumeration, ilp |" in capsys.readouterr().out
     assert cli.main(["components", "loss"]) == 0
     assert {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"loss"}
 
@@ -218,7 +220,7 @@ def test_help_needs_hydra_only(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "structopt trains linear structured predictors" in done.stdout
     for group in (
-        "task: attributes, chunking, multiclass, ner, tagging",
+        "task: attributes, chunking, dependency, multiclass, ner, tagging",
         "optimizer: adadelta, adagrad, cutting_plane, dca, eg, lbfgs",
         "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):

@@ -176,7 +176,7 @@ class Parser:
         self.task, self.graph = registry.create("task", self.config["task"]), ArcFactored()
         self.task.fit(self.task.read(corpus.path("dev", "conllu")))
 
-    def examples(self, trees: Any, given: None) -> Any:
+    def examples(self, trees: Any, given: None, executor: Any) -> Any:
         encoded = self.task.encode(trees, given)
         return SimpleNamespace(encoded=encoded, structure=self.graph.build(encoded))
 

@@ -20,7 +20,8 @@ from structopt import archive, cli, corpus, history
 
 QUICK = ("task=ner", "task.limit=60", "tracker=none")
 MODEL = ("config.json", "manifest.json", "vocabulary.json", "weights.safetensors")
-BIG = ["task=ner", "tracker=none", "optimizer.epochs=4"]
+LAST = 12  # pass; more than are done before a signal arrives, on a slow machine too
+BIG = ["task=ner", "tracker=none", f"optimizer.epochs={LAST}"]
 
 
 def train(folder: Path, *words: str) -> Any:
@@ -276,11 +277,11 @@ def test_killed_and_resumed(long_run: Path, tmp_path: Path) -> None:
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert not (folder / "metrics.json").exists()
-    assert len(history.read(folder / "history.csv")) in (2, 3)
+    assert 2 <= len(history.read(folder / "history.csv")) < LAST
     assert cli.main([f"resume={folder}"]) == 0
     assert model_bytes(folder) == model_bytes(long_run)
     assert (metrics(folder)["dev"], metrics(folder)["test"]) == (metrics(long_run)["dev"], metrics(long_run)["test"])
-    assert metrics(folder)["train"]["epochs"] == 4
+    assert metrics(folder)["train"]["epochs"] == LAST
 
 
 def test_interrupted_and_resumed(long_run: Path, tmp_path: Path) -> None:
@@ -293,7 +294,7 @@ def test_interrupted_and_resumed(long_run: Path, tmp_path: Path) -> None:
     assert "Traceback" not in error
     found = structopt.load(folder).evaluate(corpus.path("dev", "conll"))
     assert found == metrics(folder)["dev"]
-    assert 1 <= metrics(folder)["train"]["epochs"] < 4
+    assert 1 <= metrics(folder)["train"]["epochs"] < LAST
     assert len(history.read(folder / "history.csv")) == metrics(folder)["train"]["epochs"]
     assert cli.main([f"resume={folder}"]) == 0
     assert model_bytes(folder) == model_bytes(long_run)

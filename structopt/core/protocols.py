@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Flag, auto
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -25,6 +25,9 @@ class Ability(Flag):
 
 class Task(Protocol):
     """The only component that knows words and files.
+
+    A task whose outputs are no lists of labels may have ``output_columns`` (names and types of the columns of an output) and
+    ``output_table(outputs)`` (the outputs as those columns), for whoever serves them as tables.
 
     Attributes
     ----------
@@ -229,10 +232,11 @@ class Inference(Protocol):
     """A convex function of the scores with a (sub)gradient.
 
     An inference may have ``prepare(structure)`` (the structure with the memory and the scratch that it needs),
-    ``decoding_temperature`` (at which best outputs are read off its marginals; 0, the maximiser, where it has none) and
-    ``converged(structure=None)``: the stateless inference whose value its own approaches in time. Predictions are made by it,
-    so that they do not depend on what training left in memory; given the training structure, it is the one by which P is
-    reported, and may then be another and slower one, that is exact.
+    ``decoding_temperature`` (at which best outputs are read off its marginals; 0, the maximiser, where it has none),
+    ``decoder()`` (another inference to make predictions with, where its own answers are for learning) and
+    ``converged(structure=None)``: the stateless inference whose value its own approaches in time. Without a decoder,
+    predictions are made by it, so that they do not depend on what training left in memory; given the training structure, it is
+    the one by which P is reported, and may then be another and slower one, that is exact.
     """
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
@@ -370,6 +374,8 @@ class Run:
         A short name a person would give the run, such as ``ner-dca-beta1-gamma0``.
     columns : tuple of str
         The task's input columns.
+    outputs : mapping of name to type
+        The columns of an output, each a list with one entry a variable.
     """
 
     folder: Path
@@ -377,6 +383,7 @@ class Run:
     files: Mapping[str, Path]
     label: str
     columns: tuple[str, ...] = ()
+    outputs: Mapping[str, type] = field(default_factory=lambda: {"labels": str})
 
 
 class Tracker(Protocol):

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from structopt.core.data import ROOT, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
-from structopt.errors import ConfigError
+from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.part_groups import check_cost_group
 from structopt.factor_graph.repair import admitted
 from structopt.kernels.record import Array, pack
@@ -107,13 +107,6 @@ class ArcFactored:
         heads = chosen_heads(trees, structure, assignments // max(L, 1))
         relations = assignments % L if L else np.full(len(assignments), -1)
         return np.stack([heads, relations], axis=1).astype(np.int32)
-
-
-def trees_of(encoded: Encoded) -> EncodedTrees:
-    """Return the corpus, if it is one of trees."""
-    if not isinstance(encoded, EncodedTrees):
-        raise ConfigError("factor_graph: trees are made for task=dependency; take the task's own factor graph, or that task.")
-    return encoded
 
 
 def candidate_arcs(trees: EncodedTrees) -> tuple[Array, Array]:

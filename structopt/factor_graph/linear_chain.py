@@ -7,6 +7,7 @@ import numpy as np
 from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.protocols import Calculus
 from structopt.errors import ConfigError
+from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.part_groups import check_cost_group
 from structopt.kernels.record import Array, Record, pack
 
@@ -47,6 +48,7 @@ class LinearChain:
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out label parts and n-gram parts of every sentence, and the hard constraints."""
+        refuse_trees(encoded, "linear_chain")
         L, m = len(encoded.labels), len(encoded)
         self._check_size(L)
         anchored = positional or "transition" in encoded.tables

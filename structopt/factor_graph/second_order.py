@@ -8,7 +8,8 @@ import numpy as np
 
 from structopt.core.data import Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.errors import ConfigError
-from structopt.factor_graph.arc_factored import arc_places, candidate_arcs, chosen_heads, gold_arcs, trees_of
+from structopt.factor_graph.arc_factored import arc_places, candidate_arcs, chosen_heads, gold_arcs
+from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.factor_blocks import Block, FactorBlock, ends_of, interleaved, numbers, pack_blocks, pairs
 from structopt.factor_graph.repair import admitted
 from structopt.kernels.record import Array

@@ -7,6 +7,7 @@ import numpy as np
 from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.protocols import Calculus
 from structopt.errors import ConfigError
+from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.part_groups import check_cost_group
 from structopt.kernels.record import EMPTY, Array
 
@@ -31,6 +32,7 @@ class Single:
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out L label parts an instance; no part is tied, whether `positional` or not."""
+        refuse_trees(encoded, "single")
         _check(encoded)
         groups = (PartGroup("label", len(encoded.labels), encoded.offsets),)
         memory = np.zeros(len(encoded) + 1, np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
 from structopt.core.protocols import BatchMap, FeatureKernels, FeatureScratch
+from structopt.features.support import Supported, unpacked
 from structopt.kernels.record import Array, Record, pack
 
 
@@ -22,7 +23,7 @@ class RowGroup:
     size: int
 
 
-class AttributeRows:
+class AttributeRows(Supported):
     """Features *attribute x configuration*: a linear operator from weights to part scores, with sparse columns.
 
     Parameters
@@ -33,8 +34,8 @@ class AttributeRows:
     """
 
     def __init__(self, groups: Sequence[RowGroup], support: Array | None) -> None:
-        self.groups, self.support = tuple(groups), support
-        self.dimension = sum(group.width * group.size for group in self.groups)
+        self.groups = tuple(groups)
+        super().__init__(sum(group.width * group.size for group in self.groups), support)
 
     @classmethod
     def fit(
@@ -58,11 +59,6 @@ class AttributeRows:
         given = [group.name in encoded.tables for group in structure.groups]
         masks = [_seen(index, structure, table, gold, given[index]) for index, table in enumerate(tables)]
         return cls(groups, np.concatenate(masks))
-
-    @property
-    def count(self) -> int:
-        """Number of weights that may move."""
-        return self.dimension if self.support is None else int(self.support.sum())
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack the attributes of a corpus for the kernels of `structopt.kernels.attribute_rows`."""
@@ -127,38 +123,19 @@ class AttributeRows:
 
     def widened(self, more: Array) -> AttributeRows:
         """The same features with further weights that may move."""
-        return AttributeRows(self.groups, None if self.support is None else self.support | more)
-
-    def compress(self, weights: Array) -> Array:
-        """Keep the weights that may move."""
-        return weights if self.support is None else weights[self.support]
-
-    def covers(self, array: Array) -> bool:
-        """Whether `compress` loses nothing: the array is as long as the weights, and zero wherever one may not move."""
-        if array.shape != (self.dimension,):
-            return False
-        return self.support is None or np.count_nonzero(array) == np.count_nonzero(array[self.support])
-
-    def expand(self, compressed: Array) -> Array:
-        """Undo `compress`: zeros where a weight may not move."""
-        if self.support is None:
-            return compressed
-        weights = np.zeros(self.dimension)
-        weights[self.support] = compressed
-        return weights
+        return AttributeRows(self.groups, self.with_more(more))
 
     def state(self) -> tuple[dict[str, Any], Array]:
         """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
         groups = [{"name": g.name, "width": g.width, "size": g.size} for g in self.groups]
-        bits = np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)
-        return {"block": Encoded.block, "groups": groups}, bits
+        return {"block": Encoded.block, "groups": groups}, self.packed_support()
 
     @classmethod
     def restore(cls, layout: Mapping[str, Any], bits: Array) -> AttributeRows:
         """Undo `state`."""
         groups = [RowGroup(g["name"], g["width"], g["size"]) for g in layout["groups"]]
         dimension = sum(g.width * g.size for g in groups)
-        return cls(groups, np.unpackbits(bits, count=dimension).astype(bool) if len(bits) else None)
+        return cls(groups, unpacked(bits, dimension))
 
 
 def _words(support: Array, width: int) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure
 from structopt.core.protocols import BatchMap, FeatureKernels, FeatureScratch
 from structopt.errors import ConfigError
+from structopt.features.support import Supported, unpacked
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, shape
 from structopt.kernels.record import Array, Record, pack
 
@@ -17,7 +18,7 @@ FEWEST = 4096
 """Places of the smallest table that the kernels use."""
 
 
-class HashedTemplates:
+class HashedTemplates(Supported):
     """Features of the tokens that a part joins: a linear operator from weights to part scores, of which nothing is stored.
 
     Every feature has a weight, plain, and one for each direction and distance (of an arc) or for the sides the tokens are on
@@ -34,8 +35,8 @@ class HashedTemplates:
     """
 
     def __init__(self, layout: Layout, support: Array | None, note: str = "") -> None:
-        self.layout, self.support, self.note = layout, support, note
-        self.dimension = layout.dimension
+        super().__init__(layout.dimension, support)
+        self.layout, self.note = layout, note
 
     @classmethod
     def fit(
@@ -61,11 +62,6 @@ class HashedTemplates:
         record = everything.record(trees, structure)
         support = everything._seen(record, structure, gold) if seen else None
         return cls(layout, support, collisions(layout, record, structure, gold if seen else None))
-
-    @property
-    def count(self) -> int:
-        """Number of weights that may move."""
-        return self.dimension if self.support is None else int(self.support.sum())
 
     @property
     def kernels(self) -> FeatureKernels:
@@ -107,35 +103,17 @@ class HashedTemplates:
 
     def widened(self, more: Array) -> HashedTemplates:
         """The same features with further weights that may move."""
-        return HashedTemplates(self.layout, None if self.support is None else self.support | more, self.note)
-
-    def compress(self, weights: Array) -> Array:
-        """Keep the weights that may move."""
-        return weights if self.support is None else weights[self.support]
-
-    def covers(self, array: Array) -> bool:
-        """Whether `compress` loses nothing: the array is as long as the weights, and zero wherever one may not move."""
-        if array.shape != (self.dimension,):
-            return False
-        return self.support is None or np.count_nonzero(array) == np.count_nonzero(array[self.support])
-
-    def expand(self, compressed: Array) -> Array:
-        """Undo `compress`: zeros where a weight may not move."""
-        if self.support is None:
-            return compressed
-        weights = np.zeros(self.dimension)
-        weights[self.support] = compressed
-        return weights
+        return HashedTemplates(self.layout, self.with_more(more), self.note)
 
     def state(self) -> tuple[dict[str, Any], Array]:
         """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
-        return self.layout.state(), np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)
+        return self.layout.state(), self.packed_support()
 
     @classmethod
     def restore(cls, layout: Mapping[str, Any], bits: Array) -> HashedTemplates:
         """Undo `state`."""
         found = Layout.restore(layout)
-        return cls(found, np.unpackbits(bits, count=found.dimension).astype(bool) if len(bits) else None)
+        return cls(found, unpacked(bits, found.dimension))
 
     def _seen(self, record: Record, structure: Structure, gold: SparseVectors) -> Array:
         """Which weights have a feature that occurs in a gold output."""

@@ -40,7 +40,7 @@ class AD3:
         self,
         passes: int = 500,
         tolerance: float = 1e-3,
-        eta: float = 0.1,
+        eta: float = 0.5,
         exact: bool = False,
         warm_start: bool = False,
     ) -> None:
@@ -79,11 +79,11 @@ class AD3:
         options = [self.tolerance, self.eta]
         work = pack(
             ints=[np.zeros(size) for size in (C, P, P, sizes.members.max(initial=0), ints)],
-            longs=[[self.passes, self.exact], np.zeros(sizes.factors.max(initial=1))],
+            longs=[[self.passes, self.exact, 0], *(np.zeros(sizes.factors.max(initial=1) + more) for more in (0, 1))],
             floats=[
                 options,
-                *(np.zeros(size) for size in (C, C, C, P, P, P, P, N, N, sizes.sets.max(initial=0))),
-                *(np.zeros(size) for size in (N_set, N_set, k, k, privates, floats)),
+                *(np.zeros(size) for size in (C, C, C, P, P, P, P, P, N, N, sizes.sets.max(initial=0))),
+                *(np.zeros(size) for size in (N_set, N_set, N_set, k, k, privates, floats)),
             ],
         )
         kept = sizes.copies + sizes.shared + 1 if self.warm_start else np.zeros(len(structure), np.int64)

@@ -1,4 +1,4 @@
-"""Linear descriptions of factor graphs: each factor's local polytope as rows over parts and helper columns.
+"""Linear descriptions of factor graphs: each factor's local polytope as rows over parts and auxiliary columns.
 
 The local polytope of a factor is the convex hull of its configurations; that of the graph is their intersection over the
 shared variables, which contains every output and, unless the graph is a tree of factors, fractional points besides.

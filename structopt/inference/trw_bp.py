@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core.data import Structure
 from structopt.core.protocols import Ability, InferenceKernels
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.inference.loopy_bp import LoopyBP
 from structopt.kernels.record import pack
 
 
@@ -31,9 +33,12 @@ class TreeReweightedBP:
         values marginals of the factors that change smoothly with the scores.
     warm_start : bool
         Whether each instance keeps its messages until its next visit: few passes then do, for a float a link of memory.
+    predictions : str
+        ``loopy_bp``: by belief propagation, since a bound that is loose before its steps have converged has poor marginals;
+        ``bound``: by the bound's own.
     decoding_temperature : float
         Temperature of the marginals that predictions are read off, as the output of least expected cost; 0 takes those of
-        the bound on the best score.
+        the best score.
 
     Notes
     -----
@@ -48,6 +53,7 @@ class TreeReweightedBP:
         tolerance: float = 1e-3,
         smoothing: float = 0.0,
         warm_start: bool = False,
+        predictions: Literal["loopy_bp", "bound"] = "loopy_bp",
         decoding_temperature: float = 1.0,
     ) -> None:
         if passes < 0:
@@ -56,7 +62,11 @@ class TreeReweightedBP:
             if not 0.0 <= value < np.inf:
                 raise ConfigError(f"inference.{name} must be 0 or a positive number, not {value:g}.")
         self.passes, self.tolerance, self.smoothing = passes, tolerance, smoothing
-        self.warm_start, self.decoding_temperature = warm_start, decoding_temperature
+        self.warm_start, self.predictions, self.decoding_temperature = warm_start, predictions, decoding_temperature
+
+    def decoder(self) -> Any:
+        """Return the inference that makes predictions."""
+        return LoopyBP(decoding_temperature=self.decoding_temperature) if self.predictions == "loopy_bp" else self
 
     def provides(self, structure_kind: str) -> Ability:
         """Bounds from above, with their gradients."""

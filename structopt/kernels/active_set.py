@@ -7,6 +7,7 @@ With the configurations y of a factor as 0/1 vectors over its linked parts, and 
 Few mu_y are above zero. The method keeps those configurations, solves for their weights as if all could have any sign,
 walks there until a weight is zero, whose configuration goes, and once all are positive asks for the best configuration
 under the scores a - q: it is added, or there is none better and q is the solution. Martins et al. (2015), section 6.
+A visit makes few such steps, each O(N^2) for N configurations: the next one, whose a is near, goes on from the set.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from structopt.kernels.signatures import inlined
 
 MOST = 256  # configurations that are kept of a factor
 RIDGE = 1e-10  # keeps the system regular where configurations are affinely dependent
+CALLS = 4  # best configurations that one visit asks for
+STEPS = 20  # walks of one visit
 
 
 class ActiveSet(NamedTuple):
@@ -34,7 +37,8 @@ class ActiveSet(NamedTuple):
     members : (N * k,) which
     weights : (N,) mu
     values : (N,) c
-    root : (N * N,) lower Cholesky factor of the matrix of y^T y' + 1, plus RIDGE on its diagonal; the 1, which changes
+    ones : (N,) L^-1 1, see root
+    root : (N * N,) lower Cholesky factor L of the matrix of y^T y' + 1, plus RIDGE on its diagonal; the 1, which changes
         nothing since the weights sum to one, makes it regular where configurations are affinely independent
     """
 
@@ -43,14 +47,24 @@ class ActiveSet(NamedTuple):
     members: np.ndarray
     weights: np.ndarray
     values: np.ndarray
+    ones: np.ndarray
     root: np.ndarray
 
 
 class Scratch(NamedTuple):
-    """Scratch of the method and of `local_max`: target and ones (N,), residual and vector (k,), private, floats, ints."""
+    """Scratch of the method and of `local_max`.
 
+    Attributes
+    ----------
+    image : (N,) L^-1 of the vector of a^T y + c_y / eta
+    target, sines : (N,) the weights to walk to; cosines and sines of rotations
+    residual, vector : (k,) scores of the linked parts, and a configuration
+    private, floats, ints : its private parts, and scratch of `local_max`
+    """
+
+    image: np.ndarray
     target: np.ndarray
-    ones: np.ndarray
+    sines: np.ndarray
     residual: np.ndarray
     vector: np.ndarray
     private: np.ndarray
@@ -68,30 +82,22 @@ def capacity(kind, k):
 def set_size(kind, k):
     """Floats and ints of the active set of a factor."""
     N = capacity(kind, k)
-    return N * (2 + N), N * (1 + k)
+    return N * (3 + N), N * (1 + k)
 
 
 @inlined
 def open_set(floats, ints, count, kind, k):
     """Open an active set that lies in the first floats and ints."""
     N = capacity(kind, k)
-    return ActiveSet(count, ints[:N], ints[N : N + N * k], floats[:N], floats[N : 2 * N], floats[2 * N : 2 * N + N * N])
-
-
-@inlined
-def solve_system(x, count, b):
-    """Replace b by the solution of the system with the factorised matrix."""
-    N = len(x.weights)
-    forward(x, count, b)
-    for j in range(count - 1, -1, -1):
-        b[j] /= x.root[j * N + j]
-        for m in range(j):
-            b[m] -= x.root[j * N + m] * b[j]
+    return ActiveSet(
+        count, ints[:N], ints[N : N + N * k], floats[:N], floats[N : 2 * N], floats[2 * N : 3 * N],
+        floats[3 * N : 3 * N + N * N],
+    )  # fmt: skip
 
 
 @inlined
 def forward(x, count, b):
-    """Replace b by the solution of the system with the Cholesky factor."""
+    """Replace b by L^-1 b."""
     N = len(x.weights)
     for j in range(count):
         row, rest = x.root[j * N : j * N + j], b[j]
@@ -101,11 +107,35 @@ def forward(x, count, b):
 
 
 @inlined
-def insert(x, vector, value):
-    """Add a configuration with the weight 0, if need be in place of the one of least weight; False where it is there already."""
-    N, k = len(x.weights), len(vector)
+def backward(x, count, b):
+    """Replace b by L^-T b."""
+    N = len(x.weights)
+    for j in range(count - 1, -1, -1):
+        row = x.root[j * N : j * N + j]
+        b[j] /= x.root[j * N + j]
+        for m in range(j):
+            b[m] -= row[m] * b[j]
+
+
+@inlined
+def aim(x, j, k, a, eta):
+    """a^T y + c_y / eta of configuration j."""
+    total = x.values[j] / eta
+    for m in range(j * k, j * k + x.sizes[j]):
+        total += a[x.members[m]]
+    return total
+
+
+@inlined
+def insert(x, a, eta, value, w):
+    """Add the configuration w.vector with the weight 0, if need be in place of the one of least weight.
+
+    Returns False where it is there already. O(N^2 + N size).
+    """
+    N, k = len(x.weights), len(a)
+    vector = w.vector[:k]
     if x.count[0] == N:
-        remove(x, k, np.argmin(x.weights))
+        remove(x, k, np.argmin(x.weights), w)
     count, size = x.count[0], 0
     for r in range(k):
         if vector[r] != 0.0:
@@ -113,61 +143,63 @@ def insert(x, vector, value):
             size += 1
     row = x.root[count * N : count * N + count]
     for j in range(count):
-        common = 0.0
+        common = 0
         for m in range(j * k, j * k + x.sizes[j]):
-            common += vector[x.members[m]]
+            common += vector[x.members[m]] != 0.0
         if common == size and x.sizes[j] == size:
             return False
         row[j] = common + 1.0
     forward(x, count, row)
-    rest = size + 1.0 + RIDGE
+    x.sizes[count], x.weights[count], x.values[count] = size, 0.0, value
+    rest, one, image = size + 1.0 + RIDGE, 1.0, aim(x, count, k, a, eta)
     for j in range(count):
         rest -= row[j] * row[j]
-    x.root[count * N + count] = sqrt(max(rest, RIDGE))
-    x.sizes[count], x.weights[count], x.values[count] = size, 0.0, value
+        one -= row[j] * x.ones[j]
+        image -= row[j] * w.image[j]
+    pivot = sqrt(max(rest, RIDGE))
+    x.root[count * N + count], x.ones[count], w.image[count] = pivot, one / pivot, image / pivot
     x.count[0] = count + 1
     return True
 
 
 @inlined
-def remove(x, k, gone):
-    """Take out a configuration, and rotate the columns of the factor until it is triangular again."""
+def remove(x, k, gone, w):
+    """Take out a configuration, and rotate neighbouring columns of L until it is triangular again; O(N^2)."""
     N, count = len(x.weights), x.count[0] - 1
-    root = x.root
-    for j in range(gone, count):
-        x.weights[j], x.values[j], x.sizes[j] = x.weights[j + 1], x.values[j + 1], x.sizes[j + 1]
-        x.members[j * k : j * k + x.sizes[j]] = x.members[(j + 1) * k : (j + 1) * k + x.sizes[j]]
-        root[j * N : j * N + j + 2] = root[(j + 1) * N : (j + 1) * N + j + 2]
-    for j in range(gone, count):
-        a, b = root[j * N + j], root[j * N + j + 1]
-        length = sqrt(a * a + b * b)
-        cosine, sine = a / length, b / length
-        for row in range(j, count):
-            a, b = root[row * N + j], root[row * N + j + 1]
-            root[row * N + j], root[row * N + j + 1] = cosine * a + sine * b, cosine * b - sine * a
+    cosines, sines = w.target, w.sines
+    for row in range(gone, count):
+        x.weights[row], x.values[row], x.sizes[row] = x.weights[row + 1], x.values[row + 1], x.sizes[row + 1]
+        x.members[row * k : row * k + x.sizes[row]] = x.members[(row + 1) * k : (row + 1) * k + x.sizes[row]]
+        old, new = x.root[(row + 1) * N : (row + 2) * N], x.root[row * N : (row + 1) * N]
+        new[:gone] = old[:gone]
+        left = old[gone]
+        for j in range(gone, row):
+            new[j], left = cosines[j] * left + sines[j] * old[j + 1], cosines[j] * old[j + 1] - sines[j] * left
+        length = sqrt(left * left + old[row + 1] * old[row + 1])
+        cosines[row], sines[row], new[row] = left / length, old[row + 1] / length, length
+    for vector in (x.ones, w.image):
+        for j in range(gone, count):
+            a, b = vector[j], vector[j + 1]
+            vector[j], vector[j + 1] = cosines[j] * a + sines[j] * b, cosines[j] * b - sines[j] * a
     x.count[0] = count
 
 
 @inlined
-def walk(x, k, a, eta, target, ones):
+def walk(x, k, w):
     """Move the weights to the best ones of the set, or until one is zero, and drop that; the multiplier, or inf if dropped.
 
     At the best weights of the set every configuration y in it has y^T(a - q) + c_y / eta = the multiplier.
     """
-    count = x.count[0]
-    for j in range(count):
-        target[j], ones[j] = x.values[j] / eta, 1.0
-        for m in range(j * k, j * k + x.sizes[j]):
-            target[j] += a[x.members[m]]
-    solve_system(x, count, target)
-    solve_system(x, count, ones)
+    count, target = x.count[0], w.target
     mass, unit = 0.0, 0.0
     for j in range(count):
-        mass, unit = mass + target[j], unit + ones[j]
+        mass, unit = mass + w.image[j] * x.ones[j], unit + x.ones[j] * x.ones[j]
     multiplier = (mass - 1.0) / unit
+    for j in range(count):
+        target[j] = w.image[j] - multiplier * x.ones[j]
+    backward(x, count, target)
     step, blocking = 1.0, -1
     for j in range(count):
-        target[j] -= multiplier * ones[j]
         if target[j] < 0.0 and x.weights[j] < step * (x.weights[j] - target[j]):
             step, blocking = x.weights[j] / (x.weights[j] - target[j]), j
     total = 0.0
@@ -177,7 +209,7 @@ def walk(x, k, a, eta, target, ones):
     for j in range(count):
         x.weights[j] /= total
     if blocking >= 0:
-        remove(x, k, blocking)
+        remove(x, k, blocking, w)
         return inf
     return multiplier + 1.0  # the 1 that the matrix has everywhere
 
@@ -209,23 +241,34 @@ def best_vertex(f, i, factor, p, w, k):
 
 @inlined
 def solve_quadratic(f, i, factor, a, p, eta, x, w, q):
-    """Fill q with the solution for one factor that has an output: a of its linked parts, p the scores of its private parts."""
-    k = len(a)
+    """Fill q with the solution for one factor that has an output: a of its linked parts, p the scores of its private parts.
+
+    Returns False where CALLS or STEPS ended the visit before: q is then the best found, and the next visit goes on from it.
+    """
+    k, calls = len(a), 0
+    for j in range(x.count[0]):
+        w.image[j] = aim(x, j, k, a, eta)
+    forward(x, x.count[0], w.image)
     if x.count[0] == 0:
-        w.residual[:k] = eta * a
+        for r in range(k):
+            w.residual[r] = eta * a[r]
         best_vertex(f, i, factor, p, w, k)
-        insert(x, w.vector[:k], private_score(p, w.private[: len(p)]))
+        insert(x, a, eta, private_score(p, w.private[: len(p)]), w)
         x.weights[0] = 1.0
-    for _ in range(8 * MOST):
-        multiplier = walk(x, k, a, eta, w.target, w.ones)
+    for _ in range(STEPS):
+        multiplier = walk(x, k, w)
         if multiplier == inf:
             continue
         combine(x, k, q)
+        if calls == CALLS:
+            return False
+        calls += 1
         for r in range(k):
             w.residual[r] = eta * (a[r] - q[r])
         value = best_vertex(f, i, factor, p, w, k) / eta
         if not value > multiplier + 1e-9 * max(1.0, abs(multiplier)):
-            return
-        if not insert(x, w.vector[:k], private_score(p, w.private[: len(p)])):
-            return
+            return True
+        if not insert(x, a, eta, private_score(p, w.private[: len(p)]), w):
+            return True
     combine(x, k, q)
+    return False

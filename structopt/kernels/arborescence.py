@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from structopt.kernels import chu_liu_edmonds, log_matrix_tree, matrix_tree
-from structopt.kernels.arcs import collapse, indicate, mark_assignment, open_arcs, open_scratch, pack_scratch, spread
+from structopt.kernels.arcs import begin_solving, end_solving, mark_assignment, open_arcs, open_scratch, pack_scratch
 from structopt.kernels.chu_liu_edmonds import best_tree
 from structopt.kernels.k_best_trees import FOUND, keep_best, next_subset, open_search
 from structopt.kernels.matrix_tree import partition
@@ -35,21 +33,12 @@ def solve(structure, i, s, temperature, z, memory, work):
     Returns -inf, with z = 0, where the candidate arcs make no tree.
     """
     a, x = open_arcs(structure), open_scratch(work)
-    n = a.tokens[i + 1] - a.tokens[i]
-    W = x.W[: n * n]
-    collapse(a, i, s, temperature, W, z)
+    n, W = a.tokens[i + 1] - a.tokens[i], begin_solving(a, i, s, temperature, x, z)
     if temperature == 0.0:
         value = best_tree(W, n, a.single_root, x.heads, x.floats, x.ints)
-        if value > -inf:
-            indicate(x.heads, n, x.M)
     else:
-        for q in range(n * n):
-            W[q] /= temperature
         value = temperature * partition(W, n, a.single_root, x.M, x.floats, x.ints)
-    if value == -inf:
-        z[:] = 0.0
-    else:
-        spread(a, i, s, temperature, x.M, z)
+    end_solving(a, i, s, temperature, value, x, z)
     return value
 
 

@@ -169,3 +169,27 @@ def open_scratch(work):
     """Open the work record packed by `pack_scratch`."""
     i, f, at = work.ints, work.floats, work.at
     return Scratch(f[at[4] : at[5]], f[at[5] : at[6]], i[at[0] : at[1]], f[at[6] : at[7]], i[at[1] : at[2]])
+
+
+@inlined
+def begin_solving(a, i, s, temperature, x, z):
+    """Fill and return the matrix of sentence i that a tree algorithm reads: scores, above temperature 0 divided by it."""
+    n = a.tokens[i + 1] - a.tokens[i]
+    W = x.W[: n * n]
+    collapse(a, i, s, temperature, W, z)
+    if temperature > 0.0:
+        for q in range(n * n):
+            W[q] /= temperature
+    return W
+
+
+@inlined
+def end_solving(a, i, s, temperature, value, x, z):
+    """Write the parts of the tree x.heads (temperature 0) or of the arc marginals x.M; zeros where there is no tree."""
+    n = a.tokens[i + 1] - a.tokens[i]
+    if value == -inf:
+        z[:] = 0.0
+        return
+    if temperature == 0.0:
+        indicate(x.heads, n, x.M)
+    spread(a, i, s, temperature, x.M, z)

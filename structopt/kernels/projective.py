@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
-
-from structopt.kernels.arcs import collapse, indicate, mark_assignment, open_arcs, open_scratch, pack_scratch, spread
+from structopt.kernels.arcs import begin_solving, end_solving, mark_assignment, open_arcs, open_scratch, pack_scratch
 from structopt.kernels.eisner import best_tree
 from structopt.kernels.eisner_chart import chart_size
 from structopt.kernels.inside_outside import partition
@@ -35,21 +33,12 @@ def solve(structure, i, s, temperature, z, memory, work):
     Returns -inf, with z = 0, where the candidate arcs make no tree.
     """
     a, x = open_arcs(structure), open_scratch(work)
-    n = a.tokens[i + 1] - a.tokens[i]
-    W = x.W[: n * n]
-    collapse(a, i, s, temperature, W, z)
+    n, W = a.tokens[i + 1] - a.tokens[i], begin_solving(a, i, s, temperature, x, z)
     if temperature == 0.0:
         value = best_tree(W, n, a.single_root, x.heads, x.floats, x.ints)
-        if value > -inf:
-            indicate(x.heads, n, x.M)
     else:
-        for q in range(n * n):
-            W[q] /= temperature
         value = temperature * partition(W, n, a.single_root, x.M, x.floats, x.ints)
-    if value == -inf:
-        z[:] = 0.0
-    else:
-        spread(a, i, s, temperature, x.M, z)
+    end_solving(a, i, s, temperature, value, x, z)
     return value
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from structopt import corpus as shipped
 from structopt.core.arc_templates import ROLES
 from structopt.core.data import EncodedTrees
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import attachment, tree_files, trees
 from structopt.task.labelling import check_keys
+from structopt.task.split_files import checked_paths, files_of
 from structopt.task.text_files import write_text
 from structopt.task.tree_checks import numbers_of, positions
 from structopt.task.tree_columns import TreeColumns, column_names
@@ -52,6 +52,7 @@ class Dependency:
     columns = COLUMNS
     main_metric = "uas"
     unit = "words"
+    output_columns: ClassVar[Mapping[str, type]] = {"heads": int, "relations": str}
 
     def __init__(
         self,
@@ -65,16 +66,12 @@ class Dependency:
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
     ) -> None:
-        if limit is not None and limit < 1:
-            raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
-        if train is None and (dev or test):
-            raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
         features = features or {}
         check_keys("features", features, FEATURE_KEYS)
         min_count = int(features.get("min_count", 1))
         if min_count < 1:
             raise ConfigError(f"features.min_count={min_count} must be at least 1.")
-        self._paths = {"train": train, "dev": dev, "test": test}
+        self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.format, self.punctuation = format, punctuation
         self.labels: tuple[str, ...] = ()
@@ -83,9 +80,7 @@ class Dependency:
     @property
     def files(self) -> dict[str, Path]:
         """Files by role (train, dev, test), the shipped corpus where none is given."""
-        if self._paths["train"] is None:
-            return {part: shipped.path(part, "conllu") for part in shipped.PARTS}
-        return {role: Path(path) for role, path in self._paths.items() if path is not None}
+        return files_of(self._paths, "conllu")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Trees:
         """Read a file; heads are not looked at where it need not be `labelled`."""
@@ -123,6 +118,13 @@ class Dependency:
     def written(self, outputs: Sequence[Any]) -> list[Any]:
         """Trees as they are."""
         return list(outputs)
+
+    def output_table(self, outputs: Sequence[Sequence[Arc]]) -> dict[str, list[list[Any]]]:
+        """Heads (from 1; 0 the root) and relations (empty where none are predicted), a list a sentence."""
+        return {
+            "heads": [[arc.head for arc in output] for output in outputs],
+            "relations": [[arc.relation or "" for arc in output] for output in outputs],
+        }
 
     def given_labels(self, corpus: Trees) -> list[str] | None:
         """Refuse: heads are all predicted."""

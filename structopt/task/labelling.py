@@ -9,11 +9,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from structopt import corpus as shipped
 from structopt.core.data import AttributeTable, Encoded
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.kernels.record import Array
 from structopt.task import entities, tags
+from structopt.task.split_files import checked_paths, files_of
 
 FREE = ("_", "?")  # marks of a token without a given label in partially labelled input
 
@@ -78,11 +78,7 @@ class Labelling(ABC):
     ) -> None:
         _check_scheme("scheme", scheme, ("auto", *tags.SCHEMES))
         _check_scheme("target_scheme", target_scheme, tags.SCHEMES)
-        if limit is not None and limit < 1:
-            raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
-        if train is None and (dev or test):
-            raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
-        self._paths = {"train": train, "dev": dev, "test": test}
+        self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.scheme, self.target_scheme = limit, encoding, scheme, target_scheme
         self.valid_tags, self.default_C = valid_tags, default_C
         self.labels: tuple[str, ...] = ()
@@ -90,9 +86,7 @@ class Labelling(ABC):
     @property
     def files(self) -> dict[str, Path]:
         """Files by role (train, dev, test), the shipped corpus where none is given."""
-        if self._paths["train"] is None:
-            return {part: shipped.path(part, self.shipped_format) for part in shipped.PARTS}
-        return {role: Path(path) for role, path in self._paths.items() if path is not None}
+        return files_of(self._paths, self.shipped_format)
 
     @property
     def main_metric(self) -> str:

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from structopt import corpus as shipped
 from structopt.core.data import AttributeTable, Encoded
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import libsvm
 from structopt.task.labelling import check_keys
 from structopt.task.libsvm import NO_LABEL, WHOLE, Vectors
+from structopt.task.split_files import checked_paths, files_of
 from structopt.task.strings import pack_strings, unpack_strings
 
 FEATURE_KEYS = ("support", "min_count", "bias", "normalize")
@@ -55,13 +55,9 @@ class Multiclass:
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
     ) -> None:
-        if limit is not None and limit < 1:
-            raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
-        if train is None and (dev or test):
-            raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
         features = features or {}
         check_keys("features", features, FEATURE_KEYS)
-        self._paths = {"train": train, "dev": dev, "test": test}
+        self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.min_count, self.bias = int(features.get("min_count", 1)), bool(features.get("bias", True))
         self.normalize = str(features.get("normalize", "none"))
@@ -75,9 +71,7 @@ class Multiclass:
     @property
     def files(self) -> dict[str, Path]:
         """Files by role (train, dev, test), the shipped corpus where none is given."""
-        if self._paths["train"] is None:
-            return {part: shipped.path(part, "libsvm") for part in shipped.PARTS}
-        return {role: Path(path) for role, path in self._paths.items() if path is not None}
+        return files_of(self._paths, "libsvm")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Vectors:
         """Read a file of LIBSVM's text."""

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -168,7 +168,7 @@ class MLflowTracker:
         self._client.log_outputs(self.run_id, [LoggedModelOutput(model.model_id, self._last[0])])
         with tempfile.TemporaryDirectory() as temporary:
             packed = Path(temporary, "model")
-            _save_pyfunc(packed, folder, model, self.run_id, self._run.columns if self._run else ())
+            _save_pyfunc(packed, folder, model, self.run_id, self._run)
             self._client.log_model_artifacts(model.model_id, str(packed))
         self._client.finalize_logged_model(model.model_id, "READY")
 
@@ -419,19 +419,20 @@ def _dataset_input(role: str, facts: Mapping[str, Any]) -> Any:
     return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", role)])
 
 
-def _save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None, columns: Sequence[str]) -> None:
+def _save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None, run: Run | None) -> None:
     """Pack a saved model as a pyfunc whose code is `structopt.tracker.pyfunc`; nothing is pickled."""
     import mlflow.pyfunc
     import pandas
     from mlflow.models import Model
 
-    found, sequences = _version(DISTRIBUTION), tuple(columns) != VECTORS
+    found, columns = _version(DISTRIBUTION), run.columns if run else ()
+    sequences = tuple(columns) != VECTORS
     example = pandas.DataFrame({"tokens": [["A", "sentence", "of", "six", "tokens", "."]]})
     mlflow.pyfunc.save_model(
         path=str(target),
         python_model=str(Path(__file__).with_name("pyfunc.py")),
         artifacts={"model": str(folder)},
-        signature=_signature(columns[1:]) if sequences else None,  # a vector's columns are its indices, whichever there are
+        signature=_signature(run) if run and sequences else None,  # a vector's columns are its indices, whichever there are
         input_example=example if sequences else None,
         pip_requirements=[f"{DISTRIBUTION}=={found}" if found else DISTRIBUTION],
         mlflow_model=Model(
@@ -440,15 +441,16 @@ def _save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None, co
     )
 
 
-def _signature(optional: Sequence[str]) -> Any:
-    """Return the signature: lists of strings in, lists of strings out."""
+def _signature(run: Run) -> Any:
+    """Return the signature: lists of strings in, lists of strings or of numbers out."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, Schema
     from mlflow.types.schema import Array
 
     strings = Array(DataType.string)
-    inputs: list[Any] = [ColSpec(strings, "tokens"), *(ColSpec(strings, name, required=False) for name in optional)]
-    return ModelSignature(inputs=Schema(inputs), outputs=Schema([ColSpec(strings, "labels")]))
+    inputs: list[Any] = [ColSpec(strings, "tokens"), *(ColSpec(strings, name, required=False) for name in run.columns[1:])]
+    made: list[Any] = [ColSpec(strings if kind is str else Array(DataType.long), name) for name, kind in run.outputs.items()]
+    return ModelSignature(inputs=Schema(inputs), outputs=Schema(made))
 
 
 def download_model(address: str, uri: str | None = None) -> Path:

@@ -22,8 +22,8 @@ class Labeller(PythonModel):
 
     Of a vector, columns are named by its indices; zeros and missing values may stand for what it has not. Of sequences,
     input columns are ``tokens`` and, where the model's templates use them, further columns such as ``pos`` and
-    ``chunk``; each cell is a list with one string a token. The output has one column, ``labels``. A column that the
-    model uses and the input lacks counts as padding, and is warned about once.
+    ``chunk``; each cell is a list with one string a token. The output has one column, ``labels``; of trees two, ``heads``
+    and ``relations``. A column that the model uses and the input lacks counts as padding, and is warned about once.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Labeller(PythonModel):
         words = [_cells(row) for row in model_input[WORDS]]
         names = tuple(self._model.columns)
         columns = {names[0]: words} | {name: self._column(model_input, name, words) for name in names[1:]}
-        return pd.DataFrame({"labels": self._model.predict_columns(columns)}, index=model_input.index)
+        return pd.DataFrame(self._model.output_table(self._model.predict_columns(columns)), index=model_input.index)
 
     def _column(self, frame: pd.DataFrame, name: str, words: list[list[str]]) -> list[list[str]]:
         """Take one further column, padding where it is missing."""

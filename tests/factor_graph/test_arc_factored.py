@@ -7,6 +7,7 @@ from structopt.core.data import ROOT, EncodedTrees
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
+from structopt.factor_graph.single import Single
 from structopt.inference.exact import Exact
 from structopt.testing.problems import random_encoded, random_trees
 
@@ -124,3 +125,9 @@ def test_refuses():
     chain = LinearChain()
     with pytest.raises(ConfigError, match=r"loss\.cost=arcs counts parts of trees .* Type loss\.cost=hamming"):
         chain.cost(words, chain.build(words), np.ones(10), "arc")
+
+
+@pytest.mark.parametrize("graph", [LinearChain(), Single()])
+def test_graphs_of_labels_refuse_trees(graph):
+    with pytest.raises(ConfigError, match="labels variables, and this task has trees. Take arc_factored or second_order"):
+        graph.build(random_trees())

@@ -11,6 +11,7 @@ from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.ad3 import AD3
 from structopt.inference.lp import LinearProgram
 from structopt.inference.polytopes import local_polytope
+from structopt.kernels.ad3_work import open_work
 from structopt.kernels.record import Record
 from structopt.loss.family import LossFamily
 from structopt.testing.inference import run
@@ -38,7 +39,7 @@ def best(vertices, s):
 
 
 def excess(polytope, z):
-    """How far a point of parts breaks the rows that no helper column is in."""
+    """How far a point of parts breaks the rows that no auxiliary column is in."""
     parts = len(z)
     own = np.abs(polytope.matrix[:, parts:]).sum(axis=1) == 0
     image = polytope.matrix[:, :parts] @ z
@@ -105,6 +106,49 @@ def test_second_order_trees(n):
             assert value == pytest.approx((vertices @ s).max(), abs=1e-9)
         assert run(SOLVE, exact, 0, s, 0.0)[0] == pytest.approx((vertices @ s).max(), abs=1e-9)
     assert integral >= 5
+
+
+def passes_spent(structure):
+    """Passes of the last visit."""
+    return int(open_work.py_func(structure.work).spent[0])
+
+
+@pytest.mark.parametrize("n", [5, 12])
+def test_ties_are_proved_without_passes(n):
+    """Scores of zero weights: all trees tie but for the costs of gold arcs, and any tree without them is a best output."""
+    generator = np.random.default_rng(n)
+    structure = AD3().prepare(structure_of([tree(n, single_root=True, siblings=True, pairs=20 * n, generator=generator)]))
+    s, z = np.zeros(int(structure.parts[-1])), np.zeros(int(structure.parts[-1]))
+    gold = [m * n + max(0, m - 1) for m in range(n)]  # arc (m, h) is part m * n + h, and that from the root m * n + m
+    s[gold] = -1.0
+    assert SOLVE(structure.record, 0, s, 0.0, z, np.zeros(0), structure.work) == 0.0
+    assert passes_spent(structure) == 0
+    assert z[: n * n].sum() == n
+    assert not z[gold].any()
+
+
+@pytest.mark.parametrize("n", [6, 10])
+def test_small_integers_end_by_themselves(n):
+    """Scores after a first update are hugely tied too: the passes end long before there may be no more."""
+    generator = np.random.default_rng(n)
+    plain = structure_of([tree(n, single_root=True, siblings=True, pairs=n, generator=generator)])
+    structure, z = AD3().prepare(plain), np.zeros(int(plain.parts[-1]))
+    for _ in range(10):
+        s = np.round(np.repeat([1.0, 0.5], [n * n, len(z) - n * n]) * generator.normal(size=len(z)))
+        value = SOLVE(structure.record, 0, s, 0.0, z, np.zeros(0), structure.work)
+        assert passes_spent(structure) < 300
+        assert value >= run(LP, plain, 0, s, 0.0)[0] - 1e-9
+
+
+def test_ends_where_the_bound_stalls():
+    """How long no fall of the bound is waited for is a share of the passes that are allowed."""
+    values, spent = [], []
+    for passes in (2000, 20_000):
+        structure, s = AD3(passes=passes, tolerance=1e-15).prepare(PLAIN), list(draws(5))[3]
+        values.append(SOLVE(structure.record, 5, s, 0.0, np.zeros(len(s)), np.zeros(0), structure.work))
+        spent.append(passes_spent(structure))
+    assert spent[0] < 2000 < spent[1] < 20_000
+    assert values[0] >= values[1] == pytest.approx(run(LP, PLAIN, 5, s, 0.0)[0], abs=1e-6)
 
 
 def test_value_scales_with_the_scores():

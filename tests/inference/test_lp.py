@@ -90,7 +90,7 @@ def test_tree_polytopes_are_integral(n, single_root, projective_trees):
 
 
 def test_every_output_is_in_the_polytope():
-    """Whatever helper columns a factor needs: as the best point of scores that single it out."""
+    """Whatever auxiliary columns a factor needs: as the best point of scores that single it out."""
     for i, row in enumerate(ROWS):
         vertices = outputs(row)
         for vertex in vertices[:: max(1, len(vertices) // 8)]:

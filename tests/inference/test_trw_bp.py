@@ -8,10 +8,12 @@ import pytest
 from structopt.core.protocols import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
+from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.trw_bp import TreeReweightedBP
 from structopt.kernels import trw_bp as kernels
 from structopt.kernels.factors import open_factors
 from structopt.kernels.record import Record
+from structopt.problem import decoder_of
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.factor_problems import ACYCLIC, LOOPY, factor_structure, random_scores, table_rows, tree_rows
 
@@ -213,3 +215,10 @@ def test_promises_and_refusals():
     for options in ({"passes": -1}, {"smoothing": -1.0}, {"tolerance": inf}, {"decoding_temperature": -1.0}):
         with pytest.raises(ConfigError, match=next(iter(options))):
             TreeReweightedBP(**options)
+
+
+def test_predictions_are_made_by_belief_propagation_unless_the_bound_is_asked_for():
+    made = decoder_of(TreeReweightedBP(decoding_temperature=0.5))
+    assert isinstance(made, LoopyBP) and made.decoding_temperature == 0.5
+    bound = TreeReweightedBP(predictions="bound")
+    assert decoder_of(bound) is bound

@@ -33,6 +33,9 @@ class FakeModel:
         assert set(columns) == set(self.columns)
         return [["B" if tag == "NNP" else "O" for tag in row] for row in columns["pos"]]
 
+    def output_table(self, outputs):
+        return {"labels": outputs}
+
 
 def make_run(folder: Path) -> Run:
     """A run folder as training leaves it."""
@@ -154,6 +157,25 @@ def test_models_of_vectors_take_frames_whose_columns_are_indices(tmp_path, monke
     served = mlflow.pyfunc.load_model(f"runs:/{run.run_id}/model")
     rows = [{3: 1.0, 7: 2.0}, {5: 1.0}]
     assert served.predict(pd.DataFrame(rows))["labels"].tolist() == model.predict(rows)
+
+
+def test_models_of_trees_give_heads_and_relations(tmp_path, monkeypatch):
+    import mlflow
+    import pandas as pd
+
+    import structopt
+
+    uri = f"sqlite:///{tmp_path}/store/mlflow.db"
+    options = ["task=dependency", "task.limit=200", "factor_graph.labeled=true", "optimizer.epochs=2", f"tracker.uri={uri}"]
+    model = structopt.train(options, folder=tmp_path / "run")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    run = mlflow.search_runs(search_all_experiments=True).iloc[0]
+    served = mlflow.pyfunc.load_model(f"runs:/{run.run_id}/model")
+    words, tags = ["Ann", "visited", "Oslo"], ["PROPN", "VERB", "PROPN"]
+    found = served.predict(pd.DataFrame({"tokens": [words], "upos": [tags]}))
+    expected = model.predict([{"form": words, "upos": tags}])[0]
+    assert found["heads"].tolist() == [[arc.head for arc in expected]]
+    assert found["relations"].tolist() == [[arc.relation for arc in expected]]
 
 
 def test_model_can_be_left_out_and_run_fails(tmp_path, store):

@@ -1,0 +1,96 @@
+"""What dual decomposition knows of the best score at any time: an upper bound, and the score of an output near u."""
+
+from __future__ import annotations
+
+from math import inf
+
+from structopt.kernels.ad3_work import copies_of, private_parts
+from structopt.kernels.factor_kinds import fill_private, local_max
+from structopt.kernels.factors import BUDGET, EXACTLY_ONE, TREE
+from structopt.kernels.signatures import inlined
+from structopt.kernels.target import product
+
+
+@inlined
+def bound(f, i, s, w):
+    """Upper bound of the factors at the present lambda, and whether their maximisers agree.
+
+    w.sums counts the copies of each part that are on.
+    """
+    value, agreed, shared = 0.0, True, f.shared[i]
+    w.sums[:shared] = 0.0
+    x = w.scratch
+    for factor in range(f.factors[i], f.factors[i + 1]):
+        c, k = copies_of(f, i, factor, w)
+        first, last = private_parts(f, i, factor)
+        for r in range(k):
+            x.residual[r] = w.share[w.part[c + r]] + w.multipliers[c + r]
+        p, private = s[first:last], x.private[: last - first]
+        value += local_max(f, i, factor, x.residual[:k], p, x.vector[:k], private, x.floats, x.ints)
+        if value == -inf:
+            return value, False
+        for r in range(k):
+            w.sums[w.part[c + r]] += x.vector[r]
+    for part in range(shared):
+        agreed = agreed and (w.sums[part] == 0.0 or w.sums[part] == w.degree[part])
+    return value, agreed
+
+
+@inlined
+def round_variables(f, i, w, z):
+    """Write the state of every variable that u says most of; those without factors are left alone."""
+    for v in range(f.variables[i], f.variables[i + 1]):
+        first, width = f.starts[v], f.widths[v]
+        if w.degree[first] == 0.0:
+            continue
+        if width == 1:
+            z[first] = 1.0 if w.mean[first] > 0.5 and w.share[first] > -inf else 0.0
+            continue
+        best, most = 0, -inf
+        for state in range(width):
+            if w.share[first + state] > -inf and w.mean[first + state] > most:
+                best, most = state, w.mean[first + state]
+        z[first : first + width] = 0.0
+        z[first + best] = 1.0
+
+
+@inlined
+def hard_max(f, i, factor, w, z, check):
+    """Best configuration under u of a factor that only forbids, written to z; or whether z has one, if `check`."""
+    x, on = w.scratch, 0.0
+    c, k = copies_of(f, i, factor, w)
+    half = 0.5 if f.kinds[factor] == BUDGET else 0.0
+    for r in range(k):
+        part = w.part[c + r]
+        if check:
+            x.residual[r], on = (1.0, on + 1.0) if z[part] > 0.0 else (-1.0, on)
+        else:
+            x.residual[r] = w.mean[part] - half if w.share[part] > -inf else -inf
+    private = x.private[:0]
+    value = local_max(f, i, factor, x.residual[:k], private, x.vector[:k], private, x.floats, x.ints)
+    if check:
+        return value == on
+    if value > -inf:
+        for r in range(k):
+            z[w.part[c + r]] = x.vector[r]
+    return value > -inf
+
+
+@inlined
+def round_output(f, i, s, w, z):
+    """Score of an output near u, -inf where none was found; its parts go to z.
+
+    The factors that only forbid choose one after the other; it is an output if the last of them spoilt none before.
+    """
+    round_variables(f, i, w, z)
+    hard = 0
+    for check in (False, True):
+        if check and hard < 2:
+            break
+        for factor in range(f.factors[i], f.factors[i + 1]):
+            if f.kinds[factor] in (TREE, EXACTLY_ONE, BUDGET):
+                hard += 1
+                if not hard_max(f, i, factor, w, z, check):
+                    return -inf
+    fill_private(f, i, z)
+    return product(z, s)
