@@ -28,7 +28,10 @@ from structopt.trainer import Row, Trainer
 
 log = logging.getLogger(__name__)
 
-SHOWN = ("f1", "precision", "recall", "accuracy", "macro_f1", "uas", "las", "uas_nopunct", "las_nopunct")
+SHOWN = (
+    "f1", "precision", "recall", "accuracy", "micro_f1", "macro_f1", "hamming_loss", "subset_accuracy",
+    "uas", "las", "uas_nopunct", "las_nopunct",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,8 @@ class EncodedGraphs(Encoded):
     """A corpus of graphs as arrays: variables that all have the same states, `labels`, and edges between them.
 
     The table ``label`` has one row a variable, whose weights all variables share; or, where the graphs are *wide*, one row an
-    instance: all graphs then have the same variables and edges, each with weights of its own. The table ``edge``, where
+    instance: all graphs then have the same variables and edges, each with weights of its own (with one row a variable, only
+    the edges have). The table ``edge``, where
     there is one, has likewise one row an edge, or an instance; without it an edge has one weight for every pair of states.
 
     Attributes
