@@ -49,6 +49,7 @@ class Features(TypedDict, total=False):
     lists: dict[str, str] | None
     bias: bool
     normalize: Literal["none", "unit"]
+    standardize: Literal["none", "columns"]
     hash_bits: int
     label_bits: int
     labels: list[str]

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 FORMAT = 1
 FILES = ("config.json", "vocabulary.json", "weights.safetensors")
-LEFT_OUT = {"task": ("train", "dev", "test", "limit", "default_C"), "factor_graph": ("pruner",)}
+LEFT_OUT = {"task": ("train", "dev", "test", "limit", "default_C", "labels"), "factor_graph": ("pruner",)}
 """Options that say where things were, which a model does not need."""
 
 

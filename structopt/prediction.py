@@ -56,7 +56,9 @@ def _predict_structures(
     """Write outputs that are no labels, and the picture of one."""
     outputs, k, tables = model.best_outputs(examples, executor), options["k_best"], None
     if options["probabilities"] or options["picture"]:
-        tables = _head_tables(examples.structure, model.label_marginals(examples, executor))
+        tables = model.label_marginals(examples, executor)
+        if "arc" in examples.structure.places:
+            tables = _head_tables(examples.structure, tables)
     ranked = _ranked_outputs(model, examples, k, executor) if k > 1 else None
     model.task.write_outputs(corpus, options["output"], outputs, tables if options["probabilities"] else None, ranked)
     if options["picture"]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -62,9 +63,17 @@ def structure_for(inference: Any, structure: Structure) -> Structure:
     return prepared
 
 
+def converged(inference: Any, structure: Structure | None = None) -> Any:
+    """The inference by which, given the training structure, P is reported; without it, what a decoder falls back on.
+
+    It is the inference itself, unless that says what it comes to when it starts from nothing and is given the time.
+    """
+    return inference.converged(structure) if hasattr(inference, "converged") else inference
+
+
 def decoder_of(inference: Any) -> Any:
-    """Return the inference that predictions are made with: its own ``decoder()``, where it has one."""
-    return inference.decoder() if hasattr(inference, "decoder") else inference
+    """Return the inference that predictions are made with: its own ``decoder()``, where it has one, else converged."""
+    return inference.decoder() if hasattr(inference, "decoder") else converged(inference)
 
 
 def predicting(feature_map: FeatureMap, graph: Any, inference: Any) -> Kernels:
@@ -92,6 +101,11 @@ class Examples:
     def __len__(self) -> int:
         """Number of instances."""
         return len(self.encoded)
+
+    def solved_by(self, inference: Inference) -> Examples:
+        """The same corpus with the memory and the scratch that another inference needs."""
+        stateless = replace(self.structure, memory=np.zeros(len(self) + 1, np.int64), work=EMPTY)
+        return replace(self, structure=structure_for(inference, stateless))
 
     @cached_property
     def most_parts(self) -> int:
@@ -158,6 +172,8 @@ class Problem:
         The regulariser of P: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1).
     rounding : kernel or None
         The graph's, which makes an output of fractional marginals.
+    reported : Inference or None
+        By which P and its gradient are computed; None: by the one that optimizers step by. See `converged`.
     """
 
     def __init__(
@@ -175,6 +191,7 @@ class Problem:
         judge: Callable[[Array], float] | None = None,
         penalty: str = "l2",
         rounding: Any = None,
+        reported: Inference | None = None,
     ) -> None:
         self.penalty = penalty
         self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
@@ -186,6 +203,10 @@ class Problem:
         self.data = examples.data(target, loss.parameters())
         features = examples.feature_map.kernels
         self.kernels = compose(features, inference, loss.kernel(variant), calculus, rounding)
+        self._reported, self._objective_data = examples, self.data
+        if reported is not None:
+            inference, self._reported = reported.kernels(self.structure.kind), examples.solved_by(reported)
+            self._objective_data = self._reported.data(target, loss.parameters())
         self.objective_kernels = compose(features, inference, loss.kernel(), calculus, rounding)
         self.executor = executor or InThisThread()
         self.judge = judge or (lambda weights: -self.objective(weights))
@@ -206,6 +227,15 @@ class Problem:
         """Call an optimizer's driver on this problem's kernels and data, in this thread."""
         return run_driver(driver, self.kernels, self.data, self.space, *arguments)
 
+    @contextmanager
+    def keeping(self, messages: Array) -> Iterator[None]:
+        """Let the inference read and write messages that are the caller's, in place of the problem's own."""
+        own, self.data = self.data, self.data._replace(messages=messages)
+        try:
+            yield
+        finally:
+            self.data = own
+
     def order(self, epoch: int) -> Array:
         """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
         return np.random.default_rng([self.seed, epoch]).permutation(self.m)
@@ -224,7 +254,7 @@ class Problem:
         """Sum of L_i at the given weights."""
         from structopt.kernels.passes import loss_pass
 
-        return float(sum(self._over_shards(loss_pass, self.data, weights)))
+        return float(sum(self._over_shards(loss_pass, self._objective_data, weights)))
 
     def objective(self, weights: Array) -> float:
         """P(theta) at the given weights."""
@@ -243,7 +273,7 @@ class Problem:
         from structopt.kernels.passes import residual_pass
 
         out = np.empty(self.dimension) if out is None else out
-        data = self.data._replace(features=self.examples.batch.record)
+        data = self._objective_data._replace(features=self.examples.batch.record)
         losses = sum(self._over_shards(residual_pass, data, self.examples.batch.widen(weights), self._residuals))
         self.sum_gradients(self._residuals, out)
         return float(losses), out
@@ -283,7 +313,7 @@ class Problem:
             try:
                 space = self._spaces.pop()
             except IndexError:
-                space = self.examples.space()
+                space = self._reported.space()
             result = run_driver(driver, self.objective_kernels, data, space, *bounds, *arguments)
             self._spaces.append(space)
             return result

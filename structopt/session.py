@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,19 @@ from structopt.core.protocols import Ability, Executor, FeatureMap, Run
 from structopt.decoding import predicted
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
+from structopt.kernels.signatures import Kernels
 from structopt.model import Model, find_model, model_config
-from structopt.problem import Examples, Problem, decoder_of, predicting, structure_for
+from structopt.problem import Examples, Problem, converged, decoder_of, predicting, structure_for
 from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Row, Trainer
 
 log = logging.getLogger(__name__)
 
-SHOWN = ("f1", "precision", "recall", "accuracy", "macro_f1", "uas", "las", "uas_nopunct", "las_nopunct")
+SHOWN = (
+    "f1", "precision", "recall", "accuracy", "micro_f1", "macro_f1", "hamming_loss", "subset_accuracy",
+    "uas", "las", "uas_nopunct", "las_nopunct",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ def make_components(config: Mapping[str, Any]) -> Components:
         kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
     }
     compatibility.check(**made, structure_kind=made["factor_graph"].kind)
+    if hasattr(made["optimizer"], "check_inference"):
+        made["optimizer"].check_inference(made["inference"], config["inference"]["name"])
     made["loss"].kernel(getattr(made["optimizer"], "loss_variant", "max_loss"))
     executor = registry.create("executor", config["executor"])
     if executor.workers == 1 and config["threads"] > 1:
@@ -134,6 +140,7 @@ class Session:
         self.featurize_seconds = time.perf_counter() - started
         costs = parts.loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         inference = parts.inference.kernels(structure.kind)
+        reported = converged(parts.inference, structure)
         self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
         self.problem = Problem(
             examples, gold, parts.graph.cost(encoded, structure, costs, parts.loss.part_group), parts.loss, inference,
@@ -141,6 +148,7 @@ class Session:
             self.config["seed"], getattr(parts.optimizer, "loss_variant", "max_loss"),
             parts.graph.calculus if positional else None, parts.executor, self._judge if "dev" in self.held_out else None,
             getattr(parts.optimizer, "penalty", "l2"), getattr(parts.graph, "rounding", None),
+            None if reported is parts.inference else reported,
         )  # fmt: skip
         log.info(
             "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
@@ -202,9 +210,13 @@ class Session:
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
         decoder, graph = decoder_of(self.parts.inference), self.parts.graph
-        kernels = predicting(self.feature_map, graph, decoder)
-        found = predicted(examples, graph, decoder, kernels, weights, self.parts.executor)
+        found = predicted(examples, graph, decoder, self._predicting, weights, self.parts.executor)
         return self.parts.task.evaluate(corpus, self.parts.task.decode(examples.encoded, found))  # type: ignore[no-any-return]
+
+    @cached_property
+    def _predicting(self) -> Kernels:
+        """Kernels of features and of the inference that predicts, as a model's."""
+        return predicting(self.feature_map, self.parts.graph, decoder_of(self.parts.inference))
 
     def _judge(self, weights: Array) -> float:
         """Dev score of some weights."""

@@ -98,6 +98,26 @@ class EncodedTrees(Encoded):
     candidates: tuple[Array, Array] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class EncodedGraphs(Encoded):
+    """A corpus of graphs as arrays: variables that all have the same states, `labels`, and edges between them.
+
+    The table ``label`` has one row a variable, whose weights all variables share; or, where the graphs are *wide*, one row an
+    instance: all graphs then have the same variables and edges, each with weights of its own (with one row a variable, only
+    the edges have). The table ``edge``, where
+    there is one, has likewise one row an edge, or an instance; without it an edge has one weight for every pair of states.
+
+    Attributes
+    ----------
+    edges : (int64 of shape (instances + 1,), int32 of shape (edges, 2))
+        Where the edges of each instance begin, and the variables they join, numbered within the instance, the lower first.
+    wide : bool
+    """
+
+    edges: tuple[Array, Array]
+    wide: bool = False
+
+
 ROOT = -1
 """The root, where places name tokens by their position in the sentence."""
 NONE = -2

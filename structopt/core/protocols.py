@@ -232,8 +232,11 @@ class Inference(Protocol):
     """A convex function of the scores with a (sub)gradient.
 
     An inference may have ``prepare(structure)`` (the structure with the memory and the scratch that it needs),
-    ``decoding_temperature`` (at which best outputs are read off its marginals; 0, the maximiser, where it has none) and
-    ``decoder()`` (another inference to make predictions with, where its own answers are for learning).
+    ``decoding_temperature`` (at which best outputs are read off its marginals; 0, the maximiser, where it has none),
+    ``decoder()`` (another inference to make predictions with, where its own answers are for learning) and
+    ``converged(structure=None)``: the stateless inference whose value its own approaches in time. Without a decoder,
+    predictions are made by it, so that they do not depend on what training left in memory; given the training structure, it is
+    the one by which P is reported, and may then be another and slower one, that is exact.
     """
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
@@ -326,7 +329,8 @@ class Optimizer(Protocol):
     Of state arrays of shape (dimension,) that are zero wherever a weight may not move, checkpoints keep the rest only.
     Beyond the attributes below, an optimizer may have ``tolerance`` (relative gap at which the trainer stops),
     ``certificate`` (whether the trainer shall bound the optimum after every pass by `Problem.certificate`),
-    ``loss_variant`` (which residual it steps by), ``check_loss(loss)`` (raises where it cannot learn by a loss) and
+    ``loss_variant`` (which residual it steps by), ``check_loss(loss)`` (raises where it cannot learn by a loss),
+    ``check_inference(inference, name)`` (raises where it cannot learn by an inference that has what it requires) and
     ``positional(loss, graph)`` (whether it needs a structure without tied parts; raises where the graph has none),
     ``kernel_modules`` (what its steps import: loaded, and compiled where need be, before the clock starts) and
     ``verify(problem, state, instances)`` (largest difference of its steps from the references', for check=true).

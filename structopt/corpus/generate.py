@@ -178,12 +178,22 @@ def libsvm_lines(documents: Sequence[Document], numbers: dict[str, int]) -> list
     numbers : dict of str to int
         The indices of the words met so far, from 1; new ones are added.
     """
+    return [" ".join([document.theme, _counts(tree, numbers)]) for document in documents for tree in document.trees]
+
+
+def multilabel_lines(documents: Sequence[Document], numbers: dict[str, int]) -> list[str]:
+    """Theme of every sentence and the kinds of entities in it, by letters, and its words as in `libsvm_lines`."""
     lines = []
     for document in documents:
         for tree in document.trees:
-            counts = Counter(numbers.setdefault(word.lower(), len(numbers) + 1) for word in views.words(tree))
-            lines.append(" ".join([document.theme, *(f"{index}:{count}" for index, count in sorted(counts.items()))]))
+            kinds = {tag[2:] for tag in views.entity_tags(tree) if tag != "O"}
+            lines.append(" ".join([",".join([*sorted(kinds), document.theme]), _counts(tree, numbers)]))
     return lines
+
+
+def _counts(tree: Node, numbers: dict[str, int]) -> str:
+    counts = Counter(numbers.setdefault(word.lower(), len(numbers) + 1) for word in views.words(tree))
+    return " ".join(f"{index}:{count}" for index, count in sorted(counts.items()))
 
 
 def write(folder: Path, seed: int = 2010) -> None:
@@ -204,7 +214,8 @@ def write(folder: Path, seed: int = 2010) -> None:
         documents = make_documents(part, sentences, rng, stocks, FRESH[part])
         for kind, lines in (("conll", conll_lines(documents)), ("conllu", conllu_lines(documents)),
                             ("ptb", ptb_lines(documents)), ("coref", coref_lines(documents)),
-                            ("crfsuite", crfsuite_lines(documents)), ("libsvm", libsvm_lines(documents, numbers))):
+                            ("crfsuite", crfsuite_lines(documents)), ("libsvm", libsvm_lines(documents, numbers)),
+                            ("multilabel", multilabel_lines(documents, numbers))):
             (folder / f"{part}.{kind}").write_bytes(("\n".join(lines) + "\n").encode())
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
-from typing import Any, NamedTuple
+from math import inf, isqrt
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from structopt import features
-from structopt.core.data import AttributeTable, Encoded, EncodedTrees
+from structopt.core.data import AttributeTable, Encoded, EncodedGraphs, EncodedTrees
 from structopt.core.protocols import FactorGraph, Inference, Loss
 from structopt.kernels.record import Array
 from structopt.problem import Examples, Problem, structure_for
@@ -122,6 +122,50 @@ def random_trees(
     return EncodedTrees(offsets, {}, names, gold, columns=tuple(columns), codes=codes, heads=heads, candidates=kept)
 
 
+def random_graphs(
+    seed: int = 0,
+    sizes: Sequence[int] = (2, 3, 4),
+    labels: int = 2,
+    edges: Literal["complete", "chain", "grid"] = "complete",
+    attributes: int = 5,
+    wide: bool = False,
+    values: bool = False,
+    edge_attributes: int = 0,
+) -> EncodedGraphs:
+    """Make a random corpus of graphs.
+
+    Parameters
+    ----------
+    seed : int
+    sizes : sequence of int
+        Variables of each instance; all the same where the graphs are wide.
+    labels : int
+        States of every variable.
+    edges : str
+        ``complete``: between every two variables; ``chain``: between neighbours; ``grid``: between neighbours in a grid,
+        row by row, as nearly square as it can be, whose last row may be short.
+    attributes : int
+        Size of the vocabulary.
+    wide : bool
+        Whether every variable and edge has weights of its own.
+    values : bool
+        Whether attributes have random values (else they are 1).
+    edge_attributes : int
+        Size of the vocabulary of the table ``edge``; 0: there is none.
+    """
+    generator = np.random.default_rng([seed, labels, sum(sizes), len(sizes)])
+    offsets = np.cumsum([0, *sizes]).astype(np.int64)
+    listed = [_graph_edges(n, edges) for n in sizes]
+    begin = np.cumsum([0, *map(len, listed)]).astype(np.int64)
+    joined = np.array([edge for some in listed for edge in some], np.int32).reshape(-1, 2)
+    tables = {"label": _random_table(generator, len(sizes) if wide else int(offsets[-1]), attributes, values)}
+    if edge_attributes:
+        tables["edge"] = _random_table(generator, len(sizes) if wide else len(joined), edge_attributes, values)
+    gold = generator.integers(0, labels, int(offsets[-1])).astype(np.int32)
+    names = tuple(f"y{k}" for k in range(labels))
+    return EncodedGraphs(offsets, tables, names, gold, edges=(begin, joined), wide=wide)
+
+
 def make_problem(
     encoded: Encoded,
     graph: FactorGraph,
@@ -215,6 +259,17 @@ def _random_table(generator: np.random.Generator, positions: int, size: int, val
     ids = generator.integers(0, size, int(counts.sum())).astype(np.int32)
     offsets = np.cumsum([0, *counts]).astype(np.int64)
     return AttributeTable(offsets, ids, generator.normal(size=len(ids)) if values else None, size)
+
+
+def _graph_edges(n: int, shape: str) -> list[tuple[int, int]]:
+    """Edges of a complete graph, a chain or a grid of n variables, in lexicographic order."""
+    if shape == "complete":
+        return [(i, j) for i in range(n) for j in range(i + 1, n)]
+    if shape == "chain":
+        return [(i, i + 1) for i in range(n - 1)]
+    width = max(1, isqrt(n))
+    right = [(i, i + 1) for i in range(n - 1) if (i + 1) % width]
+    return sorted(right + [(i, i + width) for i in range(n - width)])
 
 
 def _tree(generator: np.random.Generator, n: int, single_root: bool) -> Array:

@@ -167,6 +167,20 @@ def test_libsvm_has_one_theme_a_document(part: str) -> None:
     assert min(Counter(themes).values()) > 0.05 * len(themes)
 
 
+@pytest.mark.parametrize("part", corpus.PARTS)
+def test_multilabel_has_the_theme_and_the_kinds_of_entities(part: str) -> None:
+    plain = corpus.path(part, "libsvm").read_text(encoding="utf8").splitlines()
+    lines = corpus.path(part, "multilabel").read_text(encoding="utf8").splitlines()
+    sizes = Counter()
+    for line, one, rows in zip(lines, plain, read_conll(part), strict=True):
+        labels, _, counts = line.partition(" ")
+        theme, _, expected = one.partition(" ")
+        assert counts == expected
+        assert labels.split(",") == [*sorted({row[-1][2:] for row in rows} - {""}), theme]
+        sizes[len(labels.split(","))] += 1
+    assert min(sizes[2], sizes[3], sizes[4]) > 0.15 * len(lines)
+
+
 def test_some_dependency_trees_cross() -> None:
     crossing = 0
     sentences = read_conllu("train")

@@ -1,0 +1,247 @@
+"""Graphs of any shape: variables that all have the same states, and factors over pairs of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from structopt.core.data import Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.errors import ConfigError
+from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
+from structopt.factor_graph.factor_rows import pack_arrays
+from structopt.factor_graph.part_groups import check_cost_group
+from structopt.kernels.record import Array, Record
+
+Edges = tuple[Array, Array]
+"""Where the edges of each instance begin, and the two variables of each, as in `EncodedGraphs.edges`."""
+
+
+class Pairwise:
+    r"""Variables y_1..y_d with K states each, and edges between them, loops and all.
+
+        score(y) = sum_i s_i(y_i) + sum_{ij in E} s_ij(y_i, y_j)
+
+    The parts of an instance are the K states of every variable, and then the K x K pairs of states of every edge, the row
+    being the state of its first variable: d K + |E| K^2 parts. Building them costs as much.
+
+    Parameters
+    ----------
+    edges : str
+        ``task``: the edges that the task gives; ``complete``: between every two variables of an instance; ``none``: the
+        variables are independent, which is the baseline of all others.
+
+    Notes
+    -----
+    Finley and Joachims (2008); Meshi et al. (2010), equation (2). Inference: inference=mplp, ad3, lp or ilp, loopy_bp, trw_bp.
+
+    Examples
+    --------
+    Graphs of one's own. Two of them, a triangle and a pair; states ``off`` and ``on``; two attributes of variables, with
+    values; one weight for every pair of states, which all edges share:
+
+    >>> import numpy as np
+    >>> from structopt import features
+    >>> from structopt.core.data import AttributeTable, EncodedGraphs
+    >>> from structopt.factor_graph.pairwise import Pairwise
+    >>> from structopt.inference.ad3 import AD3
+    >>> from structopt.loss.family import LossFamily
+    >>> from structopt.optimizer.dca import DualCoordinateAscent
+    >>> from structopt.problem import Examples, Problem, structure_for
+    >>> x = np.array([[1.0, 0.9], [1.0, 0.2], [1.0, -0.5], [1.0, -0.8], [1.0, 0.1]])  # a row for each variable
+    >>> table = AttributeTable(np.arange(0, 11, 2), np.tile(np.arange(2, dtype=np.int32), 5), x.ravel(), 2)
+    >>> edges = np.array([0, 3, 4]), np.array([[0, 1], [0, 2], [1, 2], [0, 1]], np.int32)
+    >>> gold = np.array([1, 1, 1, 0, 0], np.int32)
+    >>> encoded = EncodedGraphs(np.array([0, 3, 5]), {"label": table}, ("off", "on"), gold, edges=edges)
+
+    The graph, the inference, the weights' layout and the loss make a problem, which optimizers step through:
+
+    >>> graph, inference, loss = Pairwise(), AD3(), LossFamily(beta=float("inf"), gamma=1.0)
+    >>> structure = structure_for(inference, graph.build(encoded))
+    >>> z = graph.gold(encoded, structure)
+    >>> costs = loss.variable_costs(encoded.labels, gold, np.diff(encoded.offsets))
+    >>> layout = features.fit(encoded, structure, z, {"support": "all"})
+    >>> examples = Examples(encoded, structure, layout.record(encoded, structure), layout)
+    >>> cost = graph.cost(encoded, structure, costs)
+    >>> problem = Problem(examples, z, cost, loss, inference.kernels(structure.kind), C=10.0)
+    >>> optimizer = DualCoordinateAscent(C=10.0)
+    >>> state = optimizer.init(problem, np.zeros(problem.dimension))
+    >>> for _ in range(20):
+    ...     state, _ = optimizer.step(problem, state)
+
+    And its weights decode any corpus of such graphs:
+
+    >>> from structopt.decoding import best_outputs
+    >>> from structopt.executor.serial import Serial
+    >>> best_outputs(examples, problem.kernels, optimizer.weights(state), Serial()).tolist()
+    [1, 1, 1, 0, 0]
+    """
+
+    kind = "factors"
+    calculus = None
+    anchored = True
+
+    def __init__(self, edges: Literal["task", "complete", "none"] = "task") -> None:
+        self.edges = edges
+
+    def build(self, encoded: Encoded, positional: bool = False) -> Structure:
+        """Lay out the states of every variable and edge; no part is tied, whether `positional` or not.
+
+        Where the graphs are wide, a part group has one position an instance; but that of the labels has one a variable where
+        the table ``label`` has.
+
+        Raises
+        ------
+        ConfigError
+            For what is no corpus of graphs; fewer than two states; edges that join no two variables, or the same one twice;
+            wide graphs that differ; and features on edges where the edges are others.
+        """
+        graphs = _graphs_of(encoded)
+        edges = self._edges(graphs)
+        groups = self._groups(graphs, edges)
+        return Structure(
+            record=_record(graphs, edges),
+            groups=groups,
+            parts=part_offsets(groups),
+            kind=self.kind,
+            memory=np.zeros(len(graphs) + 1, np.int64),
+            choices=np.arange(int(graphs.offsets[-1]) + 1, dtype=np.int64) * len(graphs.labels),
+        )
+
+    def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
+        """Indicators of the gold states of every variable, and of every edge."""
+        graphs = _graphs_of(encoded)
+        (begin, joined), K = self._edges(graphs), len(graphs.labels)
+        labels = _label_parts(graphs)
+        assert graphs.gold is not None
+        states = graphs.gold[joined + np.repeat(graphs.offsets[:-1], np.diff(begin))[:, None]].astype(np.int64)
+        first = np.repeat(K * np.diff(graphs.offsets), np.diff(begin))
+        pairs = first + K * K * numbers(begin) + K * states[:, 0] + states[:, 1]
+        parts = interleaved([Block(graphs.offsets, labels), Block(begin, pairs)])
+        return SparseVectors(graphs.offsets + begin, parts.astype(np.int32), np.ones(len(parts)))
+
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
+        """p of sum_i weights_i [y'_i != y_i] = p^T z' + q: -weights_i at the gold state, 0 elsewhere."""
+        check_cost_group(group, structure)
+        graphs = _graphs_of(encoded)
+        return SparseVectors(graphs.offsets, _label_parts(graphs).astype(np.int32), -weights)
+
+    def _edges(self, graphs: EncodedGraphs) -> Edges:
+        """Edges of every instance."""
+        if self.edges == "none":
+            return np.zeros(len(graphs) + 1, np.int64), np.zeros((0, 2), np.int32)
+        if self.edges == "complete":
+            if "edge" in graphs.tables:
+                raise ConfigError(
+                    "factor_graph.edges=complete makes edges of its own, but the task gives features on its edges. "
+                    "Type factor_graph.edges=task, or leave the features on edges out."
+                )
+            return _complete(graphs.offsets)
+        _check_edges(graphs)
+        begin, joined = graphs.edges
+        return np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(joined, np.int32)
+
+    def _groups(self, graphs: EncodedGraphs, edges: Edges) -> tuple[PartGroup, ...]:
+        K, m = len(graphs.labels), len(graphs)
+        once = np.arange(m + 1, dtype=np.int64)
+        labels, pairs = PartGroup("label", K, graphs.offsets), PartGroup("edge", K * K, edges[0])
+        if graphs.wide:
+            variables, count = _same_graph(graphs, edges)
+            table = graphs.tables.get("label")
+            if table is None or len(table.offsets) == m + 1:
+                labels = PartGroup("label", variables * K, once)
+            pairs = PartGroup("edge", count * K * K, once)
+        return (labels, pairs) if self.edges != "none" and pairs.width else (labels,)
+
+
+def _graphs_of(encoded: Encoded) -> EncodedGraphs:
+    """Return the corpus, if the graph can represent it."""
+    if not isinstance(encoded, EncodedGraphs):
+        raise ConfigError(
+            "factor_graph=pairwise joins the variables of task=multilabel, grid or synthetic; "
+            "for other tasks take their own factor graph."
+        )
+    if len(encoded.labels) < 2:
+        raise ConfigError(
+            f"factor_graph=pairwise needs variables with at least 2 states, but the training data have {len(encoded.labels)}."
+        )
+    if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions or encoded.allowed is not None:
+        raise ConfigError("factor_graph=pairwise has no hard constraints: give no partial labels.")
+    return encoded
+
+
+def _check_edges(graphs: EncodedGraphs) -> None:
+    """Refuse edges that the graphs cannot have."""
+    begin, joined = graphs.edges
+    if len(begin) != len(graphs) + 1 or joined.shape != (int(begin[-1]), 2):
+        raise ConfigError(
+            f"edges: {len(graphs)} instances need {len(graphs) + 1} offsets, and an array of shape (edges, 2); "
+            f"these are {len(begin)} offsets, the last of them {int(begin[-1])}, and shape {joined.shape}."
+        )
+    variables = np.repeat(np.diff(graphs.offsets), np.diff(begin))
+    wrong = np.flatnonzero((joined[:, 0] < 0) | (joined[:, 0] >= joined[:, 1]) | (joined[:, 1] >= variables))
+    if len(wrong):
+        edge = int(wrong[0])
+        instance = int(np.searchsorted(begin, edge, side="right"))
+        raise ConfigError(
+            f"edges: instance {instance} has {int(variables[edge])} variables and an edge {joined[edge].tolist()}. An edge is "
+            "two different variables, numbered from 0 within the instance, the lower first."
+        )
+
+
+def _same_graph(graphs: EncodedGraphs, edges: Edges) -> tuple[int, int]:
+    """Numbers of variables and edges of wide graphs, which all must have the same."""
+    begin, joined = edges
+    sizes = np.stack([np.diff(graphs.offsets), np.diff(begin)], axis=1)
+    if not len(sizes):
+        return 0, 0
+    other = (sizes != sizes[0]).any(axis=1)
+    if not other.any():
+        other = (joined.reshape(len(sizes), -1) != joined[: sizes[0, 1]].ravel()).any(axis=1)
+    if other.any():
+        raise ConfigError(
+            "Wide graphs, whose every variable and edge has weights of its own, must all have the same variables and edges; "
+            f"instance {int(other.argmax()) + 1} has others than the first. Encode them with wide=False."
+        )
+    return int(sizes[0, 0]), int(sizes[0, 1])
+
+
+def _complete(offsets: Array) -> Edges:
+    """Edges between every two variables of each instance, in lexicographic order."""
+    lengths = np.diff(offsets)
+    made = {n: np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32) for n in np.unique(lengths).tolist()}
+    joined = np.concatenate([np.zeros((0, 2), np.int32), *(made[n] for n in lengths.tolist())])
+    return ends_of(lengths * (lengths - 1) // 2), joined
+
+
+def _label_parts(graphs: EncodedGraphs) -> Array:
+    """Parts, counted within their instance, of the gold states."""
+    assert graphs.gold is not None
+    return np.asarray(len(graphs.labels) * numbers(graphs.offsets).astype(np.int64) + graphs.gold)
+
+
+def _record(graphs: EncodedGraphs, edges: Edges) -> Record:
+    """Pack variables of width K, and one TABLE factor an edge."""
+    from structopt.kernels.factors import TABLE, Factors
+
+    (begin, joined), K, offsets = edges, len(graphs.labels), np.ascontiguousarray(graphs.offsets, np.int64)
+    variables, count, lengths = int(offsets[-1]), len(joined), np.diff(offsets)
+    starts = K * numbers(offsets).astype(np.int64)
+    ends = Block(np.arange(len(offsets)), K * lengths)
+    return pack_arrays(
+        Factors(
+            variables=offsets,
+            widths=np.full(variables, K, np.int32),
+            starts=starts,
+            outputs=offsets,
+            choices=interleaved([Block(offsets, starts), ends]),
+            factors=begin,
+            kinds=np.full(count, TABLE, np.int32),
+            links=2 * np.arange(count + 1, dtype=np.int64),
+            linked=joined.ravel(),
+            privates=K * K * np.arange(count + 1, dtype=np.int64),
+            extras=np.zeros(count + 1, np.int64),
+            extra=np.zeros(0, np.int32),
+            shared=K * lengths,
+        )
+    )

@@ -1,0 +1,71 @@
+"""DLPW: weights and messages learnt together, by Pegasos on an upper bound of the relaxed loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structopt.core.protocols import Ability, Report, State
+from structopt.errors import CompatibilityError
+from structopt.kernels.record import Array
+from structopt.learning import options
+from structopt.optimizer.pegasos import Pegasos
+
+
+class DLPW(Pegasos):
+    """Subgradient steps on a bound of the loss, which messages of every instance lower at every visit.
+
+        P(theta) = min over d_1..d_m of  lambda/2 ||theta||^2 + (1/m) sum_i ( g_i(d_i; s_i + gamma p_i) + gamma q_i - s_i^T z_i )
+
+    where g_i is the inference's bound at the messages d_i, and its least value the linear relaxation's. A visit of an instance
+    moves its messages a few passes on from where they were left, and then the weights, at these messages, as Pegasos does. So
+    no relaxation is solved before the weights are worth it, and in the end all are. The messages are part of the state.
+
+    Parameters
+    ----------
+    C : float
+        1/(lambda * m): the inverse of the regularisation.
+    epochs : int
+        Passes over the data.
+    batch_size : int
+        Instances a step.
+    average : bool
+        Return the mean of all iterates (before each update, one a visit) instead of the last one.
+
+    Notes
+    -----
+    Meshi et al. (2010), Algorithm 1 (R: `inference.passes`), with the ball of `Pegasos`. A visit costs `inference.passes` passes
+    and O(nnz). There is no certificate: a subgradient of the bound at given messages is none of P until they have converged.
+    """
+
+    def __init__(self, C: float = 1.0, epochs: int = 30, batch_size: int = 1, average: bool = False) -> None:
+        super().__init__(C, epochs, batch_size, average)
+        self.requires = Ability.UPPER
+
+    def check_loss(self, loss: Any) -> None:
+        """Refuse losses that do not maximise, and one that is zero at zero weights."""
+        options.need_margins("dlpw", loss)
+
+    def check_inference(self, inference: Any, name: str) -> None:
+        """Refuse an inference that starts anew at every visit."""
+        if not hasattr(inference, "warm_start"):
+            raise CompatibilityError(
+                f"optimizer=dlpw goes on with the messages of the last visit, and inference={name} has none. Type "
+                f"inference=kept/mplp, or take optimizer=pegasos, which learns by inference={name}."
+            )
+        if not inference.warm_start:
+            raise CompatibilityError(
+                f"optimizer=dlpw goes on with the messages of the last visit, which inference={name} does not keep as it is. "
+                "Type inference.warm_start=true and few inference.passes, such as 10"
+                + ("; or inference=kept/mplp, which is both." if name == "mplp" else ".")
+            )
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """Measure the ball, and start from zero messages."""
+        return super().init(problem, weights) | {"messages": np.zeros_like(problem.data.messages)}
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """One pass in a random order that depends on the seed and the pass alone."""
+        with problem.keeping(state["messages"]):
+            return super().step(problem, state)

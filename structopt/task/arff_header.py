@@ -1,0 +1,104 @@
+"""The header of an ARFF file, and what rows have in common with it: quotes, commas and comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from structopt.errors import DataError
+
+QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
+DECLARATION = re.compile(rf"@attribute\s+({QUOTED}|\S+?)\s*(?<=[\s'\"])((?:{{.*}})|\w+)\s*(?:%.*)?", re.I)
+FIELD = re.compile(rf"((?>{QUOTED}|[^,])*+),")
+TRAILER = re.compile(rf"((?>{QUOTED}|[^%])*+)%.*")
+NUMERIC = ("numeric", "real", "integer")
+
+
+class Attribute(NamedTuple):
+    """An attribute: its name, its values (None: numbers), and the line that declares it."""
+
+    name: str
+    values: tuple[str, ...] | None
+    line: int
+
+
+class Header(NamedTuple):
+    """The attributes in the order of their columns, and the line of ``@data``."""
+
+    attributes: list[Attribute]
+    data: int
+
+
+def is_row(text: str) -> bool:
+    """Whether a line after ``@data`` is a row: neither blank nor a comment."""
+    text = text.lstrip()
+    return bool(text) and text[0] != "%"
+
+
+def header(path: str | Path, lines: Sequence[str]) -> Header:
+    """Read the lines up to ``@data``."""
+    attributes: dict[str, Attribute] = {}
+    for line, text in enumerate(lines, 1):
+        text = text.strip()
+        keyword = text.split(None, 1)[0].lower() if is_row(text) else ""
+        if keyword == "@data":
+            if not attributes:
+                raise DataError(path, line, "no @attribute stands before @data: declare every column.")
+            return Header(list(attributes.values()), line)
+        if keyword == "@attribute":
+            attribute = _declared(path, line, text)
+            if attribute.name in attributes:
+                first = attributes[attribute.name].line
+                raise DataError(path, line, f"the attribute {attribute.name!r} is declared in line {first} too: rename one.")
+            attributes[attribute.name] = attribute
+        elif keyword not in ("", "@relation"):
+            message = f"{text[:30]!r} is neither @relation, @attribute, @data nor a comment: is this ARFF, and is @data there?"
+            raise DataError(path, line, message)
+    raise DataError(path, None, "there is no line @data: the file is truncated, or is not ARFF.")
+
+
+def _declared(path: str | Path, line: int, text: str) -> Attribute:
+    parts = DECLARATION.fullmatch(text)
+    if parts is None:
+        raise DataError(path, line, f"{text[:60]!r} cannot be read: write @attribute NAME numeric, or @attribute NAME {{0,1}}.")
+    name, kind = unquoted(parts[1]), parts[2]
+    if kind[0] == "{":
+        values = tuple(unquoted(value) for value in split(kind[1:-1]))
+        if "" in values or len(set(values)) < len(values):
+            raise DataError(path, line, f"the values of {name!r} are not all different words: write {{a,b,c}}.")
+        return Attribute(name, values, line)
+    if kind.lower() not in NUMERIC:
+        message = f"the attribute {name!r} is of type {kind}, neither numeric nor nominal: remove it, or make numbers of it."
+        raise DataError(path, line, message)
+    return Attribute(name, None, line)
+
+
+def split(text: str) -> list[str]:
+    """Cells between commas, stripped, quotes and all; commas in quotes do not part them."""
+    if "'" not in text and '"' not in text:
+        return [cell.strip() for cell in text.split(",")]
+    return [cell.strip() for cell in FIELD.findall(text + ",")]
+
+
+def unquoted(text: str) -> str:
+    """A name or value without its quotes, and without the backslashes in them."""
+    text = text.strip()
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text
+
+
+def quoted(name: str) -> str:
+    """A name as ARFF has it, in quotes where it needs them."""
+    if re.fullmatch(r"[^\s,{}%'\"\\?]+", name):
+        return name
+    return "'" + re.sub(r"(['\\])", r"\\\1", name) + "'"
+
+
+def without_comment(text: str) -> str:
+    """A row without a comment at its end."""
+    if "%" in text and (parts := TRAILER.fullmatch(text)):
+        text = parts[1]
+    return text.strip()

@@ -1,0 +1,248 @@
+"""Labelling the cells of images: every cell is a variable, and neighbours in a row or a column depend on each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.data import EncodedGraphs
+from structopt.errors import ConfigError, DataError
+from structopt.kernels.record import Array
+from structopt.task.grid_features import GridFeatures, grid_edges
+from structopt.task.grid_files import Image, Images, images_of, read_images, share, write_images
+from structopt.task.parts import ROLES, Part, check_paths, part_of
+from structopt.task.snakes import snakes
+
+GENERATED = {"train": 80, "dev": 40, "test": 40}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedImages(EncodedGraphs):
+    """Images as graphs, and the images themselves, which outputs are made of."""
+
+    images: Images
+
+
+class Grid:
+    """Labels of the cells of images, which are grids of any size: snakes, segmentations.
+
+    Files are npz (`structopt.task.grid_files` describes them). An output is an `Image`: pixels and predicted labels.
+
+    Parameters
+    ----------
+    train, dev, test : str or None
+        Files. Without `train`, images of snakes are generated: a snake is ten cells, each of which shows by its colour where
+        the next one lies, labelled 1 to 10 from the head, and 0 around it.
+    dev_share, test_share : float
+        Shares of the images of `train` that are its dev and test parts, where those have no files; they are called
+        FILE#dev and FILE#test, on the command line too.
+    data_seed : int
+        Seed of the shares, and of generated images.
+    limit : int or None
+        Number of training images to read.
+    default_C : float
+        C for optimizers that are not given one.
+    radius : int
+        How far around it a cell sees: 1 for its eight neighbours, 0 for itself alone.
+    pixels : str
+        ``symbols``: every colour of the training images is an attribute; ``values``: every channel is one, divided by its
+        largest in training; ``auto``: symbols, where there are at most 64.
+    edge_features : str
+        ``directions``: an edge has weights for whether it goes right or down; ``pixels``: and for what the cells at its ends
+        look like.
+
+    Notes
+    -----
+    The snakes are those of Nowozin et al. (2011), whose cells look alike wherever they are in the snake: only along the
+    edges can a label be told.
+    """
+
+    columns = ("pixels",)
+    main_metric = "accuracy"
+    unit = "cells"
+
+    def __init__(
+        self,
+        train: str | None = None,
+        dev: str | None = None,
+        test: str | None = None,
+        dev_share: float = 0.0,
+        test_share: float = 0.0,
+        data_seed: int = 0,
+        limit: int | None = None,
+        default_C: float = 1.0,
+        radius: int = 1,
+        pixels: Literal["auto", "symbols", "values"] = "auto",
+        edge_features: Literal["directions", "pixels"] = "pixels",
+    ) -> None:
+        check_paths(limit, train, dev, test)
+        for role, path, part in (("dev", dev, dev_share), ("test", test, test_share)):
+            if not 0 <= part < 1:
+                raise ConfigError(f"task.{role}_share={part:g} must be at least 0 and below 1.")
+            if part and path:
+                raise ConfigError(f"task.{role}_share takes images from task.train, and task.{role} is given too. Give only one.")
+        if dev_share + test_share >= 1:
+            raise ConfigError(f"task.dev_share={dev_share:g} and task.test_share={test_share:g} leave nothing to train on.")
+        self._paths = {"train": train, "dev": dev, "test": test}
+        self._shares = {"dev": dev_share, "test": test_share}
+        self.data_seed, self.limit, self.default_C = data_seed, limit, default_C
+        self.features = GridFeatures(radius, pixels, edge_features)
+        self.labels: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> dict[str, Path | Part]:
+        """Files, shares of files, or generated parts, by role."""
+        train = self._paths["train"]
+        if train is None:
+            if any(self._shares.values()):  # a saved model has the shares, which name parts of its file, but no paths
+                raise ConfigError("task.dev_share and task.test_share take images from task.train. Give task.train too.")
+            return {role: Part(role) for role in ROLES}
+        found: dict[str, Path | Part] = {role: Path(path) for role, path in self._paths.items() if path is not None}
+        shared = {role: Part(role, Path(train)) for role, part in self._shares.items() if part}
+        return found | ({"train": Part("train", Path(train))} if shared else {}) | shared
+
+    def read(self, path: str | os.PathLike[str], limit: int | None = None, labelled: bool = True) -> Images:
+        """Read a file or a share of it, or generate a part (`train`, `dev` and `test` are its names)."""
+        part, name = part_of(path), os.fspath(path)
+        if part is None:
+            images = read_images(name, labelled)
+        elif part.source is None:
+            made = snakes(GENERATED[part.role], f"{self.data_seed} {part.role}")
+            images = images_of([Image(*one) for one in made], name)
+        else:
+            whole = read_images(part.source, labelled)
+            images = share(whole, part.role, self._shares["dev"], self._shares["test"], self.data_seed, name)
+        return images if limit is None else images.taken(range(min(limit, len(images))), name)
+
+    def corpus(self, instances: Sequence[Any]) -> Images:
+        """Make an unlabelled corpus of arrays of shape (rows, columns, channels), or of `Image`s."""
+        return images_of(instances)
+
+    def fit(self, corpus: Images) -> EncodedImages:
+        """Learn labels and colours from the training images, and encode them."""
+        self.labels = tuple(map(str, np.unique(_gold(corpus)).tolist()))
+        self.features.fit(corpus)
+        return self.encode(corpus)
+
+    def encode(self, corpus: Images, given: Sequence[str] | None = None) -> EncodedImages:
+        """Encode images: cells, edges to the right and downwards, and what they look like."""
+        if given is not None:
+            raise _no_partial_labels()
+        edges, ways = grid_edges(corpus)
+        joined = edges[1] + np.repeat(corpus.offsets[:-1], np.diff(edges[0]))[:, None]
+        tables = {"label": self.features.cells(corpus), "edge": self.features.between(corpus, joined, ways)}
+        gold = None if corpus.labels is None else self._numbers(corpus.labels)
+        return EncodedImages(corpus.offsets, tables, self.labels, gold, edges=edges, images=corpus)
+
+    def decode(self, encoded: EncodedImages, assignments: Array) -> list[Image]:
+        """Images with predicted labels."""
+        labels, images, offsets = np.array(self.labels, np.int32)[assignments], encoded.images, encoded.offsets.tolist()
+        return [
+            Image(images.pixels[a:b].reshape(*shape, -1), labels[a:b].reshape(shape))
+            for (a, b), shape in zip(pairwise(offsets), images.shapes.tolist(), strict=True)
+        ]
+
+    def evaluate(self, corpus: Images, predicted: Sequence[Image]) -> dict[str, float]:
+        """Shares of the cells that are right and wrong; mean F1 of the labels that occur; share of the images all right."""
+        gold, found = _gold(corpus), _labels_of(predicted)
+        right = gold == found
+        accuracy = float(right.mean())
+        whole = [bool(right[a:b].all()) for a, b in pairwise(corpus.offsets.tolist())]
+        macro = float(np.mean([f1 for *_, f1 in _scores(gold, found).values()]))
+        return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "macro_f1": macro, "exact": float(np.mean(whole))}
+
+    def report(self, corpus: Images, predicted: Sequence[Image]) -> str:
+        """Scores as a table to read, a line a label, in per cent."""
+        scores = self.evaluate(corpus, predicted)
+        lines = [
+            f"{len(predicted)} images; accuracy: {100 * scores['accuracy']:.2f}%; macro F1: {100 * scores['macro_f1']:.2f}; "
+            f"wholly right: {100 * scores['exact']:.2f}%",
+            "label  precision  recall      F1",
+        ]
+        for label, (precision, recall, f1) in _scores(_gold(corpus), _labels_of(predicted)).items():
+            lines.append(f"{label:5}  {100 * precision:9.2f}  {100 * recall:6.2f}  {100 * f1:6.2f}")
+        return "\n".join(lines) + "\n"
+
+    def written(self, outputs: Sequence[Any]) -> list[Any]:
+        """Images as they are."""
+        return list(outputs)
+
+    def given_labels(self, corpus: Images) -> list[str] | None:
+        """Refuse: labels cannot be given."""
+        raise _no_partial_labels()
+
+    def missing_columns(self, corpus: Images) -> list[str]:
+        """An image always brings all there is."""
+        return []
+
+    def write_predictions(
+        self,
+        target: str | Path,
+        outputs: Sequence[Image],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[Sequence[Sequence[str]]] | None = None,
+    ) -> None:
+        """Write an npz of the images with predicted labels.
+
+        With probabilities it has ``probabilities``, shape (cells, labels), in the order of ``label_names``; ``ranked``, shape
+        (cells, k), has the labels in the 1st to kth best output, -1 where there are fewer.
+        """
+        more: dict[str, Array] = {}
+        if probabilities is not None:
+            more["probabilities"] = np.concatenate([np.ravel(p) for p in probabilities]).reshape(-1, len(self.labels))
+            more["label_names"] = np.array(self.labels, np.int32)
+        if ranked is not None:
+            more["ranked"] = np.array([[-1 if y == "-" else int(y) for y in row] for rows in ranked for row in rows])
+        write_images(target, outputs, **more)
+
+    def attribute_names(self, group: str = "label") -> list[str]:
+        """What stands where around a cell, or at the ends of an edge."""
+        return self.features.names(group) if group in ("label", "edge") else []
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Labels, and what cells may look like."""
+        values, arrays = self.features.state()
+        return {"labels": list(self.labels), "features": values}, arrays
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take back what `state` gave."""
+        self.labels = tuple(values["labels"])
+        self.features.restore(values["features"], arrays)
+
+    def _numbers(self, labels: Array) -> Array:
+        """Numbers of labels; -1 for those that training never shows."""
+        known = np.array(self.labels, np.int64)
+        place = np.searchsorted(known, labels).clip(max=len(known) - 1)
+        return np.where(known[place] == labels, place, -1).astype(np.int32)
+
+
+def _gold(corpus: Images) -> Array:
+    if corpus.labels is None:
+        raise DataError(corpus.path, None, "has no labels to compare with; give a file with the array 'labels'.")
+    return corpus.labels
+
+
+def _labels_of(images: Sequence[Image]) -> Array:
+    return np.concatenate([np.ravel(image.labels) for image in images if image.labels is not None])
+
+
+def _scores(gold: Array, found: Array) -> dict[int, tuple[float, float, float]]:
+    """Precision, recall and F1 of each label that is gold or predicted somewhere; 0/0 is 0."""
+    size = int(max(gold.max(), found.max())) + 1
+    right = np.bincount(gold[gold == found], minlength=size).tolist()
+    wanted, predicted = (np.bincount(labels, minlength=size).tolist() for labels in (gold, found))
+    return {
+        y: (right[y] / max(predicted[y], 1), right[y] / max(wanted[y], 1), 2 * right[y] / (wanted[y] + predicted[y]))
+        for y in range(size)
+        if wanted[y] + predicted[y]
+    }
+
+
+def _no_partial_labels() -> ConfigError:
+    return ConfigError("task=grid cannot keep given labels. Leave out partial=true.")

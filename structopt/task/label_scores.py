@@ -1,0 +1,61 @@
+"""Scores of sets of labels, from indicators of shape (instances, labels)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from structopt.kernels.record import Array
+
+
+def score(gold: Array, predicted: Array) -> dict[str, float]:
+    r"""Scores as fractions, where 0/0 is 0; O(instances x labels).
+
+    Parameters
+    ----------
+    gold, predicted : bool, shape (instances, labels)
+
+    Returns
+    -------
+    dict
+        ``hamming_loss``, the share of (instance, label) pairs that are wrong; ``accuracy``, that of the right ones;
+        ``subset_accuracy``, the share of instances whose labels are all right; ``micro_f1``,
+
+            F1 = 2 * right / (found + gold)
+
+        over all pairs; and ``macro_f1``, its mean over the labels that are gold or predicted somewhere.
+
+    Notes
+    -----
+    Tsoumakas, Katakis and Vlahavas, *Mining multi-label data* (2010).
+    """
+    wrong = gold != predicted
+    right, total = (gold & predicted).sum(axis=0), gold.sum(axis=0) + predicted.sum(axis=0)
+    there = total > 0
+    loss = float(wrong.mean())
+    return {
+        "micro_f1": 2.0 * int(right.sum()) / max(int(total.sum()), 1),
+        "macro_f1": float((2.0 * right[there] / total[there]).mean()) if there.any() else 0.0,
+        "subset_accuracy": float(1.0 - wrong.any(axis=1).mean()),
+        "hamming_loss": loss,
+        "accuracy": 1.0 - loss,
+    }
+
+
+def table(names: Sequence[str], gold: Array, predicted: Array) -> str:
+    """Scores to read, in per cent: a line for all, then one a label that is gold or predicted somewhere."""
+    all_of_them = {name: 100.0 * value for name, value in score(gold, predicted).items()}
+    lines = [
+        f"{len(gold)} instances; Hamming loss: {all_of_them['hamming_loss']:.2f}%; "
+        f"subset accuracy: {all_of_them['subset_accuracy']:.2f}%; "
+        f"micro F1: {all_of_them['micro_f1']:.2f}; macro F1: {all_of_them['macro_f1']:.2f}"
+    ]
+    width = max(map(len, ["label", *names]))
+    lines.append(f"{'label':>{width}}  precision  recall      F1   found    gold")
+    counts = np.stack([(gold & predicted).sum(axis=0), predicted.sum(axis=0), gold.sum(axis=0)], axis=1)
+    for name, (right, found, wanted) in zip(names, counts.tolist(), strict=True):
+        if found + wanted:
+            precision, recall, f1 = right / max(found, 1), right / max(wanted, 1), 2 * right / (found + wanted)
+            lines.append(f"{name:>{width}}  {100 * precision:9.2f}  {100 * recall:6.2f}  {100 * f1:6.2f}  {found:6}  {wanted:6}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,242 @@
+"""Multi-label classification: a set of labels an instance, from Mulan's ARFF files or LIBSVM's multi-label text."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt import corpus as shipped
+from structopt.core.data import EncodedGraphs
+from structopt.errors import ConfigError, DataError
+from structopt.kernels.record import Array
+from structopt.task import arff_predictions, label_scores, libsvm, libsvm_multilabel, mulan
+from structopt.task.attribute_columns import AttributeColumns
+from structopt.task.labelled_vectors import MEMORY, LabelledVectors, indicators
+from structopt.task.labelling import check_keys
+from structopt.task.strings import pack_strings, unpack_strings
+
+log = logging.getLogger(__name__)
+
+FEATURE_KEYS = ("support", "min_count", "bias", "standardize", "normalize")
+STATES = ("0", "1")
+
+
+class Multilabel:
+    """Any number of labels an instance: one binary variable a label, and an edge between every two of them.
+
+    All instances share variables and edges, and each has weights of its own: of the attributes of the instance for the two
+    states of a label, and a constant for the four of an edge.
+
+    Parameters
+    ----------
+    train, dev, test : str or None
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package takes the place of all three.
+    limit : int or None
+        Number of training instances to read.
+    encoding : str
+        Encoding of the files.
+    format : str
+        Format of the files: arff, libsvm, or auto (arff where the name ends in .arff or .arff.gz, else libsvm).
+    labels : int, str or None
+        Of ARFF training files: how many of the last columns are labels, or the XML file that names them; None: the XML file
+        beside it, of the same name with or without a last ``-train``. Other files have columns of the same names.
+    most_frequent : int or None
+        Number of labels to keep, the most frequent ones of the training part; None keeps all. The others are forgotten, in
+        scores too, and so are those that training never shows; instances without a label stay.
+    default_C : float
+        C for optimizers that are not given one.
+    features : mapping
+        ``min_count``, ``bias``, ``standardize``, ``normalize``: see `structopt.task.attribute_columns.AttributeColumns`.
+    """
+
+    columns = ("vector",)
+    main_metric = "micro_f1"
+    unit = "labels"
+    labels = STATES
+
+    def __init__(
+        self,
+        train: str | None = None,
+        dev: str | None = None,
+        test: str | None = None,
+        limit: int | None = None,
+        encoding: str = "utf8",
+        format: Literal["auto", "arff", "libsvm"] = "auto",
+        labels: int | str | None = None,
+        most_frequent: int | None = None,
+        default_C: float = 1.0,
+        features: Mapping[str, Any] | None = None,
+    ) -> None:
+        for key, number in (("limit", limit), ("most_frequent", most_frequent)):
+            if number is not None and number < 1:
+                raise ConfigError(f"task.{key}={number} must be at least 1, or null for all.")
+        if isinstance(labels, int) and labels < 1:
+            raise ConfigError(f"task.labels={labels} must be at least 1, the path of an XML file, or null.")
+        if train is None and (dev or test):
+            raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
+        features = dict(features or {})
+        check_keys("features", features, FEATURE_KEYS)
+        features.pop("support", None)
+        self._attributes = AttributeColumns(**features)
+        self._paths = {"train": train, "dev": dev, "test": test}
+        self.limit, self.encoding, self.default_C = limit, encoding, default_C
+        self.format, self.most_frequent, self._label_columns = format, most_frequent, labels
+        self.names: tuple[str, ...] = ()
+        self._all_names: tuple[str, ...] = ()  # with those that are not among the most frequent
+        self._row: tuple[str, ...] | None = None  # attributes in the order of a header
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Files by role (train, dev, test), the shipped corpus where none is given."""
+        if self._paths["train"] is None:
+            return {part: shipped.path(part, "multilabel") for part in shipped.PARTS}
+        return {role: Path(path) for role, path in self._paths.items() if path is not None}
+
+    def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> LabelledVectors:
+        """Read a file; after training, one of the training file's format, in which labels have the same names."""
+        if not self._is_arff(path):
+            if self._row is not None:
+                message = "the model was trained on ARFF, whose attributes have names: give an ARFF file."
+                raise DataError(path, None, message)
+            return libsvm_multilabel.read(path, limit, self.encoding)
+        if self.names and self._row is None:
+            message = "the model was trained on LIBSVM's text, whose attributes have numbers: give a file of it."
+            raise DataError(path, None, message)
+        return mulan.read(path, limit, self._label_columns, self.names, labelled, self.encoding)
+
+    def corpus(self, instances: Sequence[Any]) -> LabelledVectors:
+        """Make an unlabelled corpus of mappings from attribute to value, or of rows of values.
+
+        The values of a row are those of the columns of the ARFF file, without its labels; of LIBSVM's text the first has
+        index 0 if training had an index 0, else index 1.
+        """
+        if self._row is not None:
+            instances = [_named(instance, self._row, line) for line, instance in enumerate(instances, 1)]
+        found = libsvm.vectors(instances, first=0 if "0" in self._attributes.numbers else 1)
+        return LabelledVectors(found.path, found.offsets, found.indices, found.ids, found.values, None, (), self._row is not None)
+
+    def fit(self, corpus: LabelledVectors) -> EncodedGraphs:
+        """Learn labels and attributes from the training corpus, and encode it."""
+        if not corpus.names or corpus.labels is None:
+            raise DataError(corpus.path, None, "no instance has a label: write label,label index:value index:value ....")
+        if not len(corpus.ids):
+            raise DataError(corpus.path, None, "no instance has a value other than 0: nothing tells them apart.")
+        counts = Counter(name for labels in corpus.labels for name in labels)
+        ranked = sorted(corpus.names, key=lambda name: -counts[name])[: self.most_frequent]
+        self.names, self._all_names = tuple(name for name in corpus.names if name in set(ranked)), corpus.names
+        self._row = tuple(corpus.attributes) if corpus.declared else None
+        self._attributes.fit(corpus)
+        return self.encode(corpus)
+
+    def encode(self, corpus: LabelledVectors, given: Sequence[str] | None = None) -> EncodedGraphs:
+        """Encode a corpus with the labels and attributes seen in training: a variable a label, an edge every two of them."""
+        if given is not None:
+            raise _no_partial_labels()
+        unknown = sorted({name for labels in corpus.labels or () for name in labels} - set(self._all_names))
+        if unknown:
+            log.warning("%s: labels that training never shows are not scored: %s.", corpus.path, ", ".join(unknown[:10]))
+        m, d = len(corpus), len(self.names)
+        gold = None if corpus.labels is None else indicators(corpus.labels, self.names).astype(np.int32).ravel()
+        pairs = np.stack(np.triu_indices(d, 1), axis=1).astype(np.int32)
+        counted = np.arange(m + 1, dtype=np.int64)
+        edges = counted * len(pairs), np.tile(pairs, (m, 1))
+        tables = {"label": self._attributes.table(corpus)}
+        return EncodedGraphs(counted * d, tables, STATES, gold, edges=edges, wide=True)
+
+    def decode(self, encoded: EncodedGraphs, assignments: Array) -> list[list[str]]:
+        """Labels of every instance, from the states of all variables."""
+        states = assignments.reshape(len(encoded), len(self.names)).tolist()
+        return [[name for name, state in zip(self.names, row, strict=True) if state] for row in states]
+
+    def evaluate(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+        """Scores of the labels that training kept (fractions): see `structopt.task.label_scores.score`."""
+        return label_scores.score(*self._compared(corpus, predicted))
+
+    def report(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> str:
+        """Scores as a table to read, a line a label, in per cent."""
+        return label_scores.table(self.names, *self._compared(corpus, predicted))
+
+    def written(self, outputs: Sequence[Any]) -> list[Any]:
+        """Labels as they are."""
+        return list(outputs)
+
+    def given_labels(self, corpus: LabelledVectors) -> list[str] | None:
+        """Refuse: labels are all predicted."""
+        raise _no_partial_labels()
+
+    def missing_columns(self, corpus: LabelledVectors) -> list[str]:
+        """A vector always brings all there is."""
+        return []
+
+    def write_outputs(
+        self,
+        corpus: LabelledVectors,
+        target: str | Path,
+        outputs: Sequence[Sequence[str]],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[Sequence[tuple[float, Sequence[str]]]] | None = None,
+    ) -> None:
+        """Write the file of a corpus again with predicted labels.
+
+        Parameters
+        ----------
+        corpus : LabelledVectors
+        target : str or Path
+        outputs : sequence of sequences of str
+            The labels of each instance.
+        probabilities : sequence of float64 arrays of shape (labels, 2), or flat, or None
+            Of the states of every label: see `structopt.task.libsvm_multilabel.write` and
+            `structopt.task.arff_predictions.write` for where they stand.
+        ranked : sequence, or None
+            For every instance, the scores and labels of its best outputs.
+        """
+        tables = None if probabilities is None else [np.reshape(table, (-1, len(STATES))) for table in probabilities]
+        write = arff_predictions.write if corpus.declared else libsvm_multilabel.write
+        write(corpus.path, target, outputs, self.names, tables, ranked, self.encoding)
+
+    def attribute_names(self, group: str = "label") -> list[str]:
+        """Names of the attributes, and the bias at the end."""
+        return self._attributes.names if group == "label" else []
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Labels, attributes, and what is done to their values."""
+        values, arrays = self._attributes.state()
+        values |= {"names": list(self.names), "all_names": list(self._all_names), "declared": self._row is not None}
+        if self._row is not None:
+            arrays["row_bytes"], arrays["row_offsets"] = pack_strings(self._row)
+        return values, arrays
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take back what `state` gave."""
+        self.names, self._all_names = tuple(values["names"]), tuple(values["all_names"])
+        self._row = tuple(unpack_strings(arrays["row_bytes"], arrays["row_offsets"])) if values["declared"] else None
+        self._attributes = AttributeColumns.restore(values, arrays)
+
+    def _is_arff(self, path: str | Path) -> bool:
+        if self.format == "auto":
+            return str(path).lower().removesuffix(".gz").endswith(".arff")
+        return self.format == "arff"
+
+    def _compared(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> tuple[Array, Array]:
+        if corpus.labels is None:
+            raise DataError(corpus.path, None, "has no labels to compare with; give a file with the labels of every instance.")
+        return indicators(corpus.labels, self.names), indicators(predicted, self.names)
+
+
+def _named(instance: Any, names: Sequence[str], line: int) -> Any:
+    """A row of values as a mapping from name to value; what is no row stays as it is."""
+    if isinstance(instance, Mapping) or not np.iterable(instance) or isinstance(instance, str):
+        return instance
+    row = list(instance)
+    if len(row) != len(names):
+        raise DataError(MEMORY, line, f"the row has {len(row)} values for {len(names)} attributes: give one for each.")
+    return {name: value for name, value in zip(names, row, strict=True) if value != 0}
+
+
+def _no_partial_labels() -> ConfigError:
+    return ConfigError("task=multilabel predicts every label and keeps none that are given. Leave out partial=true.")

@@ -1,0 +1,59 @@
+"""Files of numpy arrays by name, read without running anything, and replaced at once."""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+import zlib
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from structopt.errors import DataError
+from structopt.kernels.record import Array
+
+
+def read_arrays(path: str | Path, needed: Collection[str], known: Collection[str]) -> dict[str, Array]:
+    """Return the arrays of an npz that are known.
+
+    Raises
+    ------
+    DataError
+        A file that is missing, no npz, truncated, holds Python objects, or lacks an array that is needed.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            missing = [name for name in needed if name not in file]
+            if missing:
+                there = ", ".join(file.files) or "none"
+                raise DataError(path, None, f"the array '{missing[0]}' is missing; the file has: {there}.")
+            return {name: file[name] for name in known if name in file}
+    except OSError as error:
+        raise DataError(path, None, f"the file cannot be read ({error.strerror or error}): check the path.") from error
+    except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+        message = "this is no npz of plain arrays, or a truncated one: write it with numpy.savez_compressed."
+        raise DataError(path, None, message) from error
+
+
+def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
+    """Write an npz, replacing the file at once.
+
+    Raises
+    ------
+    DataError
+        The folder does not exist or cannot be written; nothing is left behind.
+    """
+    path, stream = Path(path), io.BytesIO()
+    np.savez_compressed(stream, allow_pickle=False, **arrays)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(stream.getvalue())
+        os.replace(partial, path)
+    except OSError as error:
+        message = f"the file cannot be written ({error.strerror}): choose a folder that exists and is writable."
+        raise DataError(path, None, message) from error
+    finally:
+        if partial.parent.is_dir():
+            partial.unlink(missing_ok=True)

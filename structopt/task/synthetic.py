@@ -1,0 +1,264 @@
+"""Samples drawn from a random pairwise model: complete graphs of variables with several states."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from structopt.core.data import AttributeTable, EncodedGraphs
+from structopt.errors import ConfigError, DataError
+from structopt.kernels.record import Array
+from structopt.task.npz_files import write_arrays
+from structopt.task.parts import ROLES, Part, check_paths, part_of
+
+UNIT = 1024
+"""Everything that is drawn is a multiple of 1/1024, so that scores are exact, in whatever order they are summed."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples of one part.
+
+    Attributes
+    ----------
+    path : str
+        What the part is called.
+    x : float64, shape (samples, variables)
+    y : int32, shape (samples, variables), or None
+    """
+
+    path: str
+    x: Array
+    y: Array | None
+
+    def __len__(self) -> int:
+        """Number of samples."""
+        return len(self.x)
+
+
+class Synthetic:
+    r"""Complete graphs whose outputs y are local maxima of a random model.
+
+        sum_i w_i(y_i) x_i + sum_{i<j} w_ij(y_i, y_j)
+
+    is what y maximises, as far as no variable alone can raise it (iterated conditional modes): each starts in the state that
+    is best for itself; then one after another takes the state that is best given all others, until none moves. The weights and
+    x are uniform in (-1, 1). What is learnt has the same form: x_i at the position y_i of variable i, and an indicator for every
+    edge and pair of states, each with a weight of its own. Everything is made from the seed, the same on every machine.
+
+    There are no files: in the place of `input=FILE` type input=train, dev or test.
+
+    Parameters
+    ----------
+    variables, states : int
+        Of every sample.
+    samples : int
+        Training samples.
+    held_out : int
+        Samples for dev, and as many for test, from the same weights; 0: none.
+    coupling : float
+        Scale of the weights of edges; 0: independent variables.
+    noise : float
+        Share of the variables whose state is drawn anew, at random.
+    data_seed : int
+        Seed of the weights and samples.
+    limit : int or None
+        Number of training samples to take.
+    default_C : float
+        C for optimizers that are not given one.
+
+    Notes
+    -----
+    Meshi et al. (2010), Figure 1(d): 20 variables with 4 states, 100 samples. Making a sample costs
+    O(variables^2 * states) a round.
+    """
+
+    columns = ("x",)
+    main_metric = "accuracy"
+    unit = "variables"
+
+    def __init__(
+        self,
+        variables: int = 20,
+        states: int = 4,
+        samples: int = 100,
+        held_out: int = 100,
+        coupling: float = 1.0,
+        noise: float = 0.0,
+        data_seed: int = 0,
+        limit: int | None = None,
+        default_C: float = 1.0,
+    ) -> None:
+        check_paths(limit, None)
+        for name, value, least in (("variables", variables, 1), ("states", states, 2), ("samples", samples, 1)):
+            if value < least:
+                raise ConfigError(f"task.{name}={value} must be at least {least}.")
+        if held_out < 0:
+            raise ConfigError(f"task.held_out={held_out} must be at least 1, or 0 for no dev and test parts.")
+        if not 0 <= coupling < inf:
+            raise ConfigError(f"task.coupling={coupling:g} must be at least 0 and finite.")
+        if not 0 <= noise <= 1:
+            raise ConfigError(f"task.noise={noise:g} is a share: give a number from 0 to 1.")
+        self.variables, self.states, self.coupling, self.noise = variables, states, coupling, noise
+        self.sizes = {"train": samples, "dev": held_out, "test": held_out}
+        self.data_seed, self.limit, self.default_C = data_seed, limit, default_C
+        self.labels: tuple[str, ...] = tuple(map(str, range(states)))
+
+    @property
+    def files(self) -> dict[str, Part]:
+        """The parts that are made, by role."""
+        return {role: Part(role) for role in ROLES if self.sizes[role]}
+
+    def read(self, path: str | os.PathLike[str], limit: int | None = None, labelled: bool = True) -> Samples:
+        """Make a part: train, dev or test."""
+        part = part_of(path)
+        if part is None or part.source is not None or not self.sizes[part.role]:
+            made = ", ".join(self.files)
+            raise DataError(os.fspath(path), None, f"task=synthetic reads no files, but makes its parts: give one of {made}.")
+        count = min(self.sizes[part.role], limit or self.sizes[part.role])
+        generator = self._generator(part.role)
+        x = _drawn(generator, (count, self.variables))
+        y = self._modes(x)
+        for i in range(count):
+            noisy = Random(f"{self.data_seed} {part.role} noise {i}")
+            for j in range(self.variables):
+                if noisy.random() < self.noise:
+                    y[i, j] = noisy.randrange(self.states)
+        return Samples(part.role, x, y if labelled else None)
+
+    def weights(self) -> tuple[Array, Array]:
+        """The weights w_i, shape (variables, states), and w_ij, shape (edges, states, states), that samples are made with."""
+        generator, K = self._generator("weights"), self.states
+        nodes = _drawn(generator, (self.variables, K))
+        edges = _drawn(generator, (self.variables * (self.variables - 1) // 2, K, K))
+        return nodes, np.rint(self.coupling * edges * UNIT) / UNIT
+
+    def corpus(self, instances: Sequence[Any]) -> Samples:
+        """Make an unlabelled corpus of rows of values x, one a sample."""
+        x = np.array([np.asarray(row, np.float64) for row in instances], np.float64).reshape(len(instances), -1)
+        if len(x) and x.shape[1] != self.variables:
+            raise ConfigError(f"A sample has {self.variables} values, one a variable; these have {x.shape[1]}.")
+        return Samples("<memory>", x.reshape(len(x), self.variables), None)
+
+    def fit(self, corpus: Samples) -> EncodedGraphs:
+        """Encode the training samples; there is nothing to learn."""
+        return self.encode(corpus)
+
+    def encode(self, corpus: Samples, given: Sequence[str] | None = None) -> EncodedGraphs:
+        """Give variable i the attribute i with the value x_i, and every edge weights of its own."""
+        if given is not None:
+            raise _no_partial_labels()
+        m, d = corpus.x.shape
+        pairs = np.stack(np.triu_indices(d, 1), axis=1).astype(np.int32)
+        ids = np.tile(np.arange(d, dtype=np.int32), m)
+        return EncodedGraphs(
+            np.arange(m + 1, dtype=np.int64) * d,
+            {"label": AttributeTable(np.arange(m * d + 1, dtype=np.int64), ids, corpus.x.ravel(), d)},
+            self.labels,
+            None if corpus.y is None else corpus.y.ravel().astype(np.int32),
+            edges=(np.arange(m + 1, dtype=np.int64) * len(pairs), np.tile(pairs, (m, 1))),
+            wide=True,
+        )
+
+    def decode(self, encoded: EncodedGraphs, assignments: Array) -> list[Array]:
+        """States of the variables of every sample."""
+        return list(np.asarray(assignments).reshape(len(encoded), -1))
+
+    def evaluate(self, corpus: Samples, predicted: Sequence[Array]) -> dict[str, float]:
+        """Share of the variables whose state is right, and of those where it is not; share of the samples all right."""
+        right = np.array(predicted).reshape(len(corpus), -1) == _gold(corpus)
+        accuracy = float(right.mean())
+        return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "exact": float(right.all(axis=1).mean())}
+
+    def report(self, corpus: Samples, predicted: Sequence[Array]) -> str:
+        """Scores to read, in per cent."""
+        scores = self.evaluate(corpus, predicted)
+        return (
+            f"{len(predicted)} samples; accuracy: {100 * scores['accuracy']:.2f}%; "
+            f"wholly right: {100 * scores['exact']:.2f}%\n"
+        )
+
+    def written(self, outputs: Sequence[Any]) -> list[Any]:
+        """States as they are."""
+        return list(outputs)
+
+    def given_labels(self, corpus: Samples) -> list[str] | None:
+        """Refuse: states cannot be given."""
+        raise _no_partial_labels()
+
+    def missing_columns(self, corpus: Samples) -> list[str]:
+        """A sample always brings all there is."""
+        return []
+
+    def write_predictions(
+        self,
+        target: str | Path,
+        outputs: Sequence[Array],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[Sequence[Sequence[str]]] | None = None,
+    ) -> None:
+        """Write an npz: ``y``, shape (samples, variables); with probabilities ``probabilities``, (samples, variables, states).
+
+        ``ranked``, shape (samples, variables, k), has the states in the 1st to kth best output, -1 where there are fewer.
+        """
+        arrays: dict[str, Array] = {"y": np.array(outputs, np.int32).reshape(len(outputs), -1)}
+        if probabilities is not None:
+            arrays["probabilities"] = np.array(probabilities).reshape(*arrays["y"].shape, self.states)
+        if ranked is not None:
+            arrays["ranked"] = np.array([[[-1 if y == "-" else int(y) for y in row] for row in rows] for rows in ranked])
+        write_arrays(target, arrays)
+
+    def attribute_names(self, group: str = "label") -> list[str]:
+        """The values x_i, by the variable's number."""
+        return [f"x{i}" for i in range(self.variables)] if group == "label" else []
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Nothing beside the parameters."""
+        return {}, {}
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take back nothing."""
+
+    def _generator(self, name: str) -> Random:
+        return Random(f"{self.data_seed} {name}")  # seeded by text: the same on every machine, and other numbers for each name
+
+    def _modes(self, x: Array) -> Array:
+        """Iterated conditional modes of every sample; of states that are equally good the first. int32, shape of x."""
+        nodes, edges = self.weights()
+        d, K = nodes.shape
+        table = np.zeros((d, d, K, K))  # table[i, j, a, b] = w_ij(a, b), whichever of i and j is lower
+        i, j = np.triu_indices(d, 1)
+        table[i, j], table[j, i] = edges, edges.transpose(0, 2, 1)
+        y = (x[:, :, None] * nodes).argmax(axis=2)
+        moving, others = np.arange(len(x)), np.arange(d)
+        while len(moving):
+            before = y[moving].copy()
+            for v in range(d):
+                given = table[v, others, :, y[moving]]  # of no weight at v itself
+                y[moving, v] = (given.sum(axis=1) + x[moving, v, None] * nodes[v]).argmax(axis=1)
+            moving = moving[(y[moving] != before).any(axis=1)]
+        return np.asarray(y, np.int32)
+
+
+def _drawn(generator: Random, shape: tuple[int, ...]) -> Array:
+    """Numbers uniform over the odd multiples of 1/1024 in (-1, 1)."""
+    count = int(np.prod(shape))
+    numbers: Array = np.array([2 * generator.getrandbits(10) + 1 - UNIT for _ in range(count)], np.float64)
+    return numbers.reshape(shape) / UNIT
+
+
+def _gold(corpus: Samples) -> Array:
+    if corpus.y is None:
+        raise DataError(corpus.path, None, "has no states to compare with.")
+    return np.asarray(corpus.y)
+
+
+def _no_partial_labels() -> ConfigError:
+    return ConfigError("task=synthetic cannot keep given states. Leave out partial=true.")

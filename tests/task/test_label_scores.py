@@ -1,0 +1,52 @@
+"""Scores of sets of labels, counted by hand and by scikit-learn."""
+
+import numpy as np
+import pytest
+
+from structopt.task.label_scores import score, table
+
+GOLD = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]], bool)
+FOUND = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0]], bool)
+
+
+def test_counted_by_hand():
+    scores = score(GOLD, FOUND)
+    assert scores == {
+        "micro_f1": pytest.approx(2 * 3 / (4 + 4)),
+        "macro_f1": pytest.approx((4 / 5 + 0 + 1) / 3),  # the last label is nowhere
+        "subset_accuracy": pytest.approx(1 / 3),
+        "hamming_loss": pytest.approx(2 / 12),
+        "accuracy": pytest.approx(10 / 12),
+    }
+
+
+def test_nothing_to_find():
+    none = np.zeros((2, 3), bool)
+    expected = {"micro_f1": 0.0, "macro_f1": 0.0, "subset_accuracy": 1.0, "hamming_loss": 0.0, "accuracy": 1.0}
+    assert score(none, none) == expected
+    assert score(none, ~none) == {name: 0.0 for name in expected} | {"hamming_loss": 1.0}
+
+
+def test_agree_with_scikit_learn():
+    metrics = pytest.importorskip("sklearn.metrics")
+    generator = np.random.default_rng(0)
+    for _ in range(5):
+        gold, found = generator.random((50, 6)) < 0.3, generator.random((50, 6)) < 0.4
+        expected = {
+            "micro_f1": metrics.f1_score(gold, found, average="micro"),
+            "macro_f1": metrics.f1_score(gold, found, average="macro"),
+            "subset_accuracy": metrics.accuracy_score(gold, found),
+            "hamming_loss": metrics.hamming_loss(gold, found),
+            "accuracy": 1 - metrics.hamming_loss(gold, found),
+        }
+        assert score(gold, found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_table():
+    assert table(["one", "two", "three", "four"], GOLD, FOUND).splitlines() == [
+        "3 instances; Hamming loss: 16.67%; subset accuracy: 33.33%; micro F1: 75.00; macro F1: 60.00",
+        "label  precision  recall      F1   found    gold",
+        "  one      66.67  100.00   80.00       3       2",
+        "  two       0.00    0.00    0.00       0       1",
+        "three     100.00  100.00  100.00       1       1",
+    ]

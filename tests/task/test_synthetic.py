@@ -1,0 +1,140 @@
+"""Samples of random pairwise models: drawn as the docstring says, the same everywhere, and learnt."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+import structopt
+from structopt.errors import ConfigError, DataError
+from structopt.factor_graph.pairwise import Pairwise
+from structopt.task.synthetic import Synthetic
+
+SMALL = {"variables": 5, "states": 3, "samples": 12, "held_out": 6}
+
+
+def score(task, x, y):
+    nodes, edges = task.weights()
+    pairs = zip(*np.triu_indices(task.variables, 1), strict=True)
+    return sum(nodes[i, y[i]] * x[i] for i in range(len(y))) + sum(edges[e, y[i], y[j]] for e, (i, j) in enumerate(pairs))
+
+
+def test_no_variable_alone_can_do_better():
+    task = Synthetic(**SMALL)
+    samples = task.read("train")
+    assert samples.x.shape == samples.y.shape == (12, 5)
+    for x, y in zip(samples.x, samples.y, strict=True):
+        for i in range(5):
+            for state in range(3):
+                assert score(task, x, np.where(np.arange(5) == i, state, y)) <= score(task, x, y)
+
+
+def test_without_coupling_each_variable_is_best_by_itself():
+    task = Synthetic(**SMALL, coupling=0.0)
+    samples, (nodes, edges) = task.read("test"), task.weights()
+    assert not edges.any()
+    np.testing.assert_array_equal(samples.y, (samples.x[:, :, None] * nodes).argmax(axis=2))
+
+
+def test_same_bytes_everywhere():
+    """Draws are integers from a generator whose stream is specified, and sums of them are exact."""
+    samples = Synthetic().read("train")
+    assert (samples.x.shape, int(samples.y.max())) == ((100, 20), 3)
+    assert (np.abs(samples.x) < 1).all()
+    assert np.array_equal(samples.x * 1024, np.rint(samples.x * 1024))
+    digest = hashlib.sha256((samples.x * 1024).astype("<i4").tobytes() + samples.y.astype("<i4").tobytes()).hexdigest()
+    assert digest[:16] == "90e990fc33e391ab"
+
+
+def test_parts_share_weights_but_not_samples():
+    task, other = Synthetic(**SMALL), Synthetic(**SMALL, data_seed=1)
+    parts = [task.read(role) for role in ("train", "dev", "test")]
+    assert [len(part) for part in parts] == [12, 6, 6]
+    assert len({part.x[0].tobytes() for part in [*parts, other.read("train")]}) == 4
+    assert not np.array_equal(task.weights()[0], other.weights()[0])
+    again = task.read("train", 4)
+    np.testing.assert_array_equal(again.x, parts[0].x[:4])
+    np.testing.assert_array_equal(again.y, parts[0].y[:4])
+    assert list(Synthetic(held_out=0).files) == ["train"]
+
+
+def test_noise():
+    clean, noisy = Synthetic(samples=200, noise=0.0).read("train"), Synthetic(samples=200, noise=0.4).read("train")
+    np.testing.assert_array_equal(clean.x, noisy.x)
+    assert (clean.y != noisy.y).mean() == pytest.approx(0.4 * 3 / 4, abs=0.03)
+
+
+def test_encoding_has_weights_for_every_variable_and_edge():
+    task = Synthetic(**SMALL)
+    samples = task.read("train")
+    encoded = task.fit(samples)
+    assert (encoded.wide, encoded.labels, len(encoded)) == (True, ("0", "1", "2"), 12)
+    assert encoded.tables["label"].ids.reshape(12, 5).tolist() == [[0, 1, 2, 3, 4]] * 12
+    np.testing.assert_array_equal(encoded.tables["label"].values.reshape(12, 5), samples.x)
+    structure = Pairwise().build(encoded)
+    assert [(g.name, g.width) for g in structure.groups] == [("label", 3), ("edge", 10 * 9)]
+    assert structure.parts[1] == 5 * 3 + 10 * 9
+    np.testing.assert_array_equal(task.decode(encoded, encoded.gold), samples.y)
+
+
+def test_metrics():
+    task = Synthetic(**SMALL)
+    samples = task.read("dev")
+    wrong = samples.y.copy()
+    wrong[0, :2] = (wrong[0, :2] + 1) % 3
+    assert task.evaluate(samples, list(samples.y)) == {"accuracy": 1.0, "hamming_loss": 0.0, "exact": 1.0}
+    found = task.evaluate(samples, list(wrong))
+    assert found == pytest.approx({"accuracy": 28 / 30, "hamming_loss": 2 / 30, "exact": 5 / 6})
+    assert "accuracy: 93.33%" in task.report(samples, list(wrong))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variables": 0}, r"task\.variables=0 must be at least 1"),
+        ({"states": 1}, r"task\.states=1 must be at least 2"),
+        ({"samples": 0}, r"task\.samples=0"),
+        ({"held_out": -1}, r"task\.held_out=-1 must be at least 1, or 0"),
+        ({"coupling": -1.0}, r"task\.coupling=-1"),
+        ({"noise": 1.5}, r"task\.noise=1\.5 is a share"),
+        ({"limit": 0}, r"task\.limit=0"),
+    ],
+)
+def test_refuses(options, message):
+    with pytest.raises(ConfigError, match=message):
+        Synthetic(**options)
+
+
+def test_refuses_files_and_other_samples(tmp_path):
+    task = Synthetic(held_out=0)
+    for path in (tmp_path / "x.npz", "test", "x.npz#train"):
+        with pytest.raises(DataError, match=r"task=synthetic reads no files, but makes its parts: give one of train\."):
+            task.read(path)
+    with pytest.raises(ConfigError, match="A sample has 20 values, one a variable; these have 3"):
+        task.corpus([[0.0, 1.0, 2.0]])
+    with pytest.raises(ConfigError, match="cannot keep given states"):
+        task.given_labels(task.read("train"))
+    with pytest.raises(DataError, match="no states to compare with"):
+        task.evaluate(task.read("train", labelled=False), [])
+
+
+def test_trains_and_predicts(tmp_path):
+    """Weights of edges are learnt: they beat independent variables, on samples of the same model."""
+    sizes = ["task.variables=4", "task.states=3", "task.samples=40", "task.held_out=40", "task.coupling=0.3"]
+    words = ["task=synthetic", "tracker=none", "inference=enumeration", "optimizer.C=100", "optimizer.epochs=6", *sizes]
+    accuracy = {}
+    for edges in ("none", "task"):
+        model = structopt.train([*words, f"factor_graph.edges={edges}", "objective_every=0"], tmp_path / edges)
+        accuracy[edges] = model.evaluate("test")["accuracy"]
+    assert accuracy["task"] > accuracy["none"] + 0.03
+    model = structopt.load(tmp_path / "task")
+    samples = model.task.read("test")
+    outputs = model.predict(samples.x.tolist())
+    assert (np.array(outputs) == samples.y).mean() == pytest.approx(accuracy["task"])
+    probabilities = model.marginals(samples.x.tolist())
+    target = tmp_path / "out.npz"
+    model.task.write_predictions(target, outputs, probabilities)
+    with np.load(target) as written:
+        np.testing.assert_array_equal(written["y"], outputs)
+        assert written["probabilities"].shape == (40, 4, 3)
+        np.testing.assert_allclose(written["probabilities"].sum(axis=2), 1.0)
