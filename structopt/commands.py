@@ -18,12 +18,15 @@ from structopt.hydra_glue import conf_folders
 from structopt.schema import coerce, value_name
 
 USAGE = {
-    "predict": "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true] [threads=2]"
-    " [picture=FILE.svg sentence=1]",
-    "evaluate": "structopt evaluate model=MODEL input=FILE [threads=2]",
+    "predict": "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true]"
+    " [inference=loopy_bp] [threads=2] [picture=FILE.svg sentence=1]",
+    "evaluate": "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2]",
     "components": f"structopt components [{'|'.join(registry.KINDS)}|pairs [FACTOR_GRAPH]]",
 }
-MODEL = "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION)."
+MODEL = (
+    "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
+    "inference=NAME decodes by another inference than the model was trained with, with its presets."
+)
 
 
 class EvaluateOptions(TypedDict):
@@ -31,6 +34,7 @@ class EvaluateOptions(TypedDict):
 
     model: str
     input: str
+    inference: str
     threads: int
 
 
@@ -46,7 +50,7 @@ class PredictOptions(EvaluateOptions):
 
 
 PRESETS: dict[str, Any] = {
-    "threads": 1, "probabilities": False, "k_best": 1, "partial": False, "picture": "", "sentence": 1
+    "inference": "", "threads": 1, "probabilities": False, "k_best": 1, "partial": False, "picture": "", "sentence": 1
 }  # fmt: skip
 
 

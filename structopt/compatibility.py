@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from structopt import registry
@@ -32,8 +33,8 @@ def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: An
     Parameters
     ----------
     task, factor_graph, inference, loss, optimizer : components
-        Whichever of them has an attribute ``requires`` (an `Ability`) is heard; an optimizer with a method
-        ``check_loss(loss)`` may also refuse a loss itself.
+        Whichever of them has an attribute ``requires`` (an `Ability`) is heard. Optimizers and inferences may refuse others
+        themselves, by methods ``check_graph(graph)``, ``check_loss(loss)`` and ``check_inference(inference, name)``.
     structure_kind : str
         The kind of structure that the factor graph builds.
 
@@ -42,24 +43,57 @@ def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: An
     CompatibilityError
         Naming who needs what, what the inference does instead, and the inferences that would do.
     """
-    provided = inference.provides(structure_kind)
-    name = f"inference={name_of('inference', inference)}"
-    if not provided:
-        others = _able(structure_kind)
-        raise CompatibilityError(f"{name} cannot solve structures of kind {structure_kind}. Those that can: {others}.")
+    for component in (optimizer, inference):
+        if hasattr(component, "check_graph"):
+            component.check_graph(factor_graph)
+    provided, name = check_kind(inference, structure_kind), name_of("inference", inference)
     wanting = {"loss": loss, "optimizer": optimizer, "factor_graph": factor_graph, "task": task}
     for kind, component in wanting.items():
         for ability in getattr(component, "requires", Ability(0)) & ~provided:
-            needs, does = f"{_who(kind, component)} needs {NEEDS[ability]}", f"{name} {_what_it_does(provided)}"
-            raise CompatibilityError(f"{needs}, but {does}. {_advice(ability, structure_kind)}")
+            names = able(ability, structure_kind)
+            remedy = " Type loss.beta=inf, which needs none." if ability is Ability.MARGINALS and not names else ""
+            raise CompatibilityError(_complaint(_who(kind, component), ability, name, provided, names) + remedy)
     if hasattr(optimizer, "check_loss"):
         optimizer.check_loss(loss)
-    if getattr(optimizer, "tolerance", 0.0) > 0 and not provided & (Ability.EXACT | Ability.UPPER):
+    if hasattr(optimizer, "check_inference"):
+        optimizer.check_inference(inference, name)
+    if getattr(optimizer, "tolerance", 0.0) > 0 and not certifies(provided):
         raise CompatibilityError(
-            f"optimizer.tolerance stops at a certified gap, which needs values that are exact or upper bounds, but {name} "
-            f"gives neither. Type optimizer.tolerance=0. {_advice(Ability.UPPER, structure_kind)}"
+            "optimizer.tolerance stops at a certified gap, which needs values that are convex and exact or upper bounds, but "
+            f"inference={name} {_what_it_does(provided, Ability.CONVEX)}. Type optimizer.tolerance=0. "
+            f"{_advice(Ability.CONVEX, able(Ability.CONVEX, structure_kind))}"
         )
     positional(optimizer, loss, factor_graph)
+
+
+def certifies(provided: Ability) -> bool:
+    """Whether P - D bounds how far P is from its minimum: losses are no less than they are, and their planes lie below them."""
+    return Ability.CONVEX in provided and bool(provided & (Ability.EXACT | Ability.UPPER))
+
+
+def check_kind(inference: Any, structure_kind: str) -> Ability:
+    """Return what an inference provides on a kind of structure; raise `CompatibilityError` where that is nothing."""
+    provided: Ability = inference.provides(structure_kind)
+    if not provided:
+        name, others = name_of("inference", inference), _able(structure_kind)
+        raise CompatibilityError(f"inference={name} cannot solve structures of kind {structure_kind}. Those that can: {others}.")
+    return provided
+
+
+def check_option(option: str, ability: Ability, inference: Any, structure_kind: str) -> None:
+    """Raise where an option of a command needs what a model's inference does not provide.
+
+    Raises
+    ------
+    CompatibilityError
+        Naming the inferences that would do: weights are any inference's, so the command may take another.
+    """
+    provided, name = check_kind(inference, structure_kind), name_of("inference", inference)
+    if ability in provided:
+        return
+    names = able(ability, structure_kind)
+    remedy = " Type inference=NAME with one of them." if names else f" Leave out {option}."
+    raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
 
 
 def positional(optimizer: Any, loss: Any, factor_graph: Any) -> bool:
@@ -80,18 +114,21 @@ def _who(kind: str, component: Any) -> str:
     return f"loss.beta={beta:g}" if beta is not None else f"{kind}={name_of(kind, component)}"
 
 
-def _what_it_does(provided: Ability) -> str:
-    if Ability.MARGINALS not in provided:
+def _what_it_does(provided: Ability, wanted: Ability) -> str:
+    if wanted in Ability.MARGINALS | Ability.EXACT and Ability.MARGINALS not in provided:
         return "only maximises"
     return "gives only " + ", ".join(NEEDS[ability] for ability in provided)
 
 
-def _advice(ability: Ability, structure_kind: str) -> str:
-    names = able(ability, structure_kind)
+def _complaint(who: str, ability: Ability, inference: str, provided: Ability, names: Sequence[str]) -> str:
+    does = _what_it_does(provided, ability)
+    return f"{who} needs {NEEDS[ability]}, but inference={inference} {does}. {_advice(ability, names)}"
+
+
+def _advice(ability: Ability, names: Sequence[str]) -> str:
     if names:
         return f"With this factor graph, {SOURCES[ability]}: {', '.join(names)}."
-    remedy = " Type loss.beta=inf, which needs none." if ability is Ability.MARGINALS else ""
-    return f"With this factor graph, no installed inference gives {NEEDS[ability]}.{remedy}"
+    return f"With this factor graph, no installed inference gives {NEEDS[ability]}."
 
 
 def able(ability: Ability, structure_kind: str) -> list[str]:

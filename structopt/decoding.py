@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt.core.data import EncodedGraphs
 from structopt.core.protocols import Executor
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array, Record
@@ -41,6 +42,8 @@ def marginals(
     flat = _outputs(examples, kernels, weights, executor, temperature, True)[1]
     bounds = choices_of(examples)[examples.encoded.offsets]
     tables = [flat[a:b] for a, b in pairwise(bounds.tolist())]
+    if isinstance(examples.encoded, EncodedGraphs):
+        return [table.reshape(-1, len(examples.encoded.labels)) for table in tables]
     if examples.structure.choices is not None:
         return tables
     return [table.reshape(-1, examples.structure.groups[0].width) for table in tables]
@@ -94,7 +97,7 @@ def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executo
     from structopt.kernels.calculus import no_k_best
 
     if kernels.k_best is no_k_best:
-        raise ConfigError("This inference has no k-best lists; use inference=exact.")
+        raise ConfigError("This inference has no lists of the k best outputs; inference=exact and enumeration have.")
 
     def shard(bounds: tuple[int, int]) -> list[KBest]:
         space = examples.space()

@@ -8,70 +8,80 @@ from typing import Any
 
 import numpy as np
 
-from structopt import registry
+from structopt import compatibility, registry
 from structopt.core.data import ROOT, Structure
-from structopt.core.protocols import Executor
-from structopt.decoding import KBest, chosen
+from structopt.core.protocols import Ability, Executor
+from structopt.decoding import chosen
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.model import Model, find_model
 from structopt.problem import Examples
 
+Ranked = list[tuple[float, Any]]
+"""Scores and outputs of one instance, the best first."""
+
 
 def predict(options: Mapping[str, Any]) -> None:
-    """Write the input again with predicted columns; or what a task with a method ``write_predictions`` makes of the same.
+    """Write the input again with what is predicted.
 
-    After the best label come, with ``probabilities``, the probability of that label (``label:p`` of all labels that have at
-    least a thousandth), and with ``k_best=K`` the labels of the 1st to Kth best output. With ``partial``, labels given in the
-    input are kept and ``_`` or ``?`` marks free tokens. A task whose outputs are no labels has a method ``write_outputs``,
-    which is given the corpus and the outputs as they are; with ``write_picture``, ``picture=FILE`` draws a ``sentence``.
+    Tasks of tokens have a method ``write``, which adds columns: after the best label come, with ``probabilities``, the
+    probability of that label (``label:p`` of all labels that have at least a thousandth), and with ``k_best=K`` the labels of
+    the 1st to Kth best output. With ``partial``, labels given in the input are kept and ``_`` or ``?`` marks free tokens. Other
+    tasks have a method ``write_outputs``, which is given the corpus, the outputs, marginals, and for every instance the scores
+    and outputs of its k best; with ``write_picture``, ``picture=FILE`` draws a ``sentence``. With ``inference=NAME`` the model
+    decodes by another inference than it was trained with.
     """
-    model, executor = Model.load(find_model(options["model"])), _executor(options["threads"])
-    if options["picture"] and not hasattr(model.task, "write_picture"):
-        name = model.config["task"]["name"]
-        raise ConfigError(f"picture={options['picture']} draws trees, and task={name} has none. Leave it out.")
+    model, executor = _model(options), _executor(options["threads"])
+    _check_abilities(model, options)
     corpus = model.task.read(options["input"], labelled=False)
     given = _given(model, corpus, options) if options.get("partial") else None
     examples = model.examples(corpus, given, executor)
-    if hasattr(model.task, "write_outputs"):
-        _predict_structures(model, corpus, examples, executor, options)
-        return
     outputs, k = model.best_outputs(examples, executor), options["k_best"]
-    marginals = model.label_marginals(examples, executor) if options["probabilities"] else None
-    ranked = _ranked(model, model.k_best_outputs(examples, k, executor), k) if k > 1 else None
-    if hasattr(model.task, "write_predictions"):
-        model.task.write_predictions(options["output"], outputs, marginals, ranked)
-        return
-    added = [[[label] for label in labels] for labels in outputs]
-    if marginals is not None:
-        _extend(added, [_probabilities(model.labels, p) for p in marginals])
-    if ranked is not None:
-        _extend(added, ranked)
-    model.task.write(options["input"], options["output"], added)
-
-
-def _predict_structures(
-    model: Model, corpus: Any, examples: Examples, executor: Executor, options: Mapping[str, Any]
-) -> None:
-    """Write outputs that are no labels, and the picture of one."""
-    outputs, k, tables = model.best_outputs(examples, executor), options["k_best"], None
-    if options["probabilities"] or options["picture"]:
-        tables = model.label_marginals(examples, executor)
-        if "arc" in examples.structure.places:
-            tables = _head_tables(examples.structure, tables)
+    drawn = options["picture"] and Ability.MARGINALS in model.inference.provides(model.graph.kind)
+    tables = _tables(model, examples, executor) if options["probabilities"] or drawn else None
     ranked = _ranked_outputs(model, examples, k, executor) if k > 1 else None
-    model.task.write_outputs(corpus, options["output"], outputs, tables if options["probabilities"] else None, ranked)
+    told = tables if options["probabilities"] else None
+    if hasattr(model.task, "write_outputs"):
+        model.task.write_outputs(corpus, options["output"], outputs, told, ranked)
+    else:
+        model.task.write(options["input"], options["output"], _cells(model.labels, outputs, told, ranked, k))
     if options["picture"]:
         model.task.write_picture(corpus, options["sentence"], options["picture"], outputs, tables)
 
 
 def evaluate(options: Mapping[str, Any]) -> dict[str, float]:
     """Print the task's table and, on the last line, the metrics as JSON."""
-    model = Model.load(find_model(options["model"]))
+    model = _model(options)
     metrics, table = model.report(options["input"], _executor(options["threads"]))
     print(table)
     print(json.dumps(metrics))
     return metrics
+
+
+def _model(options: Mapping[str, Any]) -> Model:
+    """The model, with the inference that was asked for in the place of its own."""
+    model = Model.load(find_model(options["model"]))
+    if not options["inference"]:
+        return model
+    node = {"name": options["inference"]}
+    inference = registry.create("inference", node)
+    compatibility.check_kind(inference, model.graph.kind)
+    if hasattr(inference, "check_graph"):
+        inference.check_graph(model.graph)
+    config = {**model.config, "inference": node}
+    rest = model.feature_map, model.weights, model.temperature, model.pruner
+    return Model(config, model.task, model.graph, inference, *rest)
+
+
+def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:
+    """Refuse options that the task or the inference cannot serve, before anything is computed."""
+    if options["picture"] and not hasattr(model.task, "write_picture"):
+        name = model.config["task"]["name"]
+        raise ConfigError(f"picture={options['picture']} draws trees, and task={name} has none. Leave it out.")
+    if options["probabilities"]:
+        compatibility.check_option("probabilities=true", Ability.MARGINALS, model.inference, model.graph.kind)
+    if options["k_best"] > 1:
+        compatibility.check_option(f"k_best={options['k_best']}", Ability.K_BEST, model.inference, model.graph.kind)
 
 
 def _executor(threads: int) -> Executor:
@@ -86,19 +96,37 @@ def _given(model: Model, corpus: Any, options: Mapping[str, Any]) -> Sequence[st
     return given
 
 
-def _extend(added: list[list[list[str]]], more: Sequence[Sequence[Sequence[str]]]) -> None:
-    for cells, further in zip(added, more, strict=True):
-        for cell, extra in zip(cells, further, strict=True):
-            cell.extend(extra)
+def _cells(
+    labels: Sequence[str],
+    outputs: Sequence[Sequence[str]],
+    tables: Sequence[Array] | None,
+    ranked: Sequence[Ranked] | None,
+    k: int,
+) -> list[list[list[str]]]:
+    """For every token the cells to add: its label, its probabilities, and its label in each of the k best outputs."""
+    columns = [[output] for output in outputs]
+    for i, own in enumerate(columns):
+        if tables is not None:
+            own.append(_probabilities(labels, tables[i]))
+        if ranked is not None:
+            own += [output for _, output in ranked[i]]
+            own += [["-"] * len(outputs[i])] * (k - len(ranked[i]))
+    return [[list(cells) for cells in zip(*own, strict=True)] for own in columns]
 
 
-def _probabilities(labels: Sequence[str], table: Array) -> list[list[str]]:
+def _probabilities(labels: Sequence[str], table: Array) -> list[str]:
     """One cell a token: its labels with their probabilities, the likeliest first, those of a thousandth or more."""
     cells = []
     for row in table:
         order = (-row).argsort(kind="stable")
-        cells.append([",".join(f"{labels[y]}:{row[y]:.4f}" for y in order if row[y] >= 0.001 or y == order[0])])
+        cells.append(",".join(f"{labels[y]}:{row[y]:.4f}" for y in order if row[y] >= 0.001 or y == order[0]))
     return cells
+
+
+def _tables(model: Model, examples: Examples, executor: Executor) -> list[Array]:
+    """Probabilities as the task writes them: of every label of every variable; of trees, of every word's heads."""
+    tables = model.label_marginals(examples, executor)
+    return _head_tables(examples.structure, tables) if "arc" in examples.structure.places else tables
 
 
 def _head_tables(structure: Structure, marginals: Sequence[Array]) -> list[Array]:
@@ -114,25 +142,14 @@ def _head_tables(structure: Structure, marginals: Sequence[Array]) -> list[Array
     return tables
 
 
-def _ranked_outputs(model: Model, examples: Examples, k: int, executor: Executor) -> list[list[tuple[float, Any]]]:
+def _ranked_outputs(model: Model, examples: Examples, k: int, executor: Executor) -> list[Ranked]:
     """Scores and outputs of the k best of every instance, the best first."""
     lists = model.k_best_outputs(examples, k, executor)
-    ranked: list[list[tuple[float, Any]]] = [[] for _ in lists]
+    ranked: list[Ranked] = [[] for _ in lists]
     for rank in range(k):
         numbers = np.concatenate([best.assignments[min(rank, len(best.scores) - 1)] for best in lists])
         outputs = model.task.written(model.task.decode(examples.encoded, chosen(model.graph, examples, numbers)))
         for own, best, output in zip(ranked, lists, outputs, strict=True):
             if rank < len(best.scores):
                 own.append((float(best.scores[rank]), output))
-    return ranked
-
-
-def _ranked(model: Model, lists: Sequence[KBest], k: int) -> list[list[list[str]]]:
-    """For every token its label in each of the k best outputs; ``-`` where there are fewer."""
-    ranked = []
-    for best in lists:
-        outputs = model.task.written([[model.labels[y] for y in assignment] for assignment in best.assignments.tolist()])
-        length = best.assignments.shape[1]
-        outputs += [["-"] * length] * (k - len(outputs))
-        ranked.append([list(cells) for cells in zip(*outputs, strict=True)])
     return ranked

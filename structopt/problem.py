@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -28,6 +26,7 @@ from structopt.core.protocols import (
 from structopt.errors import ConfigError
 from structopt.kernels.record import EMPTY, Array, Record, pack
 from structopt.kernels.signatures import Data, Kernels, Space
+from structopt.memory import free_bytes
 
 SHARDS = 8
 
@@ -155,7 +154,8 @@ class Problem:
     gold, cost : SparseVectors
         Gold indicators z_i and costs p_i over the parts.
     loss : Loss
-    inference : InferenceKernels
+    inference : Inference
+        By which optimizers step. P and its gradient are computed by what it comes to: see `converged`.
     C : float
         1/(lambda m).
     seed : int
@@ -172,8 +172,6 @@ class Problem:
         The regulariser of P: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1).
     rounding : kernel or None
         The graph's, which makes an output of fractional marginals.
-    reported : Inference or None
-        By which P and its gradient are computed; None: by the one that optimizers step by. See `converged`.
     """
 
     def __init__(
@@ -182,7 +180,7 @@ class Problem:
         gold: SparseVectors,
         cost: SparseVectors,
         loss: Loss,
-        inference: InferenceKernels,
+        inference: Inference,
         C: float,
         seed: int = 0,
         variant: str = "max_loss",
@@ -191,7 +189,6 @@ class Problem:
         judge: Callable[[Array], float] | None = None,
         penalty: str = "l2",
         rounding: Any = None,
-        reported: Inference | None = None,
     ) -> None:
         self.penalty = penalty
         self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
@@ -202,12 +199,14 @@ class Problem:
         )
         self.data = examples.data(target, loss.parameters())
         features = examples.feature_map.kernels
-        self.kernels = compose(features, inference, loss.kernel(variant), calculus, rounding)
+        kind = self.structure.kind
+        self.kernels = compose(features, inference.kernels(kind), loss.kernel(variant), calculus, rounding)
         self._reported, self._objective_data = examples, self.data
-        if reported is not None:
-            inference, self._reported = reported.kernels(self.structure.kind), examples.solved_by(reported)
+        reported = converged(inference, self.structure)
+        if reported is not inference:
+            self._reported = examples.solved_by(reported)
             self._objective_data = self._reported.data(target, loss.parameters())
-        self.objective_kernels = compose(features, inference, loss.kernel(), calculus, rounding)
+        self.objective_kernels = compose(features, reported.kernels(kind), loss.kernel(), calculus, rounding)
         self.executor = executor or InThisThread()
         self.judge = judge or (lambda weights: -self.objective(weights))
         self._spaces: deque[Space] = deque()  # scratch that no thread is using
@@ -227,14 +226,10 @@ class Problem:
         """Call an optimizer's driver on this problem's kernels and data, in this thread."""
         return run_driver(driver, self.kernels, self.data, self.space, *arguments)
 
-    @contextmanager
-    def keeping(self, messages: Array) -> Iterator[None]:
-        """Let the inference read and write messages that are the caller's, in place of the problem's own."""
-        own, self.data = self.data, self.data._replace(messages=messages)
-        try:
-            yield
-        finally:
-            self.data = own
+    @property
+    def messages(self) -> Array:
+        """What the inference keeps between visits, of all instances; empty where it is stateless. Checkpoints hold it."""
+        return self.data.messages
 
     def order(self, epoch: int) -> Array:
         """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
@@ -243,7 +238,7 @@ class Problem:
     def part_vector(self, name: str) -> Array:
         """Return zeros over the parts of all instances; refused, with its size, where the machine has no room for it."""
         size = 8 * int(self.structure.parts[-1])
-        if size > _free_bytes():
+        if size > free_bytes():
             raise ConfigError(
                 f"optimizer: {name} of all {self.m} instances need {size / 1e9:.1f} GB, more than this machine has free. "
                 "Set task.limit, or take an optimizer without dual variables: dca, sgd or lbfgs."
@@ -330,13 +325,6 @@ class InThisThread:
         """Apply `function` to each shard."""
         return [function(shard) for shard in shards]
 
-
-def _free_bytes() -> float:
-    """Physical memory that is free, where the system tells."""
-    try:
-        return float(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (ValueError, OSError, AttributeError):
-        return float("inf")
 
 
 def _check_gold(examples: Examples, gold: SparseVectors) -> None:

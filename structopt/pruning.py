@@ -132,7 +132,7 @@ class Pruner:
         examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map)
         costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         cost = graph.cost(encoded, structure, costs)
-        problem = Problem(examples, gold, cost, loss, inference.kernels(structure.kind), wanted.C, seed)
+        problem = Problem(examples, gold, cost, loss, inference, wanted.C, seed)
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(wanted.epochs):
             state, _ = optimizer.step(problem, state)

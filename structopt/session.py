@@ -15,13 +15,13 @@ import numpy as np
 from structopt import archive, compatibility, registry
 from structopt import features as feature_maps
 from structopt.core.data import Encoded
-from structopt.core.protocols import Ability, Executor, FeatureMap, Run
+from structopt.core.protocols import Executor, FeatureMap, Run
 from structopt.decoding import predicted
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
 from structopt.model import Model, find_model, model_config
-from structopt.problem import Examples, Problem, converged, decoder_of, predicting, structure_for
+from structopt.problem import Examples, Problem, decoder_of, predicting, structure_for
 from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Row, Trainer
@@ -60,8 +60,6 @@ def make_components(config: Mapping[str, Any]) -> Components:
         kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
     }
     compatibility.check(**made, structure_kind=made["factor_graph"].kind)
-    if hasattr(made["optimizer"], "check_inference"):
-        made["optimizer"].check_inference(made["inference"], config["inference"]["name"])
     made["loss"].kernel(getattr(made["optimizer"], "loss_variant", "max_loss"))
     executor = registry.create("executor", config["executor"])
     if executor.workers == 1 and config["threads"] > 1:
@@ -139,16 +137,12 @@ class Session:
         examples = Examples(encoded, structure, self.feature_map.record(encoded, structure), self.feature_map)
         self.featurize_seconds = time.perf_counter() - started
         costs = parts.loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
-        inference = parts.inference.kernels(structure.kind)
-        reported = converged(parts.inference, structure)
         self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
         self.problem = Problem(
-            examples, gold, parts.graph.cost(encoded, structure, costs, parts.loss.part_group), parts.loss, inference,
-            parts.optimizer.C,
-            self.config["seed"], getattr(parts.optimizer, "loss_variant", "max_loss"),
+            examples, gold, parts.graph.cost(encoded, structure, costs, parts.loss.part_group), parts.loss,
+            parts.inference, parts.optimizer.C, self.config["seed"], getattr(parts.optimizer, "loss_variant", "max_loss"),
             parts.graph.calculus if positional else None, parts.executor, self._judge if "dev" in self.held_out else None,
             getattr(parts.optimizer, "penalty", "l2"), getattr(parts.graph, "rounding", None),
-            None if reported is parts.inference else reported,
         )  # fmt: skip
         log.info(
             "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
@@ -232,7 +226,7 @@ class Session:
             metric=parts.task.main_metric,
             objective_every=config["objective_every"],
             patience=config.get("patience"),
-            certifies=bool(parts.inference.provides(parts.graph.kind) & (Ability.EXACT | Ability.UPPER)),
+            certifies=compatibility.certifies(parts.inference.provides(parts.graph.kind)),
         )  # fmt: skip
 
     def _fit(self, trainer: Trainer, resuming: bool) -> Array:

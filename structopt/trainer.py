@@ -21,6 +21,7 @@ from structopt.problem import Problem
 
 Row = dict[str, float | int | None]
 CERTIFIED = "the certified gap is"
+MESSAGES = "inference.messages"  # in a checkpoint; no optimizer's state has a dot in its names
 
 
 @dataclass
@@ -110,6 +111,7 @@ class Trainer:
         """Begin anew from the given weights; a checkpoint that an earlier run left in the folder is not this run's."""
         self.checkpoint.unlink(missing_ok=True)
         self.progress, self.best_weights = Progress(), None
+        self.problem.messages[:] = 0.0
         self.state = self.optimizer.init(self.problem, weights)
         self.history.rewind(0)
 
@@ -137,6 +139,7 @@ class Trainer:
         if any(full[name].shape != (rows.dimension,) for name in notes["weights"]):
             raise ValueError("weights of another problem")
         self.best_weights = full.pop("best_weights", None)
+        self.problem.messages[:] = full.pop(MESSAGES, np.zeros(0))
         self.state = {**full, **notes["scalars"]}
 
     def run(self) -> Array:
@@ -231,6 +234,8 @@ class Trainer:
         weights = [name for name, array in arrays.items() if rows.covers(array)]
         if self.best_weights is not None:
             arrays["best_weights"] = self.best_weights
+        if len(self.problem.messages):
+            arrays[MESSAGES] = self.problem.messages
         packed = {n: rows.compress(a) if n in weights or n == "best_weights" else a for n, a in arrays.items()}
         scalars = {name: value for name, value in self.state.items() if not isinstance(value, np.ndarray)}
         self.checkpoint.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from structopt.core.protocols import FeatureMap
 from structopt.errors import ConfigError
-from structopt.features.attribute_rows import AttributeRows
+from structopt.features.attribute_rows import AttributeRows, RowGroup
 from structopt.kernels.record import Array
 from structopt.model import Model
 
@@ -64,7 +64,7 @@ def _by_name(model: Model, task: Any, rows: AttributeRows) -> tuple[AttributeRow
             continue
         group, start = places[old.name]
         attributes = _matches(_names(model.task, old.name, old.size), _names(task, old.name, group.size))
-        labels = _matches(_configurations(model.labels, old.width), _configurations(tuple(task.labels), group.width))
+        labels = _matches(_configurations(model.task, old), _configurations(task, group))
         view = weights[start : start + group.size * group.width].reshape(group.size, group.width)
         view[np.ix_(attributes[1], labels[1])] = block[np.ix_(attributes[0], labels[0])]
     return rows.widened(weights != 0), weights, int(np.count_nonzero(weights))
@@ -76,10 +76,12 @@ def _names(task: Any, group: str, size: int) -> list[Any]:
     return names + [("constant", k) for k in range(size - len(names))]
 
 
-def _configurations(labels: tuple[str, ...], width: int) -> list[tuple[str, ...]]:
-    """The configurations of a part, as tuples of labels, in their order."""
-    length = 1
-    while len(labels) ** length < width:
+def _configurations(task: Any, group: RowGroup) -> list[Any]:
+    """Names of the configurations of a part: as the task calls them, or tuples of labels; in their order."""
+    if hasattr(task, "configuration_names"):
+        return list(task.configuration_names(group.name))
+    labels, length = tuple(task.labels), 1
+    while len(labels) ** length < group.width:
         length += 1
     return list(product(labels, repeat=length))
 

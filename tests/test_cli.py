@@ -154,10 +154,10 @@ def test_predict_and_evaluate(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("predict", "evaluate"):
         monkeypatch.setattr(prediction, name, lambda options, name=name: calls.append((name, options)))
     assert cli.main(["predict", "model=m", "input=a=b.txt", "output=o", "probabilities=true", "k_best=5"]) == 0
-    assert cli.main(["evaluate", "model=m", "input=a", "threads=2"]) == 0
-    predict = {"model": "m", "input": "a=b.txt", "threads": 1, "output": "o"}
+    assert cli.main(["evaluate", "model=m", "input=a", "inference=ad3", "threads=2"]) == 0
+    predict = {"model": "m", "input": "a=b.txt", "inference": "", "threads": 1, "output": "o"}
     predict |= {"probabilities": True, "k_best": 5, "partial": False, "picture": "", "sentence": 1}
-    assert calls == [("predict", predict), ("evaluate", {"model": "m", "input": "a", "threads": 2})]
+    assert calls == [("predict", predict), ("evaluate", {"model": "m", "input": "a", "inference": "ad3", "threads": 2})]
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def test_help_needs_hydra_only(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "structopt trains linear structured predictors" in done.stdout
     for group in (
-        "task: attributes, chunking, dependency, multiclass, ner, tagging",
-        "optimizer: adadelta, adagrad, cutting_plane, dca, eg, lbfgs",
+        "task: attributes, chunking, dependency, grid, multiclass, multilabel, ner, synthetic, tagging",
+        "optimizer: adadelta, adagrad, cutting_plane, dca, dlpw, eg, lbfgs",
         "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):
         assert group in done.stdout

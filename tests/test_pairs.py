@@ -10,15 +10,18 @@ from structopt import compatibility, pairs, registry
 from structopt.configuration import compose, validate
 from structopt.errors import CompatibilityError
 from structopt.session import make_components
-from structopt.testing.problems import make_problem, random_encoded, random_trees
+from structopt.testing.problems import make_problem, random_encoded, random_graphs, random_trees
 
 GRAPHS = {
     "linear_chain": ("exact", "enumeration"),
     "single": ("exact", "enumeration"),
     "arc_factored": ("exact", "enumeration"),
-    "second_order": ("ad3", "enumeration", "ilp", "loopy_bp", "lp", "trw_bp"),
+    "second_order": ("ad3", "enumeration", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"),
+    "pairwise": ("ad3", "enumeration", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"),
 }
-KINDS = {"linear_chain": "chain", "single": "single", "arc_factored": "arborescence", "second_order": "factors"}
+KINDS = {
+    "linear_chain": "chain", "single": "single", "arc_factored": "arborescence", "second_order": "factors", "pairwise": "factors",
+}  # fmt: skip
 TEMPLATES = {
     "templates": ["bias", "h.upos & m.upos", "m.form"], "siblings": ["s.upos & m.upos"], "grandparents": ["g.upos & m.upos"],
     "hash_bits": 10,
@@ -35,6 +38,8 @@ def verdicts(graph):
 def encoded_for(graph):
     if graph in ("arc_factored", "second_order"):
         return random_trees(1, (1, 2, 3, 4))
+    if graph == "pairwise":
+        return random_graphs(1, (1, 2, 3, 4))
     return random_encoded(1, (1,) * 8 if graph == "single" else (1, 2, 3, 4), values=graph == "single")
 
 
@@ -42,7 +47,7 @@ COMBINATIONS = [
     (graph, inference, loss)
     for graph, inferences in GRAPHS.items()
     for inference in inferences
-    for loss in (LOSSES if graph != "second_order" else ("crf", "risk", "svm"))  # one of each kind: these are the slowest
+    for loss in (LOSSES if KINDS[graph] != "factors" else ("crf", "risk", "svm"))  # one of each kind: these are the slowest
 ]
 
 
@@ -71,17 +76,30 @@ def test_every_combination_trains_or_is_refused(optimizer, graph, inference, los
 TASKS = tuple(name for name, one in registry.installed("task").items() if one.distribution == "structopt-trainer")
 
 
+LOOPY = ("grid", "multilabel", "synthetic")
+CUTTING = ("cutting_plane", "online_cutting_plane", "sdca")
+TASK_KINDS = {"multiclass": "single", "dependency": "arborescence"} | dict.fromkeys(LOOPY, "factors")
+REFUSED = (
+    {("dependency", "smo"): "optimizer=smo needs marginals of every position in closed form"}
+    | {(task, "dlpw"): "optimizer=dlpw keeps messages along the edges of loopy graphs" for task in TASKS if task not in LOOPY}
+    | {(task, name): f"optimizer={name} needs a convex value" for task in LOOPY for name in CUTTING}
+    | {(task, name): f"optimizer={name} needs marginals, but inference=ad3 only" for task in LOOPY for name in ("eg", "lbfgs")}
+    | {(task, "smo"): "optimizer=smo needs an exact value, but inference=ad3 only maximises" for task in LOOPY}
+)
+
+
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_composes_with_every_optimizer(task, optimizer):
     """With the defaults that each brings, the components fit together; or the optimizer's reason is told."""
-    if (task, optimizer) == ("dependency", "smo"):
-        with pytest.raises(CompatibilityError, match="optimizer=smo needs marginals of every position in closed form"):
-            make_components(validate(compose([f"task={task}", f"optimizer={optimizer}", "tracker=none"])))
+    config = validate(compose([f"task={task}", f"optimizer={optimizer}", "tracker=none"]))
+    if (task, optimizer) in REFUSED:
+        with pytest.raises(CompatibilityError, match=REFUSED[task, optimizer]):
+            make_components(config)
         return
-    parts = make_components(validate(compose([f"task={task}", f"optimizer={optimizer}", "tracker=none"])))
+    parts = make_components(config)
     assert type(parts.optimizer) is registry.load("optimizer", optimizer)
-    assert parts.graph.kind == {"multiclass": "single", "dependency": "arborescence"}.get(task, "chain")
+    assert parts.graph.kind == TASK_KINDS.get(task, "chain")
 
 
 @pytest.mark.parametrize("graph", GRAPHS)

@@ -16,6 +16,7 @@ from structopt import cli, corpus, prediction, registry
 from structopt.core.data import ROOT, PartGroup, Structure, part_offsets
 from structopt.decoding import KBest
 from structopt.factor_graph.arc_factored import ArcFactored
+from structopt.inference.exact import Exact
 from structopt.kernels.record import EMPTY
 from structopt.problem import InThisThread
 from structopt.task import tags
@@ -127,6 +128,21 @@ def test_evaluate(ner: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(lines) > 4
 
 
+def test_another_inference(ner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The listing of all outputs decodes as the exact inference does; what does not fit is refused before the input is read."""
+    two = TEXT.partition("He PRP")[0].replace(" B-LOC", " O").replace("visited VBD B-VP O\n", "")
+    expected = predicted(ner, tmp_path, two, "probabilities=true", "k_best=3")
+    assert predicted(ner, tmp_path, two, "probabilities=true", "k_best=3", "inference=enumeration") == expected
+    words = [f"model={ner}", "input=none.txt"]
+    refusals = {"ad3": "inference=ad3 cannot solve structures of kind chain. Those that can: e", "exat": "mean 'exact'"}
+    for name, message in refusals.items():
+        for command in (["predict", *words, "output=o"], ["evaluate", *words]):
+            assert cli.main([*command, f"inference={name}"]) == 2
+            assert message in capsys.readouterr().err
+    (tmp_path / "gold.txt").write_text(two.replace(" _", " B-PER"))
+    assert cli.main(["evaluate", f"model={ner}", f"input={tmp_path / 'gold.txt'}", "inference=enumeration"]) == 0
+
+
 def test_ranked_outputs_are_the_k_best_columns(ner: Path, tmp_path: Path) -> None:
     model = structopt.load(ner)
     (tmp_path / "in.txt").write_text(TEXT)
@@ -173,7 +189,7 @@ class Parser:
 
     def __init__(self) -> None:
         self.config = {"task": {"name": "dependency"}}
-        self.task, self.graph = registry.create("task", self.config["task"]), ArcFactored()
+        self.task, self.graph, self.inference = registry.create("task", self.config["task"]), ArcFactored(), Exact()
         self.task.fit(self.task.read(corpus.path("dev", "conllu")))
 
     def examples(self, trees: Any, given: None, executor: Any) -> Any:

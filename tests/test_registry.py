@@ -16,13 +16,13 @@ from structopt.core.protocols import Ability
 from structopt.errors import CompatibilityError, ConfigError
 
 NAMES = {
-    "task": ["attributes", "chunking", "dependency", "multiclass", "ner", "tagging"],
-    "factor_graph": ["arc_factored", "linear_chain", "second_order", "single"],
-    "inference": ["ad3", "enumeration", "exact", "ilp", "loopy_bp", "lp", "trw_bp"],
+    "task": ["attributes", "chunking", "dependency", "grid", "multiclass", "multilabel", "ner", "synthetic", "tagging"],
+    "factor_graph": ["arc_factored", "linear_chain", "pairwise", "second_order", "single"],
+    "inference": ["ad3", "enumeration", "exact", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"],
     "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
     "optimizer": [
-        "adadelta", "adagrad", "cutting_plane", "dca", "eg", "lbfgs", "mira", "online_cutting_plane", "pegasos", "perceptron",
-        "sdca", "sgd", "smo",
+        "adadelta", "adagrad", "cutting_plane", "dca", "dlpw", "eg", "lbfgs", "mira", "online_cutting_plane", "pegasos",
+        "perceptron", "sdca", "sgd", "smo",
     ],
     "tracker": ["mlflow", "none"],
     "executor": ["serial", "threads"],

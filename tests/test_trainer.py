@@ -44,6 +44,7 @@ def trainer(
     )
     problem: Any = SimpleNamespace(
         examples=SimpleNamespace(feature_map=rows),
+        messages=np.zeros(0),
         objective=lambda weights: float(weights[0]),
         certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
     )

@@ -56,3 +56,25 @@ def test_matched_by_name(run: Path, tmp_path: Path) -> None:
     past = {(old.labels[y // K], old.labels[y % K]): w for (group, _, y), w in before.items() if group == "transition"}
     assert pairs == {key: w for key, w in past.items() if set(key) <= set(new.labels)}
     assert pairs
+
+
+@pytest.mark.parametrize("task", ["multilabel", "synthetic"])
+def test_graphs_whose_variables_have_weights_of_their_own(task: str, tmp_path: Path) -> None:
+    """The width of their parts is no power of the number of states."""
+    quick = [f"task={task}", "task.limit=20", "tracker=none", "optimizer=dlpw"]
+    model = structopt.train([*quick, "optimizer.epochs=1"], tmp_path / "run")
+    start = structopt.train([*quick, "optimizer.epochs=0", f"warm_start={tmp_path / 'run'}"], tmp_path / "zero")
+    np.testing.assert_array_equal(start.weights, model.weights)
+
+
+def test_fewer_labels(tmp_path: Path) -> None:
+    """What the kept labels and the edges between them have is carried over."""
+    quick = ["task=multilabel", "task.limit=60", "tracker=none", "optimizer=dlpw"]
+    model = structopt.train([*quick, "optimizer.epochs=1"], tmp_path / "run")
+    few = [*quick, "task.most_frequent=3", "optimizer.epochs=0", f"warm_start={tmp_path / 'run'}"]
+    start = structopt.train(few, tmp_path / "few")
+    assert len(start.task.names) == 3 < len(model.task.names)
+    kept = [model.task.names.index(name) for name in start.task.names]
+    blocks = [one.weights[: len(one.task.attribute_names()) * 2 * len(one.task.names)] for one in (model, start)]
+    tables = [block.reshape(-1, len(one.task.names), 2) for block, one in zip(blocks, (model, start), strict=True)]
+    np.testing.assert_array_equal(tables[1], tables[0][:, kept])

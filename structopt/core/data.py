@@ -104,13 +104,14 @@ class EncodedGraphs(Encoded):
 
     The table ``label`` has one row a variable, whose weights all variables share; or, where the graphs are *wide*, one row an
     instance: all graphs then have the same variables and edges, each with weights of its own (with one row a variable, only
-    the edges have). The table ``edge``, where
-    there is one, has likewise one row an edge, or an instance; without it an edge has one weight for every pair of states.
+    the edges have). The table ``edge``, where there is one, has likewise one row an edge, or an instance; without it an edge
+    has one weight for every pair of states.
 
     Attributes
     ----------
     edges : (int64 of shape (instances + 1,), int32 of shape (edges, 2))
-        Where the edges of each instance begin, and the variables they join, numbered within the instance, the lower first.
+        Where the edges of each instance begin, and the variables they join, numbered within the instance, the lower first;
+        none, where the factor graph is to say.
     wide : bool
     """
 

@@ -13,7 +13,11 @@ from structopt.kernels.record import Array, Record
 
 
 class Ability(Flag):
-    """What an inference provides, and what a loss or an optimizer requires of it."""
+    """What an inference provides, and what a loss or an optimizer requires of it.
+
+    EXACT: the value is the maximum, or log Z. UPPER: it is never below. CONVEX: it is a convex function of the scores, the
+    same at every visit, and the marginals are a subgradient of it; so that their planes lie below the loss.
+    """
 
     MAP = auto()
     MARGINALS = auto()
@@ -26,8 +30,10 @@ class Ability(Flag):
 class Task(Protocol):
     """The only component that knows words and files.
 
-    A task whose outputs are no lists of labels may have ``output_columns`` (names and types of the columns of an output) and
-    ``output_table(outputs)`` (the outputs as those columns), for whoever serves them as tables.
+    A task whose outputs are no labels of tokens has ``write_outputs(corpus, target, outputs, probabilities, ranked)`` instead of
+    ``write``, and may have ``output_columns`` (names and types of the columns of an output) and ``output_table(outputs)`` (the
+    outputs as those columns), for whoever serves them as tables; ``configuration_names(group)`` names the configurations of a
+    part where they are no tuples of labels, so that warm starts can match them.
 
     Attributes
     ----------
@@ -237,6 +243,7 @@ class Inference(Protocol):
     ``converged(structure=None)``: the stateless inference whose value its own approaches in time. Without a decoder,
     predictions are made by it, so that they do not depend on what training left in memory; given the training structure, it is
     the one by which P is reported, and may then be another and slower one, that is exact.
+    ``check_graph(graph)`` raises where it cannot solve the structures of a graph whose kind it knows.
     """
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
@@ -330,8 +337,8 @@ class Optimizer(Protocol):
     Beyond the attributes below, an optimizer may have ``tolerance`` (relative gap at which the trainer stops),
     ``certificate`` (whether the trainer shall bound the optimum after every pass by `Problem.certificate`),
     ``loss_variant`` (which residual it steps by), ``check_loss(loss)`` (raises where it cannot learn by a loss),
-    ``check_inference(inference, name)`` (raises where it cannot learn by an inference that has what it requires) and
-    ``positional(loss, graph)`` (whether it needs a structure without tied parts; raises where the graph has none),
+    ``check_inference(inference, name)`` and ``check_graph(graph)`` (likewise of an inference that has what it requires, and of a
+    graph), ``positional(loss, graph)`` (whether it needs a structure without tied parts; raises where the graph has none),
     ``kernel_modules`` (what its steps import: loaded, and compiled where need be, before the clock starts) and
     ``verify(problem, state, instances)`` (largest difference of its steps from the references', for check=true).
 

@@ -12,6 +12,10 @@ from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, nu
 from structopt.factor_graph.factor_rows import pack_arrays
 from structopt.factor_graph.part_groups import check_cost_group
 from structopt.kernels.record import Array, Record
+from structopt.memory import free_bytes
+
+EDGE_BYTES = 100
+"""About what an edge takes while its factor and its gold part are laid out, beside 8 bytes for each of its parts."""
 
 Edges = tuple[Array, Array]
 """Where the edges of each instance begin, and the two variables of each, as in `EncodedGraphs.edges`."""
@@ -28,8 +32,8 @@ class Pairwise:
     Parameters
     ----------
     edges : str
-        ``task``: the edges that the task gives; ``complete``: between every two variables of an instance; ``none``: the
-        variables are independent, which is the baseline of all others.
+        ``task``: the edges that the task gives; ``complete``: between every two variables of an instance, which task=multilabel
+        and synthetic choose; ``none``: the variables are independent, which is the baseline of all others.
 
     Notes
     -----
@@ -63,7 +67,7 @@ class Pairwise:
     >>> layout = features.fit(encoded, structure, z, {"support": "all"})
     >>> examples = Examples(encoded, structure, layout.record(encoded, structure), layout)
     >>> cost = graph.cost(encoded, structure, costs)
-    >>> problem = Problem(examples, z, cost, loss, inference.kernels(structure.kind), C=10.0)
+    >>> problem = Problem(examples, z, cost, loss, inference, C=10.0)
     >>> optimizer = DualCoordinateAscent(C=10.0)
     >>> state = optimizer.init(problem, np.zeros(problem.dimension))
     >>> for _ in range(20):
@@ -80,6 +84,7 @@ class Pairwise:
     kind = "factors"
     calculus = None
     anchored = True
+    pairs_only = True
 
     def __init__(self, edges: Literal["task", "complete", "none"] = "task") -> None:
         self.edges = edges
@@ -94,9 +99,11 @@ class Pairwise:
         ------
         ConfigError
             For what is no corpus of graphs; fewer than two states; edges that join no two variables, or the same one twice;
-            wide graphs that differ; and features on edges where the edges are others.
+            wide graphs that differ, or that are to have edges of the task, which gives none; features on edges where the edges
+            are others; and more edges than the machine has room for.
         """
         graphs = _graphs_of(encoded)
+        self._check_room(graphs)
         edges = self._edges(graphs)
         groups = self._groups(graphs, edges)
         return Structure(
@@ -139,7 +146,26 @@ class Pairwise:
             return _complete(graphs.offsets)
         _check_edges(graphs)
         begin, joined = graphs.edges
+        if graphs.wide and not len(joined) and np.diff(graphs.offsets).max(initial=0) > 1:
+            raise ConfigError(
+                "factor_graph.edges=task takes the edges that the task gives, and this task gives none. Type "
+                "factor_graph.edges=complete for an edge between every two variables, or none for independent variables."
+            )
         return np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(joined, np.int32)
+
+    def _check_room(self, graphs: EncodedGraphs) -> None:
+        """Refuse complete graphs that are too large, before any of their edges is made."""
+        if self.edges != "complete":
+            return
+        lengths = np.diff(graphs.offsets).astype(np.int64)
+        count, K = int((lengths * (lengths - 1) // 2).sum()), len(graphs.labels)
+        size = count * (EDGE_BYTES + 8 * K * K)
+        if size > free_bytes():
+            raise ConfigError(
+                f"factor_graph.edges=complete makes {count:,} edges of {len(graphs):,} instances with up to {int(lengths.max())} "
+                f"variables, which need {size / 1e9:.1f} GB, more than this machine has free. Keep fewer variables (of "
+                "task=multilabel: task.most_frequent=30) or instances (task.limit), or type factor_graph.edges=none."
+            )
 
     def _groups(self, graphs: EncodedGraphs, edges: Edges) -> tuple[PartGroup, ...]:
         K, m = len(graphs.labels), len(graphs)

@@ -1,57 +1,51 @@
-"""Features for batch work: all instances' residuals to one dense gradient, by columns, with bundled attributes."""
+"""Features for batch work: scores of all instances from widened weights, and all instances' residuals to one dense gradient."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
-from structopt.core.data import AttributeTable, PartGroup, Structure
+from structopt.core.data import AttributeTable, Structure
 from structopt.core.protocols import Executor
 from structopt.features.attribute_rows import AttributeRows, RowGroup
-from structopt.features.bundles import Bundles
+from structopt.features.columns import SparseGroup
+from structopt.features.dense import DenseGroup
 from structopt.kernels.record import Array, Record
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The attributes of one part group, read by attribute.
+class BatchGroup(Protocol):
+    """One part group in evaluations over all instances.
 
     Attributes
     ----------
-    width : int
-        Weights an attribute.
-    offsets : int64, shape (attributes + 1,)
-        Where the occurrences of each attribute begin in `places`.
-    places : int64, shape (entries,)
-        Where the row of an occurrence's position begins in a vector over the parts of all instances.
-    values : float64, shape (entries,) or (0,)
+    table : AttributeTable
+        The rows of widened weights that each position reads.
+    rows : int
+        How many there are.
     """
 
-    width: int
-    offsets: Array
-    places: Array
-    values: Array
+    table: AttributeTable
+    rows: int
 
-    def split(self, size: int) -> tuple[Columns, Columns]:
-        """The first `size` columns, and the others."""
-        first, rest = self.offsets[: size + 1], self.offsets[size:]
-        return Columns(self.width, first, self.places, self.values), Columns(self.width, rest, self.places, self.values)
+    def widen(self, weights: Array, out: Array) -> None:
+        """Fill `out` with the widened weights."""
 
-    def ranges(self, count: int) -> list[tuple[int, int]]:
-        """Ranges of attributes with about equally many occurrences."""
-        wanted = np.linspace(self.offsets[0], self.offsets[-1], count + 1)[1:-1]
-        bounds = [0, *np.searchsorted(self.offsets, wanted), len(self.offsets) - 1]
-        return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
+    def jobs(self, residuals: Array, out: Array, pieces: int) -> list[Callable[[], None]]:
+        """What has to be done, in any order and in about as many pieces, to fill `out` with the group's gradient."""
+
+    def finish(self, out: Array) -> None:
+        """And what after that."""
 
 
 class BatchFeatures:
     """The features of a corpus for evaluations over all its instances.
 
-    Weights are *widened* by the sums over each bundle of attributes; positions then have fewer entries.
+    Weights are *widened*, group by group, to rows of which positions read few: by the sums over bundles of attributes that come
+    together (`SparseGroup`), or, where positions have all attributes, to the scores themselves (`DenseGroup`).
 
     Parameters
     ----------
@@ -63,27 +57,22 @@ class BatchFeatures:
 
     def __init__(self, rows: AttributeRows, tables: Sequence[AttributeTable], structure: Structure) -> None:
         self.support = rows.support
-        self.bundles = [Bundles.find(table) for table in tables]
-        pairs = list(zip(rows.groups, self.bundles, strict=True))
-        self.wide = AttributeRows([RowGroup(g.name, g.width, g.size + b.count) for g, b in pairs], None)
-        found = [bundles.table for bundles in self.bundles]
-        self.record: Record = self.wide.pack(found, structure)
-        self.columns = _columns(found, structure)
-        self._ranges = list(zip(rows.groups, self.bundles, _runs(rows.groups), _runs(self.wide.groups), strict=True))
+        widths = [group.width for group in rows.groups]
+        self.groups = [_batch_group(*one) for one in zip(tables, widths, _places(structure), strict=True)]
+        pairs = list(zip(rows.groups, self.groups, strict=True))
+        self.wide = AttributeRows([RowGroup(g.name, g.width, batch.rows) for g, batch in pairs], None)
+        self.record: Record = self.wide.pack([group.table for group in self.groups], structure)
+        self._ranges = list(zip(self.groups, _runs(rows.groups), _runs(self.wide.groups), strict=True))
 
     @cached_property
     def _wide_weights(self) -> Array:
         return np.zeros(self.wide.dimension)
 
-    @cached_property
-    def _bundle_gradients(self) -> list[Array]:
-        return [np.zeros(bundles.count * group.width) for group, bundles, _, _ in self._ranges]
-
     def widen(self, weights: Array) -> Array:
-        """Weights followed, group by group, by the sums of every bundle's rows; a buffer that the next call overwrites."""
+        """Weights as `record` reads them; a buffer that the next call overwrites."""
         out = self._wide_weights
-        for group, bundles, narrow, wide in self._ranges:
-            bundles.widen(weights[narrow], out[wide], group.width)
+        for group, narrow, wide in self._ranges:
+            group.widen(weights[narrow], out[wide])
         return out
 
     def gradient_sum(self, residuals: Array, executor: Executor, out: Array) -> None:
@@ -96,23 +85,19 @@ class BatchFeatures:
             Its workers share the attributes, so that no two add to the same weight.
         out : float64, shape (dimension,)
         """
-        from structopt.kernels.attribute_rows import gather, mask
-
-        def job(task: tuple[Columns, Array, int, int]) -> None:
-            columns, target, first, last = task
-            gather(columns.offsets, columns.places, columns.values, columns.width, first, last, residuals, target)
+        from structopt.kernels.attribute_rows import mask
 
         pieces = 4 * executor.workers if executor.workers > 1 else 1
-        jobs = []
-        for columns, (_, bundles, narrow, _), sums in zip(self.columns, self._ranges, self._bundle_gradients, strict=True):
-            alone, together = columns.split(bundles.size)
-            jobs += [(alone, out[narrow], *bounds) for bounds in alone.ranges(pieces)]
-            jobs += [(together, sums, *bounds) for bounds in together.ranges(pieces)]
-        executor.map(job, jobs)
-        for (group, bundles, narrow, _), sums in zip(self._ranges, self._bundle_gradients, strict=True):
-            bundles.fold(sums, out[narrow], group.width)
+        jobs = [job for group, narrow, _ in self._ranges for job in group.jobs(residuals, out[narrow], pieces)]
+        executor.map(lambda job: job(), jobs)
+        for group, narrow, _ in self._ranges:
+            group.finish(out[narrow])
         if self.support is not None:
             mask(out, self.support)
+
+
+def _batch_group(table: AttributeTable, width: int, places: Array) -> BatchGroup:
+    return DenseGroup.find(table, width, places) or SparseGroup(table, width, places)
 
 
 def _runs(groups: Sequence[RowGroup]) -> list[slice]:
@@ -121,22 +106,11 @@ def _runs(groups: Sequence[RowGroup]) -> list[slice]:
     return [slice(first, last) for first, last in pairwise(ends)]
 
 
-def _columns(tables: Sequence[AttributeTable], structure: Structure) -> list[Columns]:
-    """Occurrences of every attribute, group by group."""
+def _places(structure: Structure) -> list[Array]:
+    """Where the row of every position begins in a vector over the parts of all instances, group by group."""
     found, before = [], np.zeros(len(structure), np.int64)
-    for group, table in zip(structure.groups, tables, strict=True):
-        first = structure.parts[:-1] + before - group.offsets[:-1] * group.width
-        found.append(_group_columns(group, table, first))
+    for group in structure.groups:
+        first = structure.parts[:-1] + before - group.offsets[:-1] * group.width  # of a position 0 of each instance
+        found.append(np.repeat(first, np.diff(group.offsets)) + np.arange(int(group.offsets[-1])) * group.width)
         before += np.diff(group.offsets) * group.width
     return found
-
-
-def _group_columns(group: PartGroup, table: AttributeTable, first: Array) -> Columns:
-    """Turn one group's table round; `first` is where the row of a position 0 of each instance would begin."""
-    from scipy.sparse import csr_matrix
-
-    places = np.repeat(first, np.diff(group.offsets)) + np.arange(int(group.offsets[-1])) * group.width
-    entries = csr_matrix((np.arange(len(table.ids)), table.ids, table.offsets), (len(places), table.size)).tocsc()
-    owner = np.repeat(places, np.diff(table.offsets))
-    values = np.zeros(0) if table.values is None else table.values[entries.data]
-    return Columns(group.width, entries.indptr.astype(np.int64), owner[entries.data], values)

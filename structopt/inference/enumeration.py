@@ -90,7 +90,7 @@ def _chain_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
     n = int(c.tokens[i + 1] - c.tokens[i])
     if c.labels**n > MOST_OUTPUTS:
         raise ConfigError(
-            f"inference=enumeration: instance {i} has {c.labels}^{n} outputs, more than {MOST_OUTPUTS:,}. "
+            f"inference=enumeration: instance {i + 1} has {c.labels}^{n} outputs, more than {MOST_OUTPUTS:,}. "
             "Use inference=exact, or shorter instances."
         )
     constrain.py_func(c, i, n, s)
@@ -154,7 +154,7 @@ def _are_planar(heads: Array) -> Array:
 def _check_count(i: int, count: int, what: str) -> None:
     if count > MOST_OUTPUTS:
         raise ConfigError(
-            f"inference=enumeration: instance {i} has {count:,} {what}, more than {MOST_OUTPUTS:,}. "
+            f"inference=enumeration: instance {i + 1} has {count:,} {what}, more than {MOST_OUTPUTS:,}. "
             "Use inference=exact, or shorter instances."
         )
 

@@ -6,15 +6,15 @@ from math import inf
 
 from structopt.core.protocols import Ability, InferenceKernels
 from structopt.errors import ConfigError
-from structopt.inference.polytopes import local_polytope
-from structopt.inference.programs import best_output, check_kind, check_temperature
+from structopt.inference.highs import Program
+from structopt.inference.programs import Programs, check_kind, check_temperature
 from structopt.kernels.record import Array, Record
 
 
 class IntegerProgram:
     """max s^T z over the outputs of any factor graph, by branch and bound; exponential in the worst case.
 
-    In plain Python: a driver that is given it runs un-compiled.
+    In plain Python: a driver that is given it runs un-compiled. The programs are those of `lp`, with integers.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class IntegerProgram:
         return Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if exact else Ability(0))
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
-        """Return the solver."""
+        """Return the solver, with models of its own."""
         check_kind("ilp", structure_kind)
-        limits = {"time_limit": self.time_limit, "mip_rel_gap": self.gap}
+        programs = Programs(lambda polytope: Program(polytope, self.time_limit, self.gap))
 
         def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:
             """max_z s^T z over the outputs of instance i, or a bound on it; z is the best output found.
@@ -51,7 +51,8 @@ class IntegerProgram:
             time was too short to find any, value and z are the linear relaxation's.
             """
             check_temperature("ilp", temperature)
-            answer = best_output(local_polytope(structure, i, len(s)), s, limits)
+            with programs.program(structure, i, len(s)) as program:
+                answer = program.best_output(s)
             z[:] = answer.z
             return answer.bound
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +59,14 @@ class MPLP:
     def provides(self, structure_kind: str) -> Ability:
         """Return upper bounds; not convex ones, as messages follow the scores."""
         return Ability.MAP | Ability.UPPER if structure_kind == "factors" else Ability(0)
+
+    def check_graph(self, graph: Any) -> None:
+        """Refuse graphs that have factors over anything but two variables."""
+        if graph.kind == "factors" and not getattr(graph, "pairs_only", False):
+            raise CompatibilityError(
+                "inference=mplp passes messages along tables over two variables, and this factor graph has other factors. Type "
+                "inference=ad3, which takes all kinds, or lp or ilp."
+            )
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
         """Return the solver."""

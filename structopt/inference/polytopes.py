@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TABLE, TREE, open_factors, private_start
+from structopt.kernels.factors import (
+    AUTOMATON,
+    BUDGET,
+    EXACTLY_ONE,
+    PAIRS,
+    TABLE,
+    TREE,
+    Factors,
+    open_factors,
+    private_start,
+)
 from structopt.kernels.record import Array, Record
 
 
@@ -73,20 +83,25 @@ def local_polytope(structure: Record, i: int, parts: int) -> Polytope:
     Rows and columns of a factor with k links: TREE over n tokens O(nk), and projective O(n^3); AUTOMATON O(k) rows; PAIRS 3
     rows a pair; EXACTLY_ONE and BUDGET one; TABLE K + K' rows.
     """
-    f = open_factors(structure)
+    f = open_factors.py_func(structure)
+    widths = f.widths[f.variables[i] : f.variables[i + 1]]
+    return described(f, i, parts, widths > 1, np.arange(f.factors[i], f.factors[i + 1])).polytope(int(f.shared[i]))
+
+
+def described(f: Factors, i: int, parts: int, listed: Array, factors: Array) -> Rows:
+    """Rows of some factors of instance i, and of its `listed` variables: bool, those of which one of several parts is on."""
     first, last = f.variables[i], f.variables[i + 1]
     starts, widths = f.starts[first:last], f.widths[first:last].astype(np.int64)
     rows = Rows(parts)
-    wide = widths > 1
-    states = _ranges(starts[wide], widths[wide])
-    rows.add(1.0, 1.0, (np.repeat(np.arange(wide.sum()), widths[wide]), states, 1.0), count=int(wide.sum()))
-    for factor in range(f.factors[i], f.factors[i + 1]):
+    states = _ranges(starts[listed], widths[listed])
+    rows.add(1.0, 1.0, (np.repeat(np.arange(listed.sum()), widths[listed]), states, 1.0), count=int(listed.sum()))
+    for factor in factors.tolist():
         linked = f.linked[f.links[factor] : f.links[factor + 1]]
         extra = f.extra[f.extras[factor] : f.extras[factor + 1]].astype(np.int64)
-        own = private_start(f, i, factor) + np.arange(f.privates[factor + 1] - f.privates[factor])
+        own = private_start.py_func(f, i, factor) + np.arange(f.privates[factor + 1] - f.privates[factor])
         shared = _ranges(starts[linked], widths[linked])
         DESCRIPTIONS[int(f.kinds[factor])](rows, shared, own, widths[linked], extra)
-    return rows.polytope(int(f.shared[i]))
+    return rows
 
 
 def _ranges(starts: Array, lengths: Array) -> Array:

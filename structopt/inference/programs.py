@@ -1,87 +1,67 @@
-"""Linear and integer programs over polytopes of parts, handed to HiGHS."""
+"""Programs over the local polytopes of many graphs, one model a shape; and what they are refused for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import inf
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
 
 from structopt.errors import CompatibilityError, ConfigError
-from structopt.inference.polytopes import Polytope
-from structopt.kernels.record import Array
+from structopt.inference.compact import CompactPolytope, compact_polytope
+from structopt.inference.highs import Program
+from structopt.kernels.factors import Factors, open_factors
+from structopt.kernels.record import Record
 
-OPTIMAL, LIMIT, INFEASIBLE = 0, 1, 2  # statuses of scipy.optimize.milp
-
-
-class Answer(NamedTuple):
-    """An upper bound on the maximum of s^T z, the maximum itself where the search was finished, and the best z found."""
-
-    bound: float
-    z: Array
+ROOM = 1_000_000
+"""Coefficients of the models that are kept for further visits; some 100 bytes each."""
 
 
-def best_point(polytope: Polytope, s: Array) -> Answer:
-    """Maximise s^T z over a polytope.
+class Programs:
+    """Programs of many graphs; those of the same shape share models.
 
     Parameters
     ----------
-    polytope : Polytope
-    s : float64, shape (parts,)
-        Scores of its first columns; the others have none. -inf fixes a part to 0.
-
-    Returns
-    -------
-    Answer
-        The maximum; where there is no point, the bound is -inf and z is zero.
+    make : callable
+        Makes a program of a polytope.
+    room : int
+        Coefficients of the models that are kept; the least recently used go first.
     """
-    found = _solve(polytope, s, 0, {})
-    if found.status == INFEASIBLE:
-        return Answer(-inf, np.zeros(len(s)))
-    return Answer(-float(found.fun), np.clip(found.x[: len(s)], 0.0, 1.0))
+
+    def __init__(self, make: Callable[[CompactPolytope], Program] = Program, room: int = ROOM) -> None:
+        self._make, self._room, self._lock = make, room, Lock()
+        self._idle: OrderedDict[tuple[Any, ...], list[Program]] = OrderedDict()
+        self._size = 0
+
+    @contextmanager
+    def program(self, structure: Record, i: int, parts: int) -> Iterator[Program]:
+        """Lend the program of instance i, which has `parts` parts, to this thread."""
+        key = _shape(open_factors.py_func(structure), i, parts)
+        with self._lock:
+            waiting = self._idle.get(key)
+            program = waiting.pop() if waiting else None
+            self._size -= program.size if program else 0
+        program = program or self._make(compact_polytope(structure, i, parts))
+        yield program
+        with self._lock:  # a program that failed is not kept
+            self._idle.setdefault(key, []).append(program)
+            self._idle.move_to_end(key)
+            self._size += program.size
+            while self._size > self._room:
+                _, dropped = self._idle.popitem(last=False)
+                self._size -= sum(one.size for one in dropped)
 
 
-def best_output(polytope: Polytope, s: Array, limits: Mapping[str, Any]) -> Answer:
-    """Maximise s^T z over the integral points of a polytope.
-
-    Parameters
-    ----------
-    polytope : Polytope
-    s : float64, shape (parts,)
-    limits : mapping
-        Options of `scipy.optimize.milp`.
-
-    Returns
-    -------
-    Answer
-        As of `best_point`; where a limit was met, the bound proved so far and the best point found so far, or the
-        relaxation's where none was.
-    """
-    found = _solve(polytope, s, polytope.shared, limits)
-    if found.status == INFEASIBLE:
-        return Answer(-inf, np.zeros(len(s)))
-    if found.x is None:
-        return best_point(polytope, s)
-    z = np.round(np.clip(found.x[: len(s)], 0.0, 1.0))  # private parts are integers where the variables are
-    value = float(np.where(s == -inf, 0.0, s) @ z)
-    return Answer(max(value, -float(found.mip_dual_bound)) if found.mip_gap > 0 else value, z)
-
-
-def _solve(polytope: Polytope, s: Array, integral: int, limits: Mapping[str, Any]) -> Any:
-    """What HiGHS finds when the first `integral` columns are to be 0 or 1."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    columns, forbidden = polytope.matrix.shape[1], s == -inf
-    objective, highest, kinds = np.zeros(columns), np.ones(columns), np.zeros(columns)
-    objective[: len(s)] = -np.where(forbidden, 0.0, s)
-    highest[: len(s)][forbidden] = 0.0
-    kinds[:integral] = 1
-    rows = LinearConstraint(polytope.matrix, polytope.lower, polytope.upper)
-    found = milp(objective, integrality=kinds, bounds=Bounds(0.0, highest), constraints=rows, options=dict(limits))
-    if found.status not in (OPTIMAL, LIMIT, INFEASIBLE):
-        raise ConfigError(f"inference: HiGHS gave up: {found.message} Look for scores that are huge or not numbers.")
-    return found
+def _shape(f: Factors, i: int, parts: int) -> tuple[Any, ...]:
+    """What the polytope of an instance depends on."""
+    v, w, a, b = f.variables[i], f.variables[i + 1], f.factors[i], f.factors[i + 1]
+    rows = [
+        f.widths[v:w], f.starts[v:w], f.kinds[a:b],
+        *(offsets[a : b + 1] - offsets[a] for offsets in (f.links, f.privates, f.extras)),
+        f.linked[f.links[a] : f.links[b]], f.extra[f.extras[a] : f.extras[b]],
+    ]  # fmt: skip
+    return (parts, int(f.shared[i]), *(row.tobytes() for row in rows))
 
 
 def check_kind(name: str, structure_kind: str) -> None:

@@ -90,6 +90,15 @@ def need_positional(name: str, graph: Any) -> None:
         )
 
 
+def refuse_kept_messages(name: str, inference: Any) -> None:
+    """Refuse an inference whose answers depend on the visits before, for an optimizer that needs one function."""
+    if getattr(inference, "warm_start", False):
+        raise CompatibilityError(
+            f"optimizer={name} needs losses that stay the same functions from visit to visit, and messages that are kept "
+            "change them. Type inference.warm_start=false; or take an online method, such as dca, sgd or dlpw."
+        )
+
+
 def check_certificate(certificate: bool, loss: Any) -> None:
     """Refuse a certificate of the optimum of a loss that is not convex."""
     if certificate and not loss.convex:

@@ -73,7 +73,7 @@ class AdaDelta:
         self.C, self.epochs, self.rho, self.epsilon = float(C), epochs, float(rho), float(epsilon)
         self.batch_size, self.average = batch_size, average
         self.certificate, self.tolerance = certificate, tolerance
-        self.requires = Ability.UPPER if certificate else Ability(0)
+        self.requires = Ability.UPPER | Ability.CONVEX if certificate else Ability(0)
 
     def check_loss(self, loss: Any) -> None:
         """Refuse certificates of losses that are not convex."""

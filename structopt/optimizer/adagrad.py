@@ -77,7 +77,7 @@ class AdaGrad:
         self.C, self.epochs, self.eta, self.penalty = float(C), epochs, eta, penalty
         self.batch_size, self.average = batch_size, average
         self.certificate, self.tolerance = certificate, tolerance
-        self.requires = Ability.UPPER if certificate else Ability(0)
+        self.requires = Ability.UPPER | Ability.CONVEX if certificate else Ability(0)
 
     def check_loss(self, loss: Any) -> None:
         """Refuse certificates of losses that are not convex."""

@@ -49,7 +49,7 @@ class CuttingPlane:
     weights, the first oracle is asked there; the dual starts at 0.
     """
 
-    requires = Ability.MAP
+    requires = Ability.MAP | Ability.CONVEX
     kernel_modules = (
         "structopt.kernels.cutting_plane", "structopt.kernels.plane_cache", "structopt.kernels.planes",
         "structopt.kernels.passes", "structopt.kernels.bundles",

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.protocols import Ability
 from structopt.errors import CompatibilityError
-from structopt.kernels.record import Array
 from structopt.learning import options
 from structopt.optimizer.pegasos import Pegasos
 
@@ -20,7 +17,7 @@ class DLPW(Pegasos):
 
     where g_i is the inference's bound at the messages d_i, and its least value the linear relaxation's. A visit of an instance
     moves its messages a few passes on from where they were left, and then the weights, at these messages, as Pegasos does. So
-    no relaxation is solved before the weights are worth it, and in the end all are. The messages are part of the state.
+    no relaxation is solved before the weights are worth it, and in the end all are.
 
     Parameters
     ----------
@@ -47,6 +44,14 @@ class DLPW(Pegasos):
         """Refuse losses that do not maximise, and one that is zero at zero weights."""
         options.need_margins("dlpw", loss)
 
+    def check_graph(self, graph: Any) -> None:
+        """Refuse graphs whose inference passes no messages."""
+        if graph.kind != "factors":
+            raise CompatibilityError(
+                "optimizer=dlpw keeps messages along the edges of loopy graphs, and this factor graph has an exact inference, "
+                "without any. Type optimizer=pegasos, which takes the same steps with it."
+            )
+
     def check_inference(self, inference: Any, name: str) -> None:
         """Refuse an inference that starts anew at every visit."""
         if not hasattr(inference, "warm_start"):
@@ -60,12 +65,3 @@ class DLPW(Pegasos):
                 "Type inference.warm_start=true and few inference.passes, such as 10"
                 + ("; or inference=kept/mplp, which is both." if name == "mplp" else ".")
             )
-
-    def init(self, problem: Any, weights: Array) -> State:
-        """Measure the ball, and start from zero messages."""
-        return super().init(problem, weights) | {"messages": np.zeros_like(problem.data.messages)}
-
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
-        """One pass in a random order that depends on the seed and the pass alone."""
-        with problem.keeping(state["messages"]):
-            return super().step(problem, state)

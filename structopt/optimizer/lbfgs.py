@@ -65,6 +65,10 @@ class LBFGS:
         self.memory, self.gradient_tolerance = memory, float(gradient_tolerance)
         self._ray: Ray | None = None
 
+    def check_inference(self, inference: Any, name: str) -> None:
+        """Refuse an inference whose answers depend on the visits before."""
+        options.refuse_kept_messages("lbfgs", inference)
+
     def check_loss(self, loss: Any) -> None:
         """Refuse losses that maximise, and a gap to stop by where the loss has none."""
         options.need_smooth("lbfgs", loss)

@@ -45,7 +45,7 @@ class OnlineCuttingPlane:
     pass, and theta itself starts at 0, because only such theta belong to a dual point.
     """
 
-    requires = Ability.MAP
+    requires = Ability.MAP | Ability.CONVEX
     kernel_modules = ("structopt.kernels.cutting_plane", "structopt.kernels.plane_cache")
 
     def __init__(

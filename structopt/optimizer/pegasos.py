@@ -59,7 +59,7 @@ class Pegasos:
         options.check_tolerance(tolerance, certificate)
         self.C, self.epochs, self.batch_size, self.average = float(C), epochs, batch_size, average
         self.certificate, self.tolerance = certificate, tolerance
-        self.requires = Ability.UPPER if certificate else Ability(0)
+        self.requires = Ability.UPPER | Ability.CONVEX if certificate else Ability(0)
 
     def check_loss(self, loss: Any) -> None:
         """Refuse losses that are not convex, and one that is zero at zero weights."""

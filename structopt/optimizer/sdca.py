@@ -51,7 +51,7 @@ class StochasticDualCoordinateAscent:
     sampling by gaps and steps between two vertices. The dual is that of Martins et al. (2010), for every member of the family.
     """
 
-    requires = Ability.EXACT
+    requires = Ability.CONVEX
     kernel_modules = ("structopt.kernels.sdca", "structopt.kernels.block_frank_wolfe", "structopt.kernels.sampling")
 
     def __init__(

@@ -58,7 +58,7 @@ class StochasticGradientDescent:
             options.positive("eta", eta)
         self.C, self.epochs, self.eta, self.average = float(C), epochs, eta, average
         self.certificate, self.tolerance = certificate, tolerance
-        self.requires = Ability.UPPER if certificate else Ability(0)
+        self.requires = Ability.UPPER | Ability.CONVEX if certificate else Ability(0)
 
     def check_loss(self, loss: Any) -> None:
         """Refuse certificates of losses that are not convex."""

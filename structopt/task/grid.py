@@ -16,8 +16,10 @@ from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task.grid_features import GridFeatures, grid_edges
 from structopt.task.grid_files import Image, Images, images_of, read_images, share, write_images
-from structopt.task.parts import ROLES, Part, check_paths, part_of
+from structopt.task.npz_files import side_by_side
+from structopt.task.parts import ROLES, Part, part_of
 from structopt.task.snakes import snakes
+from structopt.task.split_files import checked_paths
 
 GENERATED = {"train": 80, "dev": 40, "test": 40}
 
@@ -81,7 +83,7 @@ class Grid:
         pixels: Literal["auto", "symbols", "values"] = "auto",
         edge_features: Literal["directions", "pixels"] = "pixels",
     ) -> None:
-        check_paths(limit, train, dev, test)
+        self._paths = checked_paths(train, dev, test, limit)
         for role, path, part in (("dev", dev, dev_share), ("test", test, test_share)):
             if not 0 <= part < 1:
                 raise ConfigError(f"task.{role}_share={part:g} must be at least 0 and below 1.")
@@ -89,7 +91,7 @@ class Grid:
                 raise ConfigError(f"task.{role}_share takes images from task.train, and task.{role} is given too. Give only one.")
         if dev_share + test_share >= 1:
             raise ConfigError(f"task.dev_share={dev_share:g} and task.test_share={test_share:g} leave nothing to train on.")
-        self._paths = {"train": train, "dev": dev, "test": test}
+        self._generates = train is None
         self._shares = {"dev": dev_share, "test": test_share}
         self.data_seed, self.limit, self.default_C = data_seed, limit, default_C
         self.features = GridFeatures(radius, pixels, edge_features)
@@ -113,6 +115,9 @@ class Grid:
         if part is None:
             images = read_images(name, labelled)
         elif part.source is None:
+            if not self._generates:
+                message = "there is no such file, and the model was trained on a file, not on generated images: check the path."
+                raise DataError(name, None, message)
             made = snakes(GENERATED[part.role], f"{self.data_seed} {part.role}")
             images = images_of([Image(*one) for one in made], name)
         else:
@@ -181,12 +186,13 @@ class Grid:
         """An image always brings all there is."""
         return []
 
-    def write_predictions(
+    def write_outputs(
         self,
+        corpus: Images,
         target: str | Path,
         outputs: Sequence[Image],
         probabilities: Sequence[Array] | None = None,
-        ranked: Sequence[Sequence[Sequence[str]]] | None = None,
+        ranked: Sequence[Sequence[tuple[float, Image]]] | None = None,
     ) -> None:
         """Write an npz of the images with predicted labels.
 
@@ -195,10 +201,10 @@ class Grid:
         """
         more: dict[str, Array] = {}
         if probabilities is not None:
-            more["probabilities"] = np.concatenate([np.ravel(p) for p in probabilities]).reshape(-1, len(self.labels))
+            more["probabilities"] = np.concatenate(probabilities)
             more["label_names"] = np.array(self.labels, np.int32)
         if ranked is not None:
-            more["ranked"] = np.array([[-1 if y == "-" else int(y) for y in row] for rows in ranked for row in rows])
+            more["ranked"] = np.concatenate(side_by_side([[_labels_of([image]) for _, image in best] for best in ranked]))
         write_images(target, outputs, **more)
 
     def attribute_names(self, group: str = "label") -> list[str]:
@@ -208,11 +214,11 @@ class Grid:
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Labels, and what cells may look like."""
         values, arrays = self.features.state()
-        return {"labels": list(self.labels), "features": values}, arrays
+        return {"labels": list(self.labels), "features": values, "generates": self._generates}, arrays
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Take back what `state` gave."""
-        self.labels = tuple(values["labels"])
+        self.labels, self._generates = tuple(values["labels"]), values["generates"]
         self.features.restore(values["features"], arrays)
 
     def _numbers(self, labels: Array) -> Array:
@@ -234,13 +240,12 @@ def _labels_of(images: Sequence[Image]) -> Array:
 
 def _scores(gold: Array, found: Array) -> dict[int, tuple[float, float, float]]:
     """Precision, recall and F1 of each label that is gold or predicted somewhere; 0/0 is 0."""
-    size = int(max(gold.max(), found.max())) + 1
-    right = np.bincount(gold[gold == found], minlength=size).tolist()
-    wanted, predicted = (np.bincount(labels, minlength=size).tolist() for labels in (gold, found))
+    labels, numbers = np.unique(np.concatenate([gold, found]), return_inverse=True)
+    wanted, predicted = numbers[: len(gold)], numbers[len(gold) :]
+    counts = [np.bincount(own, minlength=len(labels)) for own in (wanted[wanted == predicted], predicted, wanted)]
     return {
-        y: (right[y] / max(predicted[y], 1), right[y] / max(wanted[y], 1), 2 * right[y] / (wanted[y] + predicted[y]))
-        for y in range(size)
-        if wanted[y] + predicted[y]
+        label: (right / max(found, 1), right / max(gold, 1), 2 * right / (found + gold))
+        for label, right, found, gold in zip(labels.tolist(), *(own.tolist() for own in counts), strict=True)
     }
 
 

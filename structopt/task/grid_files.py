@@ -20,6 +20,7 @@ from structopt.kernels.record import Array
 from structopt.task.npz_files import read_arrays, write_arrays
 
 MEMORY = "<memory>"
+LARGEST = int(np.iinfo(np.int32).max)
 
 
 class Image(NamedTuple):
@@ -94,15 +95,15 @@ def read_images(path: str | Path, labelled: bool = True) -> Images:
         raise refuse("the file has no images: check the path, or make the file again.")
     if "shapes_y" in arrays and not np.array_equal(arrays["shapes_y"], shapes):
         raise refuse("'shapes_y' differs from 'shapes_x', but labels and pixels must have the same cells. Leave it out.")
-    cells = int(shapes.prod(axis=1, dtype=np.int64).sum())
-    if pixels.ndim not in (1, 2) or len(pixels) != cells or not _are_numbers(pixels):
+    cells = sum(rows * columns for rows, columns in shapes.tolist())  # of Python's integers, which do not overflow
+    if pixels.ndim not in (1, 2) or len(pixels) != cells or not pixels.size or not _are_numbers(pixels):
         raise refuse(f"'pixels' must be finite numbers of shape ({cells}, channels), as 'shapes_x' says; it is {_kind(pixels)}.")
     if labels is not None and (labels.shape != (cells,) or not np.issubdtype(labels.dtype, np.integer)):
         raise refuse(f"'labels' must be whole numbers of shape ({cells},), as 'shapes_x' says; it is {_kind(labels)}.")
-    if labels is not None and (labels < 0).any():
-        cell = int((labels < 0).argmax())
-        image = int(np.searchsorted(np.cumsum(shapes.prod(axis=1)), cell, side="right")) + 1
-        raise refuse(f"image {image} has the label {labels[cell]}; labels are whole numbers from 0 on.")
+    if labels is not None and (wrong := (labels < 0) | (labels > LARGEST)).any():
+        cell = int(wrong.argmax())
+        image = int(np.searchsorted(np.cumsum(shapes.astype(np.int64).prod(axis=1)), cell, side="right")) + 1
+        raise refuse(f"image {image} has the label {labels[cell]}; labels are whole numbers from 0 to {LARGEST}.")
     found = None if labels is None else labels.astype(np.int32)
     return Images(str(path), shapes.astype(np.int64), pixels.reshape(cells, -1), found)
 
@@ -121,10 +122,12 @@ def images_of(instances: Sequence[Any], path: str = MEMORY) -> Images:
     Raises
     ------
     ConfigError
-        For arrays of other shapes, without cells, or with different numbers of channels.
+        For arrays of other shapes, without cells, or with different numbers of channels; labels of another shape.
     """
     given = [one if isinstance(one, Image) else Image(np.asarray(one)) for one in instances]
-    for number, (pixels, _) in enumerate(given, 1):
+    for number, (pixels, own) in enumerate(given, 1):
+        if own is not None and own.shape != pixels.shape[:2]:
+            raise ConfigError(f"Image {number} has labels of shape {own.shape} for {pixels.shape[:2]} rows and columns.")
         if pixels.ndim not in (2, 3) or not pixels.size or not _are_numbers(pixels):
             raise ConfigError(f"Image {number} must be finite numbers of shape (rows, columns, channels); it is {_kind(pixels)}.")
     flat = [pixels.reshape(pixels.shape[0] * pixels.shape[1], -1) for pixels, _ in given]

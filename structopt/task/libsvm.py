@@ -112,6 +112,11 @@ def vectors(instances: Sequence[Any], first: int = 1) -> Vectors:
     return _vectors(MEMORY, ends, numbers, ids, values, [NO_LABEL] * len(instances))
 
 
+def label_order(label: str) -> tuple[bool, int, str]:
+    """Key to sort labels by: whole numbers by size, then words by letters."""
+    return (False, int(label), "") if WHOLE.fullmatch(label) else (True, 0, label)
+
+
 def write(path: str | Path, rows: Sequence[Sequence[str]], encoding: str = "utf8") -> None:
     """Write rows of cells, parted by spaces, a line each; the file appears whole or not at all."""
     write_text(path, "".join(" ".join(row) + "\n" for row in rows), encoding)

@@ -13,7 +13,7 @@ from structopt.errors import DataError
 from structopt.kernels.record import Array
 from structopt.task import libsvm
 from structopt.task.labelled_vectors import LabelledVectors
-from structopt.task.libsvm import NO_LABEL, WHOLE
+from structopt.task.libsvm import NO_LABEL, WHOLE, label_order
 from structopt.task.text_files import read_text, write_text
 
 
@@ -33,7 +33,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     except ValueError as error:
         text, complaint = error.args
         raise DataError(path, _line_of(path, text, encoding), complaint) from None
-    names = sorted({name for one in sets.values() for name in one}, key=_label_order)
+    names = sorted({name for one in sets.values() for name in one}, key=label_order)
     order = {name: j for j, name in enumerate(names)}
     ordered = {text: tuple(sorted(one, key=order.__getitem__)) for text, one in sets.items()}
     labels = [ordered[text] for text in found.labels]
@@ -104,8 +104,3 @@ def _line_of(path: str | Path, label: str, encoding: str) -> int:
     """The first line that begins with this text."""
     lines = read_text(path, encoding).split("\n")
     return next(line for line, text in enumerate(lines, 1) if _fields(text)[:1] == [label])
-
-
-def _label_order(label: str) -> tuple[bool, int, str]:
-    """Whole numbers by size, then words by letters."""
-    return (False, int(label), "") if WHOLE.fullmatch(label) else (True, 0, label)

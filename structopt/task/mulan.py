@@ -62,7 +62,7 @@ def read(
         Fewer than one label column, or no other column.
     """
     rows = arff.read(path, limit, encoding)
-    names = _known_names(rows, known, labelled) if known else _label_names(rows, labels)
+    names = _known_names(rows, known, labelled) if known else _label_names(rows, labels, encoding)
     place = {attribute.name: j for j, attribute in enumerate(rows.attributes)}
     columns = [place[name] for name in names]
     sets = _label_sets(rows, columns, labelled) if names else None
@@ -94,7 +94,7 @@ def _known_names(rows: Arff, known: Sequence[str], labelled: bool) -> list[str]:
     raise DataError(rows.path, None, message)
 
 
-def _label_names(rows: Arff, labels: int | str | None) -> list[str]:
+def _label_names(rows: Arff, labels: int | str | None, encoding: str) -> list[str]:
     """The names of the label columns of a training file."""
     names = [attribute.name for attribute in rows.attributes]
     if isinstance(labels, int):
@@ -103,7 +103,7 @@ def _label_names(rows: Arff, labels: int | str | None) -> list[str]:
             raise ConfigError(f"task.labels={labels}: {message}")
         return names[-labels:]
     source = Path(labels) if labels is not None else _beside(Path(rows.path))
-    wanted = label_list(source)
+    wanted = label_list(source, encoding)
     for name in wanted:
         if name not in names:
             message = f"the label {name!r} has no column in {rows.path}.{did_you_mean(name, names)} Is this its XML file?"
@@ -125,9 +125,9 @@ def _beside(path: Path) -> Path:
     raise DataError(path, None, message)
 
 
-def label_list(path: Path) -> list[str]:
+def label_list(path: Path, encoding: str = "utf8") -> list[str]:
     """The names in one of Mulan's XML files, in their order; of nested labels too."""
-    text = read_text(path)
+    text = read_text(path, encoding)
     try:
         root = ElementTree.fromstring(re.sub(r"^\s*<\?xml.*?\?>", "", text, flags=re.S))
     except ElementTree.ParseError as error:
@@ -147,7 +147,8 @@ def _label_sets(rows: Arff, columns: Sequence[int], labelled: bool) -> list[tupl
     for column in columns:
         attribute = rows.attributes[column]
         if attribute.values not in (None, BINARY):
-            raise DataError(rows.path, attribute.line, f"the label {attribute.name!r} must have the values {{0,1}}.")
+            message = f"the label {attribute.name!r} must have the values {{0,1}}, in this order: declare it so."
+            raise DataError(rows.path, attribute.line, message)
     order = np.full(len(rows.attributes), -1)
     order[columns] = np.arange(len(columns))
     entries = np.flatnonzero(order[rows.columns] >= 0)

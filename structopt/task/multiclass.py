@@ -13,8 +13,9 @@ from structopt.core.data import AttributeTable, Encoded
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import libsvm
+from structopt.task.attribute_columns import unit_rows
 from structopt.task.labelling import check_keys
-from structopt.task.libsvm import NO_LABEL, WHOLE, Vectors
+from structopt.task.libsvm import NO_LABEL, Vectors, label_order
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.strings import pack_strings, unpack_strings
 
@@ -89,7 +90,7 @@ class Multiclass:
         if not len(corpus.ids):
             advice = "write label index:value index:value ..., or check that this is LIBSVM's format."
             raise DataError(corpus.path, None, f"no line has an index:value pair: {advice}")
-        self.labels = tuple(sorted(set(corpus.labels), key=_label_order))
+        self.labels = tuple(sorted(set(corpus.labels), key=label_order))
         counts = np.bincount(corpus.ids, minlength=len(corpus.indices)).tolist()
         kept = [index for index, count in zip(corpus.indices, counts, strict=True) if count >= self.min_count]
         self._attributes = {index: j for j, index in enumerate(sorted(kept, key=int))}
@@ -138,23 +139,24 @@ class Multiclass:
         """A vector always brings all there is."""
         return []
 
-    def write_predictions(
+    def write_outputs(
         self,
+        corpus: Vectors,
         target: str | Path,
         outputs: Sequence[str],
         probabilities: Sequence[Array] | None = None,
-        ranked: Sequence[Sequence[Sequence[str]]] | None = None,
+        ranked: Sequence[Sequence[tuple[float, str]]] | None = None,
     ) -> None:
         """Write the class of every instance, a line each, as LIBSVM's svm-predict does.
 
         With probabilities a first line ``labels a b c`` names their order, and each class is followed by them; then come
-        the `ranked` classes of the 1st to kth best output.
+        the `ranked` classes from the best on.
         """
         rows = [[label] for label in outputs]
         for row, table in zip(rows, probabilities or [], strict=False):
             row.extend(f"{p:g}" for p in table[0])
-        for row, (cells,) in zip(rows, ranked or [], strict=False):
-            row.extend(cells)
+        for row, best in zip(rows, ranked or [], strict=False):
+            row.extend(label for _, label in best)
         header = [] if probabilities is None else [["labels", *self.labels]]
         libsvm.write(target, header + rows, self.encoding)
 
@@ -179,7 +181,7 @@ class Multiclass:
         """Rows of known attributes, normalised as they stand in the file, the bias at the end of each."""
         numbers = np.array([self._attributes.get(index, -1) for index in corpus.indices], np.int32)
         ids = numbers[corpus.ids] if len(numbers) else corpus.ids
-        values = _unit(corpus) if self.normalize == "unit" else corpus.values
+        values = unit_rows(corpus.offsets, corpus.values) if self.normalize == "unit" else corpus.values
         known = ids >= 0
         before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
         offsets, ids, values = before[corpus.offsets], ids[known], values[known]
@@ -203,22 +205,6 @@ def _no_partial_labels() -> ConfigError:
     return ConfigError(message)
 
 
-def _label_order(label: str) -> tuple[bool, int, str]:
-    """Whole numbers by size, then words by letters."""
-    return (False, int(label), "") if WHOLE.fullmatch(label) else (True, 0, label)
-
-
-def _unit(corpus: Vectors) -> Array:
-    """Values of unit vectors; a vector of zeros stays one."""
-    owner = np.repeat(np.arange(len(corpus)), np.diff(corpus.offsets))
-    largest = np.zeros(len(corpus))
-    np.maximum.at(largest, owner, np.abs(corpus.values))  # divided out first, so that no square overflows
-    largest[largest == 0.0] = 1.0
-    scaled = corpus.values / largest[owner]
-    norms = np.sqrt(np.bincount(owner, scaled**2, len(corpus)))
-    return np.asarray(scaled / np.where(norms > 0.0, norms, 1.0)[owner])
-
-
 def _f1_scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, tuple[float, float, float]]:
     """Precision, recall and F1 of each class that is gold or predicted somewhere; 0/0 is 0."""
     wanted, found = Counter(gold), Counter(predicted)
@@ -229,5 +215,5 @@ def _f1_scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, tuple
             right[label] / max(wanted[label], 1),
             2 * right[label] / (found[label] + wanted[label]),
         )
-        for label in sorted(wanted | found, key=_label_order)
+        for label in sorted(wanted | found, key=label_order)
     }

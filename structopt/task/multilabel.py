@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt import corpus as shipped
 from structopt.core.data import EncodedGraphs
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
@@ -18,7 +17,9 @@ from structopt.task import arff_predictions, label_scores, libsvm, libsvm_multil
 from structopt.task.attribute_columns import AttributeColumns
 from structopt.task.labelled_vectors import MEMORY, LabelledVectors, indicators
 from structopt.task.labelling import check_keys
+from structopt.task.split_files import checked_paths, files_of
 from structopt.task.strings import pack_strings, unpack_strings
+from structopt.task.wide_graphs import Configuration, of_edges, of_variables
 
 log = logging.getLogger(__name__)
 
@@ -27,10 +28,11 @@ STATES = ("0", "1")
 
 
 class Multilabel:
-    """Any number of labels an instance: one binary variable a label, and an edge between every two of them.
+    """Any number of labels an instance: one binary variable a label.
 
-    All instances share variables and edges, and each has weights of its own: of the attributes of the instance for the two
-    states of a label, and a constant for the four of an edge.
+    All instances have the same variables, and each variable has weights of its own: of the attributes of the instance for its
+    two states. The edges are the factor graph's: between every two labels with factor_graph.edges=complete, which this task
+    chooses, and each with a weight of its own for every pair of states; or none.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class Multilabel:
         beside it, of the same name with or without a last ``-train``. Other files have columns of the same names.
     most_frequent : int or None
         Number of labels to keep, the most frequent ones of the training part; None keeps all. The others are forgotten, in
-        scores too, and so are those that training never shows; instances without a label stay.
+        scores too, and so are labels that only other files have; instances without a label stay.
     default_C : float
         C for optimizers that are not given one.
     features : mapping
@@ -72,18 +74,15 @@ class Multilabel:
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
     ) -> None:
-        for key, number in (("limit", limit), ("most_frequent", most_frequent)):
-            if number is not None and number < 1:
-                raise ConfigError(f"task.{key}={number} must be at least 1, or null for all.")
+        self._paths = checked_paths(train, dev, test, limit)
+        if most_frequent is not None and most_frequent < 1:
+            raise ConfigError(f"task.most_frequent={most_frequent} must be at least 1, or null for all.")
         if isinstance(labels, int) and labels < 1:
             raise ConfigError(f"task.labels={labels} must be at least 1, the path of an XML file, or null.")
-        if train is None and (dev or test):
-            raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
         features = dict(features or {})
         check_keys("features", features, FEATURE_KEYS)
         features.pop("support", None)
         self._attributes = AttributeColumns(**features)
-        self._paths = {"train": train, "dev": dev, "test": test}
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.format, self.most_frequent, self._label_columns = format, most_frequent, labels
         self.names: tuple[str, ...] = ()
@@ -93,9 +92,7 @@ class Multilabel:
     @property
     def files(self) -> dict[str, Path]:
         """Files by role (train, dev, test), the shipped corpus where none is given."""
-        if self._paths["train"] is None:
-            return {part: shipped.path(part, "multilabel") for part in shipped.PARTS}
-        return {role: Path(path) for role, path in self._paths.items() if path is not None}
+        return files_of(self._paths, "multilabel")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> LabelledVectors:
         """Read a file; after training, one of the training file's format, in which labels have the same names."""
@@ -124,17 +121,19 @@ class Multilabel:
         """Learn labels and attributes from the training corpus, and encode it."""
         if not corpus.names or corpus.labels is None:
             raise DataError(corpus.path, None, "no instance has a label: write label,label index:value index:value ....")
-        if not len(corpus.ids):
+        if not corpus.values.any():
             raise DataError(corpus.path, None, "no instance has a value other than 0: nothing tells them apart.")
         counts = Counter(name for labels in corpus.labels for name in labels)
         ranked = sorted(corpus.names, key=lambda name: -counts[name])[: self.most_frequent]
         self.names, self._all_names = tuple(name for name in corpus.names if name in set(ranked)), corpus.names
         self._row = tuple(corpus.attributes) if corpus.declared else None
         self._attributes.fit(corpus)
+        if not self._attributes.names:
+            raise ConfigError("features.min_count leaves no attribute, and features.bias=false no constant: lower min_count.")
         return self.encode(corpus)
 
     def encode(self, corpus: LabelledVectors, given: Sequence[str] | None = None) -> EncodedGraphs:
-        """Encode a corpus with the labels and attributes seen in training: a variable a label, an edge every two of them."""
+        """Encode a corpus with the labels and attributes seen in training: a variable a label, no edges."""
         if given is not None:
             raise _no_partial_labels()
         unknown = sorted({name for labels in corpus.labels or () for name in labels} - set(self._all_names))
@@ -142,11 +141,9 @@ class Multilabel:
             log.warning("%s: labels that training never shows are not scored: %s.", corpus.path, ", ".join(unknown[:10]))
         m, d = len(corpus), len(self.names)
         gold = None if corpus.labels is None else indicators(corpus.labels, self.names).astype(np.int32).ravel()
-        pairs = np.stack(np.triu_indices(d, 1), axis=1).astype(np.int32)
-        counted = np.arange(m + 1, dtype=np.int64)
-        edges = counted * len(pairs), np.tile(pairs, (m, 1))
         tables = {"label": self._attributes.table(corpus)}
-        return EncodedGraphs(counted * d, tables, STATES, gold, edges=edges, wide=True)
+        no_edges = np.zeros(m + 1, np.int64), np.zeros((0, 2), np.int32)
+        return EncodedGraphs(np.arange(m + 1, dtype=np.int64) * d, tables, STATES, gold, edges=no_edges, wide=True)
 
     def decode(self, encoded: EncodedGraphs, assignments: Array) -> list[list[str]]:
         """Labels of every instance, from the states of all variables."""
@@ -189,19 +186,22 @@ class Multilabel:
         target : str or Path
         outputs : sequence of sequences of str
             The labels of each instance.
-        probabilities : sequence of float64 arrays of shape (labels, 2), or flat, or None
+        probabilities : sequence of float64 arrays of shape (labels, 2), or None
             Of the states of every label: see `structopt.task.libsvm_multilabel.write` and
             `structopt.task.arff_predictions.write` for where they stand.
         ranked : sequence, or None
             For every instance, the scores and labels of its best outputs.
         """
-        tables = None if probabilities is None else [np.reshape(table, (-1, len(STATES))) for table in probabilities]
         write = arff_predictions.write if corpus.declared else libsvm_multilabel.write
-        write(corpus.path, target, outputs, self.names, tables, ranked, self.encoding)
+        write(corpus.path, target, outputs, self.names, probabilities, ranked, self.encoding)
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """Names of the attributes, and the bias at the end."""
         return self._attributes.names if group == "label" else []
+
+    def configuration_names(self, group: str = "label") -> list[Configuration]:
+        """Names of the configurations of a part group: every label, and every pair of them, has weights of its own."""
+        return (of_variables if group == "label" else of_edges)(self.names, STATES)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Labels, attributes, and what is done to their values."""

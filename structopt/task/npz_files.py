@@ -6,7 +6,7 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +30,9 @@ def read_arrays(path: str | Path, needed: Collection[str], known: Collection[str
                 there = ", ".join(file.files) or "none"
                 raise DataError(path, None, f"the array '{missing[0]}' is missing; the file has: {there}.")
             return {name: file[name] for name in known if name in file}
-    except OSError as error:
-        raise DataError(path, None, f"the file cannot be read ({error.strerror or error}): check the path.") from error
-    except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        raise DataError(path, None, f"the file cannot be read ({error.strerror}): check the path.") from error
+    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
         message = "this is no npz of plain arrays, or a truncated one: write it with numpy.savez_compressed."
         raise DataError(path, None, message) from error
 
@@ -57,3 +57,9 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     finally:
         if partial.parent.is_dir():
             partial.unlink(missing_ok=True)
+
+
+def side_by_side(lists: Sequence[Sequence[Array]]) -> list[Array]:
+    """For every instance its ranked labellings as columns, shape (variables, k), -1 in the last ones where it has fewer."""
+    k = max(map(len, lists), default=0)
+    return [np.stack([*own, *[np.full(len(own[0]), -1, np.int32)] * (k - len(own))], axis=1).astype(np.int32) for own in lists]

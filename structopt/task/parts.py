@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from structopt.errors import ConfigError
-
 ROLES = ("train", "dev", "test")
 
 
@@ -49,11 +47,3 @@ def part_of(path: str | os.PathLike[str]) -> Part | None:
     if role not in ROLES or bool(mark) != bool(source) or Path(text).exists():
         return None
     return Part(role, Path(source) if source else None)
-
-
-def check_paths(limit: int | None, train: str | None, dev: str | None = None, test: str | None = None) -> None:
-    """Refuse a limit below 1, and held-out files without a training file."""
-    if limit is not None and limit < 1:
-        raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
-    if train is None and (dev or test):
-        raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")

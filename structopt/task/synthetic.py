@@ -15,8 +15,10 @@ import numpy as np
 from structopt.core.data import AttributeTable, EncodedGraphs
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
-from structopt.task.npz_files import write_arrays
-from structopt.task.parts import ROLES, Part, check_paths, part_of
+from structopt.task.npz_files import side_by_side, write_arrays
+from structopt.task.parts import ROLES, Part, part_of
+from structopt.task.split_files import checked_paths
+from structopt.task.wide_graphs import of_edges
 
 UNIT = 1024
 """Everything that is drawn is a multiple of 1/1024, so that scores are exact, in whatever order they are summed."""
@@ -96,7 +98,7 @@ class Synthetic:
         limit: int | None = None,
         default_C: float = 1.0,
     ) -> None:
-        check_paths(limit, None)
+        checked_paths(None, None, None, limit)
         for name, value, least in (("variables", variables, 1), ("states", states, 2), ("samples", samples, 1)):
             if value < least:
                 raise ConfigError(f"task.{name}={value} must be at least {least}.")
@@ -152,18 +154,17 @@ class Synthetic:
         return self.encode(corpus)
 
     def encode(self, corpus: Samples, given: Sequence[str] | None = None) -> EncodedGraphs:
-        """Give variable i the attribute i with the value x_i, and every edge weights of its own."""
+        """Give variable i the attribute i with the value x_i; the edges, with weights of their own, are the factor graph's."""
         if given is not None:
             raise _no_partial_labels()
         m, d = corpus.x.shape
-        pairs = np.stack(np.triu_indices(d, 1), axis=1).astype(np.int32)
         ids = np.tile(np.arange(d, dtype=np.int32), m)
         return EncodedGraphs(
             np.arange(m + 1, dtype=np.int64) * d,
             {"label": AttributeTable(np.arange(m * d + 1, dtype=np.int64), ids, corpus.x.ravel(), d)},
             self.labels,
             None if corpus.y is None else corpus.y.ravel().astype(np.int32),
-            edges=(np.arange(m + 1, dtype=np.int64) * len(pairs), np.tile(pairs, (m, 1))),
+            edges=(np.zeros(m + 1, np.int64), np.zeros((0, 2), np.int32)),
             wide=True,
         )
 
@@ -197,12 +198,13 @@ class Synthetic:
         """A sample always brings all there is."""
         return []
 
-    def write_predictions(
+    def write_outputs(
         self,
+        corpus: Samples,
         target: str | Path,
         outputs: Sequence[Array],
         probabilities: Sequence[Array] | None = None,
-        ranked: Sequence[Sequence[Sequence[str]]] | None = None,
+        ranked: Sequence[Sequence[tuple[float, Array]]] | None = None,
     ) -> None:
         """Write an npz: ``y``, shape (samples, variables); with probabilities ``probabilities``, (samples, variables, states).
 
@@ -210,14 +212,19 @@ class Synthetic:
         """
         arrays: dict[str, Array] = {"y": np.array(outputs, np.int32).reshape(len(outputs), -1)}
         if probabilities is not None:
-            arrays["probabilities"] = np.array(probabilities).reshape(*arrays["y"].shape, self.states)
+            arrays["probabilities"] = np.array(probabilities)
         if ranked is not None:
-            arrays["ranked"] = np.array([[[-1 if y == "-" else int(y) for y in row] for row in rows] for rows in ranked])
+            arrays["ranked"] = np.array(side_by_side([[y for _, y in best] for best in ranked]))
         write_arrays(target, arrays)
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """The values x_i, by the variable's number."""
         return [f"x{i}" for i in range(self.variables)] if group == "label" else []
+
+    def configuration_names(self, group: str = "label") -> list[Any]:
+        """Names of the configurations of a part group: the states of any variable, and those of every pair of variables."""
+        variables = list(map(str, range(self.variables)))
+        return of_edges(variables, self.labels) if group == "edge" else list(self.labels)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Nothing beside the parameters."""

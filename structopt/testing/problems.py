@@ -185,11 +185,10 @@ def make_problem(
     costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
     feature_map = features.fit(encoded, structure, gold, {"support": support} | dict(options or {}))
     examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map)
-    kernels = inference.kernels(structure.kind)
     calculus = graph.calculus if positional else None
     cost = graph.cost(encoded, structure, costs, loss.part_group)
     rounding = getattr(graph, "rounding", None)
-    return Problem(examples, gold, cost, loss, kernels, C, seed, variant, calculus, rounding=rounding)
+    return Problem(examples, gold, cost, loss, inference, C, seed, variant, calculus, rounding=rounding)
 
 
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:

@@ -62,12 +62,12 @@ def problem(loss: str, C: float, optimizer: Any = None, **parameters: Any) -> Pr
     rows = AttributeRows.fit(encoded, structure, gold)
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
     cost = graph.cost(encoded, structure, np.ones(len(encoded.gold)))
-    kernels = registry.create("inference", {"name": "exact"}).kernels("chain")
+    inference = registry.create("inference", {"name": "exact"})
     variant = getattr(optimizer, "loss_variant", "max_loss")
     calculus = graph.calculus if positional else None
     for name in getattr(optimizer, "kernel_modules", ()):
         import_module(name)  # no pass is charged for the compiler
-    return Problem(examples, gold, cost, made, kernels, C, 0, variant, calculus)
+    return Problem(examples, gold, cost, made, inference, C, 0, variant, calculus)
 
 
 def dev(of: Problem) -> Examples:

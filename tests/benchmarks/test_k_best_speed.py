@@ -113,11 +113,11 @@ def real_problem() -> Problem:
     task = registry.create("task", {"name": "attributes"})
     graph = registry.create("factor_graph", {"name": "linear_chain"})
     loss = registry.create("loss", {"name": "svm", "beta": inf, "gamma": 1.0})
-    kernels = registry.create("inference", {"name": "exact"}).kernels("chain")
+    inference = registry.create("inference", {"name": "exact"})
     encoded = task.fit(task.read(path))
     structure = graph.build(encoded)
     gold = graph.gold(encoded, structure)
     rows = AttributeRows.fit(encoded, structure, gold)
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
     assert encoded.gold is not None
-    return Problem(examples, gold, graph.cost(encoded, structure, np.ones(len(encoded.gold))), loss, kernels, C)
+    return Problem(examples, gold, graph.cost(encoded, structure, np.ones(len(encoded.gold))), loss, inference, C)

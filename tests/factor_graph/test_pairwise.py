@@ -11,6 +11,7 @@ from structopt.core.data import AttributeTable, EncodedGraphs
 from structopt.decoding import best_outputs, marginals
 from structopt.errors import ConfigError
 from structopt.executor.serial import Serial
+from structopt.factor_graph import pairwise
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.factor_graph.single import Single
 from structopt.inference.ad3 import AD3
@@ -91,6 +92,29 @@ def test_wide_layout(labels_wide):
     assert (structure.parts.tolist(), structure.choices.tolist()) == ([0, 14, 28], list(range(0, 14, 2)))
     complete = Pairwise("complete").build(wide(labels_wide))
     assert complete.groups[1].width == 12
+
+
+def test_a_task_without_edges_is_asked_which_there_are():
+    no_edges = np.zeros(3, np.int64), np.zeros((0, 2), np.int32)
+    encoded = replace(wide(), edges=no_edges)
+    with pytest.raises(ConfigError, match=r"this task gives none\. Type factor_graph\.edges=complete .*, or none for indep"):
+        Pairwise().build(encoded)
+    assert Pairwise("complete").build(encoded).parts.tolist() == [0, 18, 36]
+    assert Pairwise("none").build(encoded).parts.tolist() == [0, 6, 12]
+    one = replace(encoded, offsets=np.arange(3), gold=np.zeros(2, np.int32))
+    assert Pairwise().build(one).parts.tolist() == [0, 2, 4]
+    assert Pairwise().build(replace(encoded, wide=False, tables={})).parts.tolist() == [0, 6, 12]  # such graphs there are
+
+
+def test_complete_graphs_that_do_not_fit_are_refused(monkeypatch):
+    encoded = small()
+    for room in (4 * (pairwise.EDGE_BYTES + 8 * 9), 4 * (pairwise.EDGE_BYTES + 8 * 9) - 1):
+        monkeypatch.setattr(pairwise, "free_bytes", lambda room=room: float(room))
+        if room % 4 == 0:
+            assert Pairwise("complete").build(encoded).parts.tolist() == [0, 36, 51]
+    with pytest.raises(ConfigError, match=r"makes 4 edges of 2 instances with up to 3 variables.*Keep fewer .*most_frequent"):
+        Pairwise("complete").build(encoded)
+    Pairwise("task").build(encoded)
 
 
 def test_wide_and_narrow_graphs_have_the_same_parts():
@@ -184,7 +208,8 @@ def test_no_edges_are_independent_variables():
         assert graph.losses(weights) == pytest.approx(single.losses(weights), abs=1e-10)
         found = marginals(graph.examples, graph.kernels, weights, Serial())
         expected = marginals(single.examples, single.kernels, weights, Serial())
-        np.testing.assert_allclose(np.concatenate(found), np.concatenate(expected).ravel(), atol=1e-8)
+        assert [table.shape for table in found] == [(2, 3), (1, 3), (3, 3)]
+        np.testing.assert_allclose(np.concatenate(found), np.concatenate(expected), atol=1e-8)
 
 
 @graphs

@@ -55,5 +55,5 @@ def test_enumeration_refuses_long_sentences():
     for labeled, n, what in ((False, 8, "16,777,216 choices of heads"), (True, 7, "15,059,072 outputs")):
         structure = ArcFactored(labeled=labeled).build(random_trees(0, (n,)))
         s = np.zeros(int(structure.parts[1]))
-        with pytest.raises(ConfigError, match=rf"instance 0 has {what}, more than 1,000,000\. Use inference=exact"):
+        with pytest.raises(ConfigError, match=rf"instance 1 has {what}, more than 1,000,000\. Use inference=exact"):
             Enumeration().kernels("arborescence").solve(structure.record, 0, s, 1.0, s.copy(), np.zeros(0), structure.work)

@@ -10,6 +10,7 @@ from structopt.compatibility import check
 from structopt.core.protocols import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.factor_rows import FactorRows
+from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
 from structopt.kernels.factors import TABLE
@@ -334,7 +335,7 @@ def test_refuses_other_graphs(row, found):
 
 def test_refuses_sums():
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=mplp only maximises"):
-        check(None, None, MPLP(), LossFamily(beta=1.0, gamma=0.0), None, "factors")
+        check(None, Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), None, "factors")
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
         MPLP().kernels("chain")
     solve = MPLP().kernels("factors").solve

@@ -107,7 +107,7 @@ def test_refuses(arguments, message):
 
 
 def test_certificates_need_a_bound():
-    assert AdaDelta(certificate=True).requires == Ability.UPPER
+    assert AdaDelta(certificate=True).requires == Ability.UPPER | Ability.CONVEX
     assert AdaDelta().requires == Ability(0)
     AdaDelta().check_loss(NotConvex)
     with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):

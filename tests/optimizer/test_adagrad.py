@@ -168,7 +168,7 @@ def test_refuses(arguments, message):
 
 
 def test_certificates_need_a_bound():
-    assert AdaGrad(certificate=True).requires == Ability.UPPER
+    assert AdaGrad(certificate=True).requires == Ability.UPPER | Ability.CONVEX
     assert AdaGrad().requires == Ability(0)
     AdaGrad().check_loss(NotConvex)
     with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):

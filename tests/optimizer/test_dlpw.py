@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import structopt
-from structopt import cli, corpus, features
+from structopt import cli, corpus
 from structopt.compatibility import check
 from structopt.configuration import compose, validate
 from structopt.errors import CompatibilityError
@@ -23,10 +23,9 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.cutting_plane import CuttingPlane
 from structopt.optimizer.dlpw import DLPW
 from structopt.optimizer.pegasos import Pegasos
-from structopt.problem import Examples, Problem, converged, structure_for
 from structopt.session import Session
 from structopt.testing.optimizer import OptimizerSuite
-from structopt.testing.problems import instance_scores, random_graphs, random_weights, residual
+from structopt.testing.problems import instance_scores, make_problem, random_graphs, random_weights, residual
 
 KEPT = {"passes": 3, "tolerance": 0.0, "warm_start": True}
 
@@ -34,15 +33,7 @@ KEPT = {"passes": 3, "tolerance": 0.0, "warm_start": True}
 def problem_of(inference=None, C=1.0, seed=0, labels=2, sizes=(4, 5, 3, 4, 5, 3), edges="complete"):
     """As a session puts it together: P is reported by what the inference comes to."""
     encoded = random_graphs(1, sizes, labels, edges, values=True)
-    graph, inference, loss = Pairwise(), inference or MPLP(**KEPT), LossFamily(inf, 1.0, "hamming_normalized")
-    structure = structure_for(inference, graph.build(encoded))
-    gold, lengths = graph.gold(encoded, structure), np.diff(encoded.offsets)
-    layout = features.fit(encoded, structure, gold, {"support": "all"})
-    examples = Examples(encoded, structure, layout.record(encoded, structure), layout)
-    cost = graph.cost(encoded, structure, loss.variable_costs(encoded.labels, encoded.gold, lengths))
-    reported = converged(inference, structure)
-    kernels = inference.kernels(structure.kind)
-    return Problem(examples, gold, cost, loss, kernels, C, seed, reported=None if reported is inference else reported)
+    return make_problem(encoded, Pairwise(), LossFamily(inf, 1.0, "hamming_normalized"), inference or MPLP(**KEPT), C, seed)
 
 
 def run(method, problem, passes):
@@ -98,7 +89,7 @@ def test_reaches_the_least_objective_of_the_relaxation(labels, average):
 def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
     problem, method = problem_of(C=10.0), DLPW(10.0)
     state, losses = run(method, problem, 4)
-    messages, memory = np.zeros(len(state["messages"])), problem.structure.memory
+    kept, messages, memory = problem.messages.copy(), np.zeros(len(problem.messages)), problem.structure.memory
     theta, radius, t, met = np.zeros(problem.dimension), state["radius"], 0, []
     for epoch in range(4):
         met.append(0.0)
@@ -113,19 +104,20 @@ def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
             theta *= min(1.0, radius / max(np.linalg.norm(theta), 1e-300))
             met[-1] += loss
     np.testing.assert_allclose(state["theta"], theta, atol=1e-9)
-    np.testing.assert_allclose(state["messages"], messages, atol=1e-9)
+    np.testing.assert_allclose(kept, messages, atol=1e-9)
     np.testing.assert_allclose(losses, met, rtol=1e-9)
 
 
 def test_the_losses_met_are_never_below_those_of_the_relaxation():
     """At the messages that visits left behind, whatever the weights have become since."""
     problem, exact = problem_of(), problem_of(LinearProgram())
-    state, _ = run(DLPW(1.0), problem, 3)
+    run(DLPW(1.0), problem, 3)
+    kept = problem.messages.copy()
     for seed in range(3):
         weights = random_weights(problem, seed)
         for i in range(problem.m):
-            with problem.keeping(state["messages"].copy()):
-                bound, _ = residual(problem, instance_scores(problem, weights, i), i)
+            problem.messages[:] = kept
+            bound, _ = residual(problem, instance_scores(problem, weights, i), i)
             assert bound >= residual(exact, instance_scores(exact, weights, i), i)[0] - 1e-9
 
 
@@ -157,20 +149,12 @@ def test_more_than_two_states_are_reported_by_the_linear_program():
         assert problem.objective(weights) == pytest.approx(exact.objective(weights), rel=1e-9)
 
 
-def test_messages_are_in_the_state_and_the_problem_keeps_none():
-    problem = problem_of()
-    state, _ = run(DLPW(1.0), problem, 2)
-    assert state["messages"].shape == (problem.structure.memory[-1],)
-    assert state["messages"].any()
-    assert not problem.data.messages.any()
-
-
 def test_other_inferences_that_keep_messages_will_do():
     for inference in (TreeReweightedBP(passes=3, warm_start=True), AD3(passes=10, warm_start=True)):
         DLPW().check_inference(inference, "other")
         problem = problem_of(inference, C=0.3)
         state, _ = run(DLPW(0.3), problem, 100)
-        assert state["messages"].any()
+        assert problem.messages.any()
         assert problem_of(LinearProgram(), C=0.3).objective(state["theta"]) < 1.05 * optimum(0.3, 2)
 
 
@@ -198,13 +182,13 @@ def test_refuses_inferences_without_messages():
 
 def test_refuses_what_is_no_bound_and_what_is_no_margin():
     with pytest.raises(CompatibilityError, match="optimizer=dlpw needs an upper bound, but inference=loopy_bp"):
-        check(None, None, LoopyBP(), LossFamily(inf, 1.0), DLPW(), "factors")
+        check(None, Pairwise(), LoopyBP(), LossFamily(inf, 1.0), DLPW(), "factors")
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.beta=inf"):
         DLPW().check_loss(LossFamily(1.0, 0.0))
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.gamma > 0"):
         DLPW().check_loss(LossFamily(inf, 0.0))
     check(None, Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW(), "factors")
-    with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain"):
+    with pytest.raises(CompatibilityError, match="optimizer=dlpw keeps messages along the edges of loopy graphs"):
         check(None, LinearChain(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW(), LinearChain().kind)
 
 

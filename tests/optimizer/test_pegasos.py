@@ -130,5 +130,5 @@ def test_refuses_losses():
 
 
 def test_certificates_need_a_bound():
-    assert Pegasos(certificate=True).requires == Ability.UPPER
+    assert Pegasos(certificate=True).requires == Ability.UPPER | Ability.CONVEX
     assert Pegasos().requires == Ability(0)

@@ -387,8 +387,8 @@ def test_a_first_visit_of_everything_at_the_optimum_changes_nothing():
     assert reports[-1].dual == 0.0
 
 
-def test_needs_exact_inference_and_parts_of_its_own_only_for_closed_entropies():
-    assert StochasticDualCoordinateAscent.requires == Ability.EXACT
+def test_needs_convex_losses_and_parts_of_its_own_only_for_closed_entropies():
+    assert StochasticDualCoordinateAscent.requires == Ability.CONVEX
     chain, longer, crf, svm = LinearChain(), LinearChain(2), LossFamily(), LossFamily(inf, 1.0)
     closed, hypograph = StochasticDualCoordinateAscent(), StochasticDualCoordinateAscent(entropy="hypograph")
     assert closed.positional(crf, chain)

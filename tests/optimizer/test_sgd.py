@@ -144,7 +144,7 @@ def test_refuses(arguments, message):
 
 
 def test_certificates_need_a_bound():
-    assert SGD(certificate=True).requires == Ability.UPPER
+    assert SGD(certificate=True).requires == Ability.UPPER | Ability.CONVEX
     assert SGD().requires == Ability(0)
     SGD().check_loss(NotConvex)
     SGD(certificate=True).check_loss(LossFamily(*SVM))

@@ -52,10 +52,13 @@ def test_reads_what_it_writes(tmp_path):
         ({"shapes_x": np.array([7])}, r"'shapes_x' must be rows and columns, .* it is int64 of shape \(1,\)"),
         ({"shapes_x": np.array([[0, 7], [7, 1]])}, "each at least 1"),
         ({"shapes_x": np.zeros((0, 2), int), "pixels": np.zeros(0), "labels": np.zeros(0, int)}, "the file has no images"),
+        ({"shapes_x": np.array([[2**32, 2**32], [7, 1]])}, r"of shape \(18446744073709551623, channels\)"),
+        ({"pixels": np.zeros((7, 0))}, r"'pixels' must be .* it is float64 of shape \(7, 0\)"),
+        ({"labels": np.append(LABELS, 2**40)}, "image 2 has the label 1099511627776; labels are whole numbers"),
         ({"shapes_y": np.array([[3, 2], [1, 1]])}, "'shapes_y' differs from 'shapes_x'"),
         ({"labels": np.zeros(5, int)}, r"'labels' must be whole numbers of shape \(7,\)"),
         ({"labels": np.zeros(7)}, "'labels' must be whole numbers"),
-        ({"labels": np.array([0, 0, 0, 0, 0, 0, -3])}, "image 2 has the label -3; labels are whole numbers from 0 on"),
+        ({"labels": np.array([0, 0, 0, 0, 0, 0, -3])}, "image 2 has the label -3; labels are whole numbers from 0 to 2"),
         ({"pixels": np.full(7, np.nan)}, "'pixels' must be finite numbers"),
         ({"pixels": np.array(list("abcdefg"))}, "'pixels' must be finite numbers"),
         ({"pixels": np.array([None] * 7)}, "no npz of plain arrays"),
@@ -136,6 +139,24 @@ def test_outputs_and_scores():
     assert "2 images; accuracy: 88.89%" in task.report(corpus, wrong)
 
 
+def test_ranked_outputs_are_columns(tmp_path):
+    """Of the first image two outputs, of the second one."""
+    task, corpus = Grid(), images_of([Image(PIXELS, LABELS), Image(PIXELS[:1], LABELS[:1])])
+    right = task.decode(task.fit(corpus), task.encode(corpus).gold)
+    other = Image(PIXELS[..., None], LABELS + 1)
+    task.write_outputs(corpus, tmp_path / "out.npz", right, None, [[(2.0, right[0]), (1.0, other)], [(3.0, right[1])]])
+    with np.load(tmp_path / "out.npz") as arrays:
+        first, second = arrays["ranked"].T
+        np.testing.assert_array_equal(first, corpus.labels)
+        np.testing.assert_array_equal(second, [*(LABELS + 1).ravel(), -1, -1, -1])
+
+
+def test_scores_of_large_labels():
+    task, corpus = Grid(), images_of([Image(PIXELS, np.where(LABELS > 0, 2**31 - 1, 0))])
+    encoded = task.fit(corpus)
+    assert task.evaluate(corpus, task.decode(encoded, encoded.gold))["macro_f1"] == 1.0
+
+
 def test_unseen_labels_count_as_errors():
     task = Grid()
     task.fit(images_of([Image(PIXELS, LABELS)]))
@@ -206,6 +227,8 @@ def test_refuses_other_images():
         task.corpus([np.zeros(3)])
     with pytest.raises(ConfigError, match="must have the same number of channels"):
         task.corpus([np.zeros((2, 2, 3)), np.zeros((2, 2))])
+    with pytest.raises(ConfigError, match=r"Image 1 has labels of shape \(6,\) for \(2, 3\) rows and columns"):
+        images_of([Image(PIXELS, LABELS.ravel())])
     with pytest.raises(ConfigError, match="cannot keep given labels"):
         task.given_labels(task.corpus([PIXELS]))
     with pytest.raises(DataError, match="has no labels to compare with"):
@@ -243,6 +266,10 @@ def test_predicts_in_the_form_of_its_files(tmp_path, capsys):
         assert arrays["probabilities"].shape == (len(written.labels), len(model.labels))
         np.testing.assert_allclose(arrays["probabilities"].sum(axis=1), 1.0, atol=1e-6)
         assert arrays["label_names"].tolist() == [int(label) for label in model.labels]
+    assert cli.main(["predict", *told, f"output={target}", "inference=ad3", "probabilities=true"]) == 2
+    assert "inference=ad3 only maximises" in capsys.readouterr().err
+    assert cli.main(["evaluate", f"model={tmp_path / 'run'}", "input=test"]) == 2  # the model knows no generated images
+    assert "test: there is no such file, and the model was trained on a file" in capsys.readouterr().err
     assert cli.main(["evaluate", *told]) == 0
     assert '"macro_f1"' in capsys.readouterr().out
 

@@ -84,6 +84,12 @@ def test_numeric_label_columns(make):
     assert read(make(text), labels=1).labels == [("l",), ()]
 
 
+def test_the_xml_has_the_encoding_of_the_file(tmp_path):
+    (tmp_path / "x.arff").write_text("@attribute x numeric\n@attribute été {0,1}\n@data\n1,1\n", encoding="latin-1")
+    (tmp_path / "x.xml").write_text("<labels><label name='été'/></labels>", encoding="latin-1")
+    assert read(tmp_path / "x.arff", encoding="latin-1").labels == [("été",)]
+
+
 def test_nested_labels(tmp_path):
     (tmp_path / "x.xml").write_text("<labels><label name='a'><label name='b'/></label>\n<label name='c'/></labels>")
     assert label_list(tmp_path / "x.xml") == ["a", "b", "c"]
@@ -96,7 +102,7 @@ def test_nested_labels(tmp_path):
         ("{0 1}", "{0 1,2 ?}", ":11: the value of 'colour' is missing (?)"),
         ("red,1,0", "red,?,0", ":8: the label 'Beach' is missing (?): write 1 where the instance has it, else 0."),
         ("Beach {0,1}", "Beach numeric", None),
-        ("Beach {0,1}", "Beach {1,0}", ":5: the label 'Beach' must have the values {0,1}."),
+        ("Beach {0,1}", "Beach {1,0}", ":5: the label 'Beach' must have the values {0,1}, in this order: declare it so."),
     ],
 )
 def test_malformed_columns(make, old, new, message):

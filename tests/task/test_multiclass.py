@@ -194,7 +194,7 @@ def test_predict_with_probabilities_and_k_best(run: Path, tmp_path: Path) -> Non
     for label, *cells in lines:
         p = np.array(cells[:6], float)
         assert p.sum() == pytest.approx(1.0, abs=1e-4)
-        assert cells[6:] == [*(labels[y] for y in np.argsort(-p, kind="stable")), "-", "-"]
+        assert cells[6:] == [labels[y] for y in np.argsort(-p, kind="stable")]  # all six, there being no eight
         assert label == cells[6]
     assert [line[1:] for line in predicted(run, source, tmp_path / "out.txt", "k_best=2")] == [line[7:9] for line in lines]
     assert [line[:7] for line in predicted(run, source, tmp_path / "out.txt", "probabilities=true")[1:]] == [

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import structopt
-from structopt import cli, corpus
+from structopt import cli, corpus, registry
 from structopt.errors import ConfigError, DataError
 from structopt.task.multilabel import Multilabel
 
@@ -62,14 +62,26 @@ def test_fit(svm: Path) -> None:
     assert encoded.offsets.tolist() == [0, 3, 6, 9, 12]
     assert encoded.gold.tolist() == [1, 1, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1]
     offsets, pairs = encoded.edges
-    assert (offsets.tolist(), pairs.tolist()) == ([0, 3, 6, 9, 12], [[0, 1], [0, 2], [1, 2]] * 4)
+    assert (offsets.tolist(), pairs.shape) == ([0] * 5, (0, 2))
     assert (offsets.dtype, pairs.dtype, encoded.gold.dtype) == (np.int64, np.int32, np.int32)
     assert table_of(encoded) == ([0, 3, 5, 8, 11], [0, 3, 4, 2, 4, 1, 2, 4, 0, 1, 4], [3, 4, 1, 1, 1, 2, 5, 1, 1, 1, 1], 5)
 
 
+def test_every_two_labels_are_joined_unless_typed_otherwise(svm: Path) -> None:
+    from structopt.configuration import compose, validate
+
+    for words, edges, parts in (([], "complete", 6 + 12), (["factor_graph.edges=none", "optimizer=dlpw"], "none", 6)):
+        node = validate(compose(["task=multilabel", *words]))["factor_graph"]
+        assert node == {"name": "pairwise", "edges": edges}
+        assert registry.create("factor_graph", node).build(fitted(svm)[1]).parts.tolist() == list(range(0, 5 * parts, parts))
+
+
 def test_one_label_has_no_edges(svm: Path) -> None:
     _, encoded = fitted(svm, most_frequent=1)
-    assert (encoded.edges[0].tolist(), encoded.edges[1].shape, encoded.gold.tolist()) == ([0] * 5, (0, 2), [1, 0, 1, 1])
+    assert encoded.gold.tolist() == [1, 0, 1, 1]
+    for edges in ("task", "complete", "none"):
+        node = {"name": "pairwise", "edges": edges}
+        assert registry.create("factor_graph", node).build(encoded).parts.tolist() == [0, 2, 4, 6, 8]
 
 
 def test_most_frequent_labels(svm: Path) -> None:
@@ -106,6 +118,25 @@ def test_instances_in_memory(svm: Path, arff: Path) -> None:
         task.corpus([[1, 2, 3], [1, 2]])
     with pytest.raises(DataError, match="^<memory>:1: an instance is a mapping"):
         task.corpus([3.0])
+
+
+def test_attributes_must_be_left(svm: Path) -> None:
+    assert fitted(svm, features={"min_count": 9})[0].attribute_names() == ["bias"]
+    with pytest.raises(ConfigError, match=r"features\.min_count leaves no attribute, and features\.bias=false no constant"):
+        fitted(svm, features={"min_count": 9, "bias": False})
+
+
+def test_configurations_have_names(svm: Path) -> None:
+    task, encoded = fitted(svm)
+    structure = registry.create("factor_graph", {"name": "pairwise", "edges": "complete"}).build(encoded)
+    for group in structure.groups:
+        assert len(set(task.configuration_names(group.name))) == group.width
+    assert task.configuration_names()[:3] == [(("a", "0"),), (("a", "1"),), (("b", "0"),)]
+    assert task.configuration_names("edge")[5] == (("a", "0"), ("c", "1"))
+    svm.write_text(LIBSVM)
+    other = Multilabel()
+    other.names = ("c", "a")
+    assert other.configuration_names("edge")[2] == (("a", "0"), ("c", "1"))  # the same pair in another order
 
 
 def test_decode(svm: Path) -> None:
@@ -182,7 +213,7 @@ def test_input_that_is_refused(svm: Path, arff: Path) -> None:
     for act in (lambda: task.given_labels(unlabelled), lambda: task.encode(unlabelled, ["a"])):
         with pytest.raises(ConfigError, match="task=multilabel predicts every label.*Leave out partial=true"):
             act()
-    for text, message in (("1:1\n2:1\n", "no instance has a label"), ("a\nb\n", "no instance has a value other than 0")):
+    for text, message in (("1:1\n2:1\n", "no instance has a label"), ("a\nb 1:0\n", "no instance has a value other than 0")):
         svm.write_text(text)
         with pytest.raises(DataError, match=f"train.svm: {message}"):
             fitted(svm)
@@ -234,6 +265,29 @@ def test_predict(run: Path, tmp_path: Path) -> None:
     assert found == structopt.load(run).predict([{4: 1, 7: 1}, {30: 2, 31: 1.5}])
 
 
+def test_probabilities_want_an_inference_that_has_them(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Refused before the input is read, with what to type; which then gives them, of the same weights."""
+    source, target = tmp_path / "in.svm", tmp_path / "out.svm"
+    words = ["predict", f"model={run}", f"input={source}", f"output={target}"]
+    for option, needs, names in (
+        ("probabilities=true", "marginals, but inference=ad3 only maximises", "enumeration, loopy_bp, trw_bp"),
+        ("k_best=3", "the k best outputs, but inference=ad3 gives only the best output", "enumeration"),
+    ):
+        assert cli.main([*words, option]) == 2
+        error = capsys.readouterr().err
+        assert error.startswith(f"structopt: {option} needs {needs}") and error.count("\n") == 1
+        assert f"come from: {names}. Type inference=NAME" in error
+    source.write_text("sport 4:1 7:1\n30:2\n")
+    assert cli.main([*words, "inference=enumeration", "probabilities=true", "k_best=2"]) == 0
+    first, *lines = target.read_text().splitlines()
+    names = first.removeprefix("# labels ").split()
+    for line, second in zip(lines[::2], lines[1::2], strict=True):
+        head, _, told = line.partition(" # ")
+        assert all(0 <= float(p) <= 1 for p in told.split()) and len(told.split()) == len(names)
+        assert second.startswith("# 2 ")
+        assert set(second.split()[3].split(",") if len(second.split()) > 3 else []) != set(head.split()[0].split(","))
+
+
 def test_predict_refuses_partial_labels(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"model={run}", f"input={corpus.path('dev', 'multilabel')}", f"output={tmp_path / 'out.txt'}", "partial=true"]
     assert cli.main(["predict", *words]) == 2
@@ -267,7 +321,6 @@ def test_probabilities_take_the_place_of_labels(arff: Path, tmp_path: Path) -> N
     model.task.write_outputs(found, tmp_path / "out.arff", model.best_outputs(examples), tables)
     lines = (tmp_path / "out.arff").read_text().splitlines()
     assert lines[4:6] == ["@attribute b numeric", "@attribute a numeric"]
-    tables = [table.reshape(2, 2) for table in tables]
     for table in tables:
         np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-6)
     assert [line.split(",")[3:] for line in lines[7:]] == [[f"{p:.4f}" for p in table[:, 1]] for table in tables]
@@ -312,7 +365,6 @@ def test_real_libsvm() -> None:
     encoded = task.fit(task.read(path))
     table = encoded.tables["label"]
     assert (len(encoded), len(task.names), len(table.ids)) == (3000, 30, 229997 + 3000)
-    assert encoded.edges[1].shape == (3000 * 435, 2)
     assert max(int(name) for name in task.attribute_names()[:-1]) <= 47236
     datasets = pytest.importorskip("sklearn.datasets")
     x, y = datasets.load_svmlight_file(str(path), multilabel=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import structopt
+from structopt import cli
 from structopt.errors import ConfigError, DataError
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.task.synthetic import Synthetic
@@ -71,7 +72,7 @@ def test_encoding_has_weights_for_every_variable_and_edge():
     assert (encoded.wide, encoded.labels, len(encoded)) == (True, ("0", "1", "2"), 12)
     assert encoded.tables["label"].ids.reshape(12, 5).tolist() == [[0, 1, 2, 3, 4]] * 12
     np.testing.assert_array_equal(encoded.tables["label"].values.reshape(12, 5), samples.x)
-    structure = Pairwise().build(encoded)
+    structure = Pairwise("complete").build(encoded)
     assert [(g.name, g.width) for g in structure.groups] == [("label", 3), ("edge", 10 * 9)]
     assert structure.parts[1] == 5 * 3 + 10 * 9
     np.testing.assert_array_equal(task.decode(encoded, encoded.gold), samples.y)
@@ -123,18 +124,21 @@ def test_trains_and_predicts(tmp_path):
     sizes = ["task.variables=4", "task.states=3", "task.samples=40", "task.held_out=40", "task.coupling=0.3"]
     words = ["task=synthetic", "tracker=none", "inference=enumeration", "optimizer.C=100", "optimizer.epochs=6", *sizes]
     accuracy = {}
-    for edges in ("none", "task"):
+    for edges in ("none", "complete"):
         model = structopt.train([*words, f"factor_graph.edges={edges}", "objective_every=0"], tmp_path / edges)
         accuracy[edges] = model.evaluate("test")["accuracy"]
-    assert accuracy["task"] > accuracy["none"] + 0.03
-    model = structopt.load(tmp_path / "task")
+    assert accuracy["complete"] > accuracy["none"] + 0.03
+    model = structopt.load(tmp_path / "complete")
     samples = model.task.read("test")
     outputs = model.predict(samples.x.tolist())
-    assert (np.array(outputs) == samples.y).mean() == pytest.approx(accuracy["task"])
-    probabilities = model.marginals(samples.x.tolist())
+    assert (np.array(outputs) == samples.y).mean() == pytest.approx(accuracy["complete"])
     target = tmp_path / "out.npz"
-    model.task.write_predictions(target, outputs, probabilities)
+    words = [f"model={tmp_path / 'complete'}", "input=test", f"output={target}", "probabilities=true", "k_best=3"]
+    assert cli.main(["predict", *words]) == 0
     with np.load(target) as written:
         np.testing.assert_array_equal(written["y"], outputs)
-        assert written["probabilities"].shape == (40, 4, 3)
+        np.testing.assert_allclose(written["probabilities"], model.marginals(samples.x.tolist()))
         np.testing.assert_allclose(written["probabilities"].sum(axis=2), 1.0)
+        assert written["ranked"].shape == (40, 4, 3)
+        np.testing.assert_array_equal(written["ranked"][..., 0], outputs)
+        assert all(len(np.unique(ranked, axis=1).T) == 3 for ranked in written["ranked"])

@@ -41,7 +41,7 @@ def problem_of(encoded: Encoded, loss: LossFamily, support: Any = "all") -> Prob
     rows = AttributeRows.fit(encoded, structure, gold, {"support": support})
     costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
-    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, Exact().kernels(graph.kind), 1.0, seed=3)
+    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, Exact(), 1.0, seed=3)
 
 
 def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:

@@ -36,7 +36,7 @@ def problem(request: pytest.FixtureRequest) -> Problem:
     rows = AttributeRows.fit(encoded, structure, gold_parts, {"support": "all"})
     costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
-    return Problem(examples, gold_parts, graph.cost(encoded, structure, costs), loss, Exact().kernels(graph.kind), C=1.0)
+    return Problem(examples, gold_parts, graph.cost(encoded, structure, costs), loss, Exact(), C=1.0)
 
 
 def evaluate(problem: Problem, i: int, s: Array) -> tuple[float, Array]:
