@@ -132,18 +132,25 @@ def _advice(ability: Ability, names: Sequence[str]) -> str:
 
 
 def able(ability: Ability, structure_kind: str) -> list[str]:
-    """Return the names of the installed inferences that have an ability on a kind of structure."""
-    return [name for name in registry.installed("inference") if ability in _provided(name, structure_kind)]
+    """Return the names of the installed inferences that have an ability on a kind of structure, if need be by ``exact=true``."""
+    found = []
+    for name in registry.installed("inference"):
+        if ability in _provided(structure_kind, name=name):
+            found.append(name)
+        elif ability in _provided(structure_kind, name=name, exact=True):
+            found.append(f"{name} with inference.exact=true")
+    return found
 
 
-def _provided(name: str, structure_kind: str) -> Ability:
+def _provided(structure_kind: str, **node: Any) -> Ability:
+    """What an inference with these parameters provides."""
     try:
-        provided: Ability = registry.create("inference", {"name": name}).provides(structure_kind)
-    except StructoptError:  # it cannot be imported, or needs parameters: then it is no advice either
+        provided: Ability = registry.create("inference", node).provides(structure_kind)
+    except StructoptError:  # it cannot be imported, or has other parameters: then it is no advice either
         return Ability(0)
     return provided
 
 
 def _able(structure_kind: str) -> str:
-    names = [name for name in registry.installed("inference") if _provided(name, structure_kind)]
+    names = [name for name in registry.installed("inference") if _provided(structure_kind, name=name)]
     return ", ".join(names) or "none is installed"

@@ -11,28 +11,37 @@ from structopt.core.data import Structure
 from structopt.core.protocols import Ability, InferenceKernels
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.kernels.record import pack
+from structopt.inference.spanning_forests import Forests, spanning_forests
+from structopt.kernels.record import Array, Record, pack
 
 
 class TreeReweightedBP:
     """Bound temperature * log Z (at temperature 0 the best score) from above, and pass messages that lower the bound.
 
-    Every factor has a counting number, such that the entropies of the factors, so weighted, are together no less than the
-    entropy of the outputs. Where a TREE factor covers the variables its number is 1 and the others' are 0 (their best
-    configurations) or small; elsewhere a factor's is 1 over the number of factors at its variables. Because the bound holds
-    at any messages, and after any number of passes, losses are never negative.
+    Graphs of pairs of variables (factor_graph=pairwise) are divided among a few spanning forests, whose log Z have the bound as
+    their mean; the potentials of the variables in the forests are the messages, and passes minimise over those of one variable
+    after another. So the bound never rises, and without a temperature of 0 it comes down to the least of its kind. On graphs
+    without cycles it is exact.
+
+    In other graphs every factor has a counting number, such that the entropies of the factors, so weighted, are together no
+    less than the entropy of the outputs. Where a TREE factor covers the variables its number is 1 and the others' are 0 (their
+    best configurations) or small; elsewhere a factor's is 1 over the number of factors at its variables.
+
+    Because the bound holds at any messages, and after any number of passes, losses are never negative.
 
     Parameters
     ----------
     passes : int
-        The most steps of an instance's messages; each evaluates the bound once more. 0 leaves the messages as they are.
+        The most passes over the variables of a graph of pairs; in others, the most steps of an instance's messages, each of
+        which evaluates the bound once more. 0 leaves the messages as they are.
     tolerance : float
-        Steps end when they aim at lowering the bound by no more than this (scores' unit).
+        Passes end when one lowers the bound by no more than this (scores' unit), steps when they aim at no more.
     smoothing : float
         Counting number of the factors beside a TREE, all those at a variable together. 0 gives the tightest bound, larger
-        values marginals of the factors that change smoothly with the scores.
+        values marginals of the factors that change smoothly with the scores. Graphs of pairs have no use for it.
     warm_start : bool
-        Whether each instance keeps its messages until its next visit: few passes then do, for a float a link of memory.
+        Whether each instance keeps its messages until its next visit: few passes then do, for a float a link of memory; in
+        graphs of pairs, one a forest and state of a variable (d/2 forests where d variables are all joined).
     predictions : str
         ``loopy_bp``: by belief propagation, since a bound that is loose before its steps have converged has poor marginals;
         ``bound``: by the bound's own.
@@ -43,8 +52,8 @@ class TreeReweightedBP:
     Notes
     -----
     The value is convex in the scores at given messages, of which the marginals are the gradient; but messages follow the
-    scores, and convexity as a whole holds only where they have converged. Wainwright et al. (2005); the entropies' inequality
-    is Madiman and Tetali's (2010).
+    scores, and convexity as a whole holds only where they have converged. A pass of a graph of pairs costs O(edges K^2).
+    Wainwright et al. (2005); passes after Kolmogorov (2006); the entropies' inequality is Madiman and Tetali's (2010).
     """
 
     def __init__(
@@ -72,6 +81,13 @@ class TreeReweightedBP:
         """Bounds from above, with their gradients."""
         return Ability.MAP | Ability.MARGINALS | Ability.UPPER if structure_kind == "factors" else Ability(0)
 
+    def converged(self, structure: Structure | None = None) -> TreeReweightedBP:
+        """Return itself, or with `warm_start` what its bound comes to: itself stateless, and given more passes."""
+        if not self.warm_start:
+            return self
+        passes, tolerance = max(self.passes, 1000), min(self.tolerance, 1e-6)
+        return TreeReweightedBP(passes, tolerance, self.smoothing, False, self.predictions, self.decoding_temperature)
+
     def kernels(self, structure_kind: str) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""
         if structure_kind != "factors":
@@ -83,13 +99,68 @@ class TreeReweightedBP:
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
-        """Give the structure scratch for its largest instance, and with `warm_start` room for messages."""
-        from structopt.inference.factor_sizes import factor_sizes, message_offsets
+        """Choose forests, and give the structure scratch for its largest instance, and with `warm_start` room for messages."""
+        from structopt.inference.factor_sizes import message_offsets
 
-        size = factor_sizes(structure.record)
-        settings = [self.passes, self.tolerance, self.smoothing]
+        forests, graph = _forests(structure.record)
+        packed = [one.packed() for one in forests]
+        begins = np.cumsum([0, *map(len, packed)])
+        ints, floats, width = _scratch(structure.record, graph, forests)
+        work = pack(
+            ints=[*map(np.zeros, ints), np.concatenate([np.zeros(0, np.int32), *packed])],
+            longs=[graph, begins],
+            floats=[[self.passes, self.tolerance, self.smoothing, width], *map(np.zeros, floats)],
+        )
+        memory = np.zeros(len(structure) + 1, np.int64)
+        if self.warm_start:
+            count = np.array([len(one.nodes) for one in forests] + [0])[graph]
+            kept = np.where(graph < 0, np.diff(message_offsets(structure.record)), count * _shared(structure.record))
+            memory[1:] = np.cumsum(kept)
+        return replace(structure, work=work, memory=memory)
+
+
+def _forests(record: Record) -> tuple[list[Forests], Array]:
+    """Forests of the different graphs of pairs, and the number of each instance's; -1: it is no such graph."""
+    from structopt.kernels.factors import TABLE, open_factors
+
+    f = open_factors.py_func(record)
+    others = np.cumsum([0, *(f.kinds != TABLE)])[f.factors], np.cumsum([0, *(f.widths < 2)])[f.variables]
+    numbers: dict[tuple[int, bytes], int] = {}
+    made: list[Forests] = []
+    graph = np.full(len(f.shared), -1)
+    for i in np.flatnonzero((np.diff(others[0]) == 0) & (np.diff(others[1]) == 0)).tolist():
+        n, linked = int(f.variables[i + 1] - f.variables[i]), f.linked[f.links[f.factors[i]] : f.links[f.factors[i + 1]]]
+        key = n, linked.tobytes()
+        if key not in numbers:
+            numbers[key] = len(made)
+            made.append(spanning_forests(n, linked.reshape(-1, 2)))
+        graph[i] = numbers[key]
+    return made, graph
+
+
+def _scratch(record: Record, graph: Array, forests: list[Forests]) -> tuple[list[int], list[int], int]:
+    """How many ints and floats, array by array, the kernel needs; and the most states of a variable in any graph of pairs."""
+    from structopt.inference.factor_sizes import factor_sizes
+    from structopt.kernels.factors import open_factors
+
+    f, size = open_factors.py_func(record), factor_sizes(record)
+    ints, floats = [0] * 2, [0] * 10
+    if (graph < 0).any():
+        ints = [size.ints, size.shared]
         floats = [size.shared, size.shared + size.private, *[size.messages] * 5, size.linked]
         floats += [max(size.private, size.linked), size.floats]
-        work = pack(ints=[np.zeros(size.ints), np.zeros(size.shared)], floats=[settings, *map(np.zeros, floats)])
-        memory = message_offsets(structure.record) if self.warm_start else np.zeros(len(structure) + 1, np.int64)
-        return replace(structure, work=work, memory=memory)
+    rows = max((one.downwards.size for one in forests), default=0)
+    variables = max((len(one.order) for one in forests), default=0)
+    edges = max((len(one.copies) for one in forests), default=0)
+    width = int(f.widths.max(initial=0))
+    ints += [rows, variables, 4 * edges]
+    floats += [rows, 3 * rows * width, *([size.private] * 2 if forests else [0] * 2), 3 * width]
+    return ints, floats, width
+
+
+def _shared(record: Record) -> Array:
+    """Parts of the variables of each instance."""
+    from structopt.kernels.factors import open_factors
+
+    shared: Array = open_factors.py_func(record).shared
+    return shared

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.factor_kinds import local_max
-from structopt.kernels.factors import AUTOMATON, TABLE, TREE
+from structopt.kernels.factors import AUTOMATON, TREE
 from structopt.kernels.signatures import inlined
 
 MOST = 256  # configurations that are kept of a factor
@@ -74,8 +74,8 @@ class Scratch(NamedTuple):
 
 @inlined
 def capacity(kind, k):
-    """N: an affinely independent set has k + 1 at most, and one comes before another goes; 0 for kinds with closed forms."""
-    return min(k + 2, MOST) if kind in (TREE, AUTOMATON, TABLE) else 0
+    """N: an affinely independent set has k + 1 at most, and one comes before another goes; 0 for other kinds."""
+    return min(k + 2, MOST) if kind in (TREE, AUTOMATON) else 0
 
 
 @inlined

@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import inf
 
 from structopt.kernels.ad3_work import copies_of, private_parts
-from structopt.kernels.factor_kinds import fill_private, local_max
-from structopt.kernels.factors import BUDGET, EXACTLY_ONE, TREE
+from structopt.kernels.factor_kinds import fill_private, first_width, local_max
+from structopt.kernels.factors import BUDGET, EXACTLY_ONE, TABLE, TREE
 from structopt.kernels.signatures import inlined
+from structopt.kernels.table_set import best_pair
 from structopt.kernels.target import product
 
 
@@ -20,13 +21,27 @@ def bound(f, i, s, w):
     value, agreed, shared = 0.0, True, f.shared[i]
     w.sums[:shared] = 0.0
     x = w.scratch
-    for factor in range(f.factors[i], f.factors[i + 1]):
+    residual, sums, part, share, multipliers, kinds = x.residual, w.sums, w.part, w.share, w.multipliers, f.kinds
+    private, begin = f.shared[i] - f.privates[f.factors[i]], f.factors[i]
+    for factor in range(begin, f.factors[i + 1]):
+        if kinds[factor] == TABLE:
+            c, end = w.begins[factor - begin], w.begins[factor - begin + 1]
+            for r in range(c, end):
+                residual[r - c] = share[part[r]] + multipliers[r]
+            K = 2 if end - c == 4 else first_width(f, i, factor)
+            u, v, top = best_pair(residual, s, private + f.privates[factor], K, end - c - K, 1.0)
+            if top == -inf:
+                return top, False
+            value += top
+            sums[part[c + u]] += 1.0
+            sums[part[c + K + v]] += 1.0
+            continue
         c, k = copies_of(f, i, factor, w)
         first, last = private_parts(f, i, factor)
         for r in range(k):
             x.residual[r] = w.share[w.part[c + r]] + w.multipliers[c + r]
-        p, private = s[first:last], x.private[: last - first]
-        value += local_max(f, i, factor, x.residual[:k], p, x.vector[:k], private, x.floats, x.ints)
+        p, own = s[first:last], x.private[: last - first]
+        value += local_max(f, i, factor, x.residual[:k], p, x.vector[:k], own, x.floats, x.ints)
         if value == -inf:
             return value, False
         for r in range(k):

@@ -18,6 +18,7 @@ STALLED = 1.0  # times the tolerance and the root mean square of the scores: how
 PATIENCE = 0.2  # within this share of the passes that are allowed
 UNEVEN = 5.0  # ratio of the residuals at which eta is doubled or halved
 SETTLED = 500  # passes after which eta stays, so that the copies converge
+AVERAGED = 20  # passes between two looks at the average of lambda and u over them
 RANGE = 16.0  # how far eta may go from where it began
 
 
@@ -29,6 +30,8 @@ def start(f, i, copies, memory, w):
     if recalled:
         w.multipliers[:copies] = memory[:copies]
         w.mean[: f.shared[i]] = memory[copies : copies + f.shared[i]]
+    w.total[:copies] = 0.0
+    w.centre[: f.shared[i]] = 0.0
     w.counts[: f.factors[i + 1] - f.factors[i]] = 0
     return recalled
 
@@ -47,21 +50,51 @@ def score_unit(s):
 def step(f, i, copies, eta, w):
     """Move u to the mean of the over-relaxed copies, and lambda; root mean squares of disagreement and of movement."""
     shared, disagreement, movement = f.shared[i], 0.0, 0.0
-    w.sums[:shared] = 0.0
+    sums, part, q, degree, mean, multipliers = w.sums, w.part, w.copies, w.degree, w.mean, w.multipliers
+    sums[:shared] = 0.0
     for c in range(copies):
-        w.sums[w.part[c]] += w.copies[c]
-    for part in range(shared):
-        if w.degree[part] > 0.0:
-            w.sums[part] /= w.degree[part]
-            move = w.sums[part] - w.mean[part]
-            movement += w.degree[part] * move * move
-            w.mean[part] += RELAXATION * move
+        sums[part[c]] += q[c]
+    for r in range(shared):
+        if degree[r] > 0.0:
+            sums[r] /= degree[r]
+            move = sums[r] - mean[r]
+            movement += degree[r] * move * move
+            mean[r] += RELAXATION * move
     for c in range(copies):
-        apart = w.copies[c] - w.sums[w.part[c]]
-        w.multipliers[c] -= eta * RELAXATION * apart
+        apart = q[c] - sums[part[c]]
+        multipliers[c] -= eta * RELAXATION * apart
         disagreement += apart * apart
     size = max(1, copies)
     return sqrt(disagreement / size), sqrt(movement / size)
+
+
+@inlined
+def add_to_average(copies, shared, w):
+    """Add lambda and u to their sums."""
+    total, multipliers, centre, mean = w.total, w.multipliers, w.centre, w.mean
+    for c in range(copies):
+        total[c] += multipliers[c]
+    for r in range(shared):
+        centre[r] += mean[r]
+
+
+@inlined
+def take_average(f, i, copies, count, s, w):
+    """Go to the average of lambda and u over `count` passes where the bound is lower there; their sums become zero.
+
+    Passes that circle around the solution, slowly where many outputs are nearly the best, are near it on average.
+    """
+    present, _ = bound(f, i, s, w)
+    for c in range(copies):
+        w.multipliers[c], w.total[c] = w.total[c] / count, w.multipliers[c]
+    average, _ = bound(f, i, s, w)
+    if average < present:
+        for r in range(f.shared[i]):
+            w.mean[r] = w.centre[r] / count
+    else:
+        w.multipliers[:copies] = w.total[:copies]
+    w.total[:copies] = 0.0
+    w.centre[: f.shared[i]] = 0.0
 
 
 @inlined
@@ -126,6 +159,9 @@ def relax(f, i, s, memory, worthless, w, z):
         if t % BALANCED == 0 and t <= SETTLED:
             eta = balance(eta, w.eta * unit, disagreement, movement * eta / unit)
         again = eta != before
+        add_to_average(copies, shared, w)
+        if t % AVERAGED == 0 and not done:
+            take_average(f, i, copies, AVERAGED, s, w)
     w.spent[0] = t
     if value - found <= PROVED * max(1.0, abs(value)):
         value = found

@@ -33,6 +33,7 @@ class Work(NamedTuple):
     best : (N,) the best output while branching
     scores : (N,) scores in which parts are fixed
     sets, members : floats and ints of the active sets, one after the other
+    total, centre : (C,) and (P,) sums of lambda and u over passes
     scratch : of the quadratic problems and of `local_max`
     """
 
@@ -58,6 +59,8 @@ class Work(NamedTuple):
     scores: np.ndarray
     sets: np.ndarray
     members: np.ndarray
+    total: np.ndarray
+    centre: np.ndarray
     scratch: Scratch
 
 
@@ -74,7 +77,8 @@ def open_work(work):
         n[at[6]], n[at[6] + 1] != 0, n[at[6] + 2 : at[7]], f[b[0]], f[b[0] + 1],
         i[at[0] : at[1]], n[at[8] : at[9]], n[at[7] : at[8]], i[at[1] : at[2]], i[at[2] : at[3]],
         f[b[1] : b[2]], f[b[2] : b[3]], f[b[3] : b[4]], f[b[4] : b[5]], f[b[5] : b[6]], f[b[6] : b[7]], f[b[7] : b[8]],
-        f[b[8] : b[9]], f[b[9] : b[10]], f[b[10] : b[11]], f[b[11] : b[12]], i[at[3] : at[4]], scratch,
+        f[b[8] : b[9]], f[b[9] : b[10]], f[b[10] : b[11]], f[b[11] : b[12]], i[at[3] : at[4]],
+        f[b[19] : b[20]], f[b[20] : b[21]], scratch,
     )  # fmt: skip
 
 

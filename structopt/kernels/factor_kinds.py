@@ -309,9 +309,17 @@ def table_marginals(s, p, K, out, private_out):
 @inlined
 def fill_private(f, i, z):
     """Write the private parts of an output, given the indicators of its variables in the first parts of z."""
-    variables = f.variables[i]
+    variables, starts, widths = f.variables[i], f.starts, f.widths
     z[f.shared[i] :] = 0.0
     for factor in range(f.factors[i], f.factors[i + 1]):
+        if f.kinds[factor] == TABLE:
+            r, link = private_start(f, i, factor), f.links[factor]
+            first, second = variables + f.linked[link], variables + f.linked[link + 1]
+            for u in range(starts[first], starts[first] + widths[first]):
+                for v in range(starts[second], starts[second] + widths[second]):
+                    z[r] = z[u] * z[v]
+                    r += 1
+            continue
         linked = f.linked[f.links[factor] : f.links[factor + 1]]
         private = z[private_start(f, i, factor) :]
         if f.kinds[factor] == AUTOMATON:
@@ -323,8 +331,3 @@ def fill_private(f, i, z):
         elif f.kinds[factor] == PAIRS:
             for r in range(len(linked) // 2):
                 private[r] = z[f.starts[variables + linked[2 * r]]] * z[f.starts[variables + linked[2 * r + 1]]]
-        elif f.kinds[factor] == TABLE:
-            first, second = variables + linked[0], variables + linked[1]
-            for u in range(f.widths[first]):
-                for v in range(f.widths[second]):
-                    private[u * f.widths[second] + v] = z[f.starts[first] + u] * z[f.starts[second] + v]

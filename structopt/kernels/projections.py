@@ -56,6 +56,76 @@ def excluded(a, b):
 
 
 @inlined
+def project_small_table(a, c, p, first, eta, q):
+    """Fill q[c : c + 4] for a table of 2 x 2 scores p[first :] / eta, a[c : c + 4] those of both variables' states.
+
+    The variables are a pair of binary ones, on in their first states; every square counts twice.
+    """
+    p00, p01, p10, p11 = p[first], p[first + 1], p[first + 2], p[first + 3]
+    joint = p00 - p01 - p10 + p11
+    if not -inf < joint < inf:
+        project_forbidding_table(a, c, p, first, eta, q)
+        return
+    half = 0.5 / eta
+    x, y = project_pair(
+        0.5 * (a[c] - a[c + 1] + 1.0) + half * (p01 - p11), 0.5 * (a[c + 2] - a[c + 3] + 1.0) + half * (p10 - p11), half * joint
+    )
+    q[c], q[c + 1], q[c + 2], q[c + 3] = x, 1.0 - x, y, 1.0 - y
+
+
+@inlined
+def project_forbidding_table(a, c, p, first, eta, q):
+    """The same for a table with entries of -inf: what is left is a triangle, a segment or a point."""
+    count, one, other, forbidden = 0, 0, 0, 0
+    for r in range(4):
+        if a[c + (r >> 1)] + a[c + 2 + (r & 1)] + p[first + r] > -inf:
+            count, one, other = count + 1, other, r
+        else:
+            forbidden = r
+    q[c : c + 4] = 0.0
+    if count == 3:  # a pair that is not on in the forbidden states at once
+        x, y = c + (forbidden >> 1), c + 2 + (forbidden & 1)
+        off_x, off_y = 2 * c + 1 - x, 2 * c + 5 - y
+        nothing = p[first + 3 - forbidden]
+        on_x = 0.5 * (a[x] - a[off_x] + 1.0 + (p[first + (forbidden ^ 1)] - nothing) / eta)
+        on_y = 0.5 * (a[y] - a[off_y] + 1.0 + (p[first + (forbidden ^ 2)] - nothing) / eta)
+        q[x], q[y] = excluded(on_x, on_y)
+        q[off_x], q[off_y] = 1.0 - q[x], 1.0 - q[y]
+        return
+    share = 1.0
+    if count == 2:
+        moved = 1.0 if (one ^ other) < 3 else 2.0  # variables whose states differ
+        ahead = a[c + (other >> 1)] - a[c + (one >> 1)] + a[c + 2 + (other & 1)] - a[c + 2 + (one & 1)]
+        share = unit((moved + ahead + (p[first + other] - p[first + one]) / eta) / (2.0 * moved))
+    q[c + (one >> 1)] += 1.0 - share
+    q[c + 2 + (one & 1)] += 1.0 - share
+    q[c + (other >> 1)] += share
+    q[c + 2 + (other & 1)] += share
+
+
+@inlined
+def small_table_masses(on, also, p, first, z):
+    """Write the best weights of the four pairs of states to z[first :], given those of both first states."""
+    joint = p[first] - p[first + 1] - p[first + 2] + p[first + 3]
+    both = joint_mass(on, also, joint) if -inf < joint < inf else forced_mass(on, also, p, first)
+    z[first], z[first + 1], z[first + 2], z[first + 3] = both, on - both, also - both, 1.0 - on - also + both
+    for r in range(first, first + 4):
+        z[r] = max(0.0, z[r]) if p[r] > -inf else 0.0
+
+
+@inlined
+def forced_mass(on, also, p, first):
+    """The weight of both first states that leaves none for a forbidden pair."""
+    if p[first] == -inf:
+        return 0.0
+    if p[first + 1] == -inf:
+        return on
+    if p[first + 2] == -inf:
+        return also
+    return max(0.0, on + also - 1.0)
+
+
+@inlined
 def joint_mass(q, r, c):
     """The best p given q and r; 0 where it is forbidden, even if q and r do not quite exclude each other yet."""
     if c == -inf:

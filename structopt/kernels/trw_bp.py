@@ -1,5 +1,8 @@
 """An upper bound on the log-partition function of a factor graph that holds at any messages, and its gradient.
 
+Graphs of pairs of variables with two or more states have that of `structopt.kernels.spanning_forests`, which is much tighter;
+what follows is for all others.
+
 With counting numbers c_f >= 0 of which those of the factors at each variable sum to at least 1, H(Y) <= sum_f c_f H(Y_f)
 (fractional subadditivity of the entropy). So for all messages d_fi from factors to the variables that they link,
 
@@ -31,6 +34,7 @@ import numpy as np
 from structopt.kernels.factor_kinds import linked_parts, local_marginals, local_max
 from structopt.kernels.factors import PAIRS, TREE, open_factors, private_start
 from structopt.kernels.signatures import SOLVE, inlined, kernel
+from structopt.kernels.spanning_forests import open_forests, solve_forests
 
 FIRST, GROWTH, DECAY, RETREAT = 0.1, 1.5, 0.7, 0.4
 """Of the level: its first distance as a share of the squared norm of the derivative, and what success, failure, and a failure
@@ -72,8 +76,8 @@ class Reweighting(NamedTuple):
 
 @inlined
 def open_reweighting(work):
-    """Open the work record, packed as ints=[scratch, degree], floats=[settings, u, z, messages, ...]."""
-    x, at = work.floats, work.at[4:]
+    """Open the work record: ints=[scratch, degree, ...], longs=[graph, begins], floats=[settings, u, z, messages, ...]."""
+    x, at = work.floats, work.at[10:]
     return Reweighting(
         np.int64(x[0]), x[1], x[2],
         x[at[1] : at[2]], x[at[2] : at[3]], work.ints[work.at[1] : work.at[2]],
@@ -81,6 +85,14 @@ def open_reweighting(work):
         x[at[9] : at[10]], x[at[10] : at[11]],
         work.ints[: work.at[1]],
     )  # fmt: skip
+
+
+@inlined
+def forests_of(f, i, graph, work):
+    """Open the forests of an instance: ints=[..., front, path, edges, packed], floats=[..., scratch of forests]."""
+    at, n = work.at, work.ints
+    begin = at[5] + work.longs[at[8] + graph]
+    return open_forests(f, i, n[begin : at[6]], n, at[2:], np.int64(work.floats[3]), work.floats, at[21:])
 
 
 @inlined
@@ -278,9 +290,11 @@ def solve(structure, i, s, temperature, z, memory, work):
     """The least bound met; z becomes its (sub)gradient by the scores at the messages that gave it.
 
     `memory`, where there is any, holds the messages to begin with, and receives those of the least bound. Returns -inf, with
-    z = 0, where a factor allows nothing.
+    z = 0, where a factor allows nothing. An instance that has a graph among those of the work record takes its forests.
     """
-    f, x = open_factors(structure), open_reweighting(work)
+    f, x, graph = open_factors(structure), open_reweighting(work), work.longs[i]
+    if graph >= 0:
+        return solve_forests(f, i, s, temperature, z, memory, x.passes, x.tolerance, forests_of(f, i, graph, work))
     cover = find_cover(f, i)
     count_links(f, i, cover, x.degree)
     links = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from structopt.core.protocols import Ability
 from structopt.errors import CompatibilityError
@@ -28,16 +28,26 @@ class DLPW(Pegasos):
     batch_size : int
         Instances a step.
     average : bool
-        Return the mean of all iterates (before each update, one a visit) instead of the last one.
+        Return the mean of the iterates (before each update), weighted by the number of the step, instead of the last one.
+    delay : float or "auto"
+        What the step sizes 1/(lambda (t + t_0)) are ahead, t_0, as in `Pegasos`; 0 is the method as it was published.
 
     Notes
     -----
-    Meshi et al. (2010), Algorithm 1 (R: `inference.passes`), with the ball of `Pegasos`. A visit costs `inference.passes` passes
-    and O(nnz). There is no certificate: a subgradient of the bound at given messages is none of P until they have converged.
+    Meshi et al. (2010), Algorithm 1 (R: `inference.passes`), with the ball and the average of `Pegasos`. A visit costs
+    `inference.passes` passes and O(nnz). There is no certificate: a subgradient of the bound at given messages is none of P
+    until they have converged.
     """
 
-    def __init__(self, C: float = 1.0, epochs: int = 30, batch_size: int = 1, average: bool = False) -> None:
-        super().__init__(C, epochs, batch_size, average)
+    def __init__(
+        self,
+        C: float = 1.0,
+        epochs: int = 30,
+        batch_size: int = 1,
+        average: bool = True,
+        delay: float | Literal["auto"] = "auto",
+    ) -> None:
+        super().__init__(C, epochs, batch_size, average, delay)
         self.requires = Ability.UPPER
 
     def check_loss(self, loss: Any) -> None:

@@ -1,6 +1,6 @@
 """The quadratic problems of single factors against cvxpy, over the lists of their configurations."""
 
-from itertools import product
+from itertools import combinations, product
 from math import inf
 
 import numpy as np
@@ -8,10 +8,17 @@ import pytest
 
 from structopt.inference.ad3 import AD3
 from structopt.kernels.active_set import capacity, open_set, private_score, set_size, solve_quadratic
-from structopt.kernels.ad3_factors import project_small_table
 from structopt.kernels.ad3_work import open_work
-from structopt.kernels.factors import AUTOMATON, TABLE, TREE, open_factors
-from structopt.kernels.projections import joint_mass, project_onto_budget, project_onto_sum, project_pair
+from structopt.kernels.factors import AUTOMATON, TREE, open_factors
+from structopt.kernels.projections import (
+    joint_mass,
+    project_onto_budget,
+    project_onto_sum,
+    project_pair,
+    project_small_table,
+    small_table_masses,
+)
+from structopt.kernels.table_set import solve_table, table_size
 from structopt.reference.relaxation import quadratic_step
 from tests.inference.small_graphs import automaton, binary, complete, outputs, structure_of, tree
 
@@ -82,17 +89,87 @@ def table_vertices(K, width):
     return np.array([np.concatenate([np.eye(K)[x], np.eye(width)[y]]) for x in range(K) for y in range(width)])
 
 
+def closed_form(a, p, eta):
+    """What `project_small_table` gives for a table, written among other numbers."""
+    q = np.full(6, 7.0)
+    project_small_table(np.concatenate([[9.0], a, [9.0]]), 1, np.concatenate([[5.0, 5.0], p]), 2, eta, q)
+    assert q[0] == q[5] == 7.0
+    return q[1:5]
+
+
 def test_tables_of_two_states_are_pairs():
-    generator, q = np.random.default_rng(0), np.zeros(4)
+    generator = np.random.default_rng(0)
     for eta in (0.1, 1.0, 10.0):
         for _ in range(5):
             a, p = generator.normal(0.5, 1.0, 4), generator.normal(size=4)
-            project_small_table(a, p, eta, q)
-            np.testing.assert_allclose(q, quadratic_step(table_vertices(2, 2), p / eta, a), atol=1e-5)
-    a, p = np.array([-inf, 0.3, 0.2, 0.1]), generator.normal(size=4)  # the second state alone is left
-    project_small_table(a, p, 1.0, q)
-    expected = quadratic_step(table_vertices(2, 2)[2:, 1:], p[2:], a[1:])
-    np.testing.assert_allclose(q, [0.0, *expected], atol=1e-5)
+            expected = quadratic_step(table_vertices(2, 2), p / eta, a)
+            np.testing.assert_allclose(closed_form(a, p, eta), expected, atol=1e-5)
+
+
+FORBIDDEN = [chosen for count in (1, 2, 3) for chosen in combinations(range(4), count)]
+
+
+@pytest.mark.parametrize("forbidden", FORBIDDEN)
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_tables_of_two_states_with_forbidden_pairs(forbidden, by_variable):
+    """A triangle, a segment or a point; also where a state of a variable is what is forbidden."""
+    generator, vertices = np.random.default_rng(1), table_vertices(2, 2)
+    for _ in range(4):
+        a, p = generator.normal(0.5, 1.0, 4), generator.normal(size=4)
+        p[list(forbidden)] = -inf
+        if by_variable:
+            a[generator.integers(4)] = -inf
+        allowed = np.flatnonzero((p > -inf) & ~(vertices[:, a == -inf] > 0).any(axis=1))
+        if len(allowed):
+            expected = quadratic_step(vertices[allowed], p[allowed] / 0.7, np.where(a == -inf, 0.0, a))
+            q = closed_form(a, p, 0.7)
+            np.testing.assert_allclose(q, expected, atol=1e-5)
+            masses = np.zeros(5)
+            small_table_masses(q[0], q[2], np.concatenate([[3.0], p]), 1, masses)
+            np.testing.assert_allclose(vertices.T @ masses[1:], q, atol=1e-12)
+            assert not masses[1:][p == -inf].any()
+
+
+@pytest.mark.parametrize("state", range(4))
+def test_tables_of_two_states_with_a_forbidden_state(state):
+    generator, vertices = np.random.default_rng(2), table_vertices(2, 2)
+    for _ in range(4):
+        a, p = generator.normal(0.5, 1.0, 4), generator.normal(size=4)
+        a[state] = -inf
+        left = vertices[:, state] == 0
+        expected = quadratic_step(vertices[left], p[left], np.where(a == -inf, 0.0, a))
+        np.testing.assert_allclose(closed_form(a, p, 1.0), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(("K", "L"), [(2, 3), (3, 3), (4, 4), (6, 2)])
+@pytest.mark.parametrize("forbidden", [0, 3])
+def test_sets_of_tables(K, L, forbidden):
+    """From scratch, and from the set that the last problem left: the solution, with the weights of a forest."""
+    generator, k, vertices = np.random.default_rng([K, L]), K + L, table_vertices(K, L)
+    floats, ints = table_size(k)
+    sets, members, counts, q = np.zeros(3 + floats), np.zeros(2 + ints, np.int64), np.zeros(2, np.int64), np.zeros(k + 1)
+    x = open_work(AD3().prepare(structure_of([complete([K, L])])).work).scratch
+    p = np.concatenate([[5.0], generator.normal(size=K * L)])
+    p[1 + generator.choice(K * L, forbidden, replace=False)] = -inf
+    allowed, most = np.flatnonzero(p[1:] > -inf), 0
+    for eta in (0.05, 0.3, 0.3, 0.3, 2.0, 2.0, 50.0, 0.3):
+        a, visits = np.concatenate([[9.0], generator.normal(0.5, 0.2 if eta == 0.3 else 1.0 / eta, k)]), 1
+        while not solve_table(a, 1, p, 1, K, L, eta, sets, 3, members, 2, counts, 1, x, q):
+            visits += 1
+        assert visits <= 5
+        np.testing.assert_allclose(q[1:], quadratic_step(vertices[allowed], p[1 + allowed] / eta, a[1:]), atol=3e-5)
+        count = counts[1]
+        weights, pairs = sets[3 : 3 + count], members[2 : 2 + 2 * count].reshape(-1, 2)
+        assert weights.sum() == pytest.approx(1.0, abs=1e-9)
+        assert (weights >= 0).all()
+        rows = pairs[:, 0] * L + pairs[:, 1]
+        np.testing.assert_allclose(vertices[rows].T @ weights, q[1:], atol=1e-12)
+        values = vertices @ (a[1:] - q[1:]) + p[1:] / eta
+        assert values.max() == pytest.approx(weights @ values[rows], abs=1e-7 * max(1.0, abs(a).max()))  # no pair is better
+        assert np.linalg.matrix_rank(vertices[rows]) == count <= k - 1
+        most = max(most, count)
+    assert counts[0] == 0
+    assert most > 2
 
 
 def path(k):
@@ -103,7 +180,6 @@ def path(k):
 
 SETS = {
     "automaton": (AUTOMATON, path(5)),
-    "table": (TABLE, complete([3, 4])),
     "tree": (TREE, tree(3)),
     "single root": (TREE, tree(4, single_root=True)),
     "projective": (TREE, tree(4, projective=True)),

@@ -1,4 +1,4 @@
-"""Pegasos: the contract, every step by dense vectors, the ball, and cvxpy's optimum."""
+"""Pegasos: the contract, every step by dense vectors, the ball, the delay, and cvxpy's optimum."""
 
 from math import inf
 
@@ -17,8 +17,8 @@ from tests.optimizer.online import CRF, MEMBERS, SHAPES, SVM, NotConvex, excess,
 members = pytest.mark.parametrize("member", MEMBERS)
 
 
-def by_hand(problem, batch, passes, weights):
-    """Weights before every visit, the last ones, losses of every pass, and how many projections there were."""
+def by_hand(problem, batch, passes, weights, delay):
+    """Weights before every step, the last ones, losses of every pass, and how many projections there were."""
     radius = np.sqrt(problem.objective(np.zeros(problem.dimension)) / problem.regularization)
     theta, before, losses, t, projections = weights.copy(), [], [], 0, 0
     for epoch in range(passes):
@@ -26,11 +26,11 @@ def by_hand(problem, batch, passes, weights):
         order = problem.order(epoch)
         for first in range(0, problem.m, batch):
             pairs = [loss_and_gradient(problem, theta, i) for i in order[first : first + batch]]
-            before += [theta] * len(pairs)
+            before.append(theta)
             losses[-1] += sum(loss for loss, _ in pairs)
             t += 1
             mean = np.mean([gradient for _, gradient in pairs], axis=0)
-            theta = (1 - 1 / t) * theta - mean / (problem.regularization * t)
+            theta = (1 - 1 / (t + delay)) * theta - mean / (problem.regularization * (t + delay))
             length = np.linalg.norm(theta)
             if length > radius:
                 theta, projections = theta * radius / length, projections + 1
@@ -38,7 +38,7 @@ def by_hand(problem, batch, passes, weights):
 
 
 @members
-@pytest.mark.parametrize("options", [{}, {"average": True}, {"batch_size": 4}])
+@pytest.mark.parametrize("options", [{}, {"average": True}, {"batch_size": 4, "delay": "auto"}])
 class TestPegasos(OptimizerSuite):
     many = 40
 
@@ -55,15 +55,16 @@ class TestPegasos(OptimizerSuite):
 @pytest.mark.parametrize("options", SHAPES)
 @pytest.mark.parametrize("batch", [1, 4, 9])
 def test_steps(member, options, batch):
-    for C in (0.1, 5.0):
+    for C, delay in ((0.1, 0.0), (5.0, 0.0), (5.0, 2.5)):
         problem = problem_of(member, C, **options)
         given = random_weights(problem, 1)
-        before, last, losses, projections = by_hand(problem, batch, 3, given)
-        assert projections > 0 or C < 1
-        method = Pegasos(C, batch_size=batch, average=True)
+        before, last, losses, projections = by_hand(problem, batch, 3, given, delay)
+        assert projections > 0 or C < 1 or delay > 0
+        method = Pegasos(C, batch_size=batch, average=True, delay=delay)
         state, met = run(method, problem, 3, given)
         np.testing.assert_allclose(state["theta"], last, atol=1e-9)
-        np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-9)
+        averaged = np.average(before, axis=0, weights=np.arange(1, len(before) + 1))
+        np.testing.assert_allclose(method.weights(state), averaged, atol=1e-9)
         np.testing.assert_allclose(met, losses, rtol=1e-9, atol=1e-9)
 
 
@@ -74,6 +75,22 @@ def test_falls_to_the_optimum(member, options):
         found = excess(Pegasos(C, **options), member, C, (1, 10, 150))
         assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
         assert -1e-6 < found[-1] < 0.05
+
+
+@members
+def test_delay_makes_the_first_step_a_third_of_that_of_polyak(member):
+    problem = problem_of(member, 3.0)
+    zero = np.zeros(problem.dimension)
+    square = np.mean([np.sum(loss_and_gradient(problem, zero, i)[1] ** 2) for i in range(problem.m)])
+    state = Pegasos(3.0, delay="auto").init(problem, random_weights(problem))
+    assert 1 / (problem.regularization * state["delay"]) == pytest.approx(problem.objective(zero) / (3 * square), rel=1e-12)
+    assert Pegasos(3.0).init(problem, zero)["delay"] == 0.0
+
+
+@members
+def test_delay_spares_the_long_first_steps_of_a_large_C(member):
+    found = {delay: excess(Pegasos(30.0, average=True, delay=delay), member, 30.0, (1,)) for delay in (0.0, "auto")}
+    assert found["auto"][0] < 0.5 * found[0.0][0]
 
 
 @members
@@ -107,6 +124,7 @@ def test_plain_python_kernels_give_the_same_weights(member):
     ("arguments", "message"),
     [
         ({"C": inf}, r"optimizer\.C=inf must be greater than 0 and finite"),
+        ({"delay": -1.0}, r"optimizer\.delay=-1.0 must be at least 0"),
         ({"batch_size": 0}, r"optimizer\.batch_size=0 must be at least 1"),
         ({"tolerance": 0.1}, r"optimizer\.tolerance needs a certified gap; add optimizer\.certificate=true"),
     ],
