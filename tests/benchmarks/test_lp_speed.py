@@ -14,21 +14,13 @@ import numpy as np
 import pytest
 
 from structopt.inference.lp import LinearProgram
-from structopt.inference.polytopes import local_polytope
+from tests.benchmarks.full_tables import full_polytope, milp_value
 from tests.inference.small_graphs import complete, structure_of
 
 pytestmark = pytest.mark.benchmark
 
 VISITS = 6
 SHAPES = [(n, K, spread) for n, K in ((14, 2), (30, 2), (20, 4)) for spread in (0.1, 0.3, 1.0)]
-
-
-def milp_value(polytope, s):
-    """The relaxation's value, from scratch."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    rows = LinearConstraint(polytope.matrix, polytope.lower, polytope.upper)
-    return -milp(-s, bounds=Bounds(0.0, 1.0), constraints=rows).fun
 
 
 def milliseconds(visit, scores):
@@ -46,9 +38,9 @@ def test_visits(n: int, K: int, spread: float, kind: str) -> None:
     sizes = np.array([int(row.widths.sum()), sum(row.privates)])
     draws = np.repeat([1.0, spread], sizes) * generator.normal(size=(VISITS + 1, sizes.sum()))
     scores = draws if kind == "fresh" else draws[0] + 0.05 * np.cumsum(draws[1:], axis=0)
-    local_polytope(structure.record, 0, int(sizes.sum()))  # imports what it needs
+    full_polytope(structure, int(sizes.sum()))  # imports what it needs
     started = time.perf_counter()
-    polytope = local_polytope(structure.record, 0, int(sizes.sum()))
+    polytope = full_polytope(structure, int(sizes.sum()))
     build = 1e3 * (time.perf_counter() - started)
     milp_value(polytope, scores[0])  # imports scipy's
     expected, values = milliseconds(lambda s: milp_value(polytope, s), scores[1:])
