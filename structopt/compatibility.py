@@ -43,10 +43,9 @@ def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: An
     CompatibilityError
         Naming who needs what, what the inference does instead, and the inferences that would do.
     """
-    for component in (optimizer, inference):
-        if hasattr(component, "check_graph"):
-            component.check_graph(factor_graph)
-    provided, name = check_kind(inference, structure_kind), name_of("inference", inference)
+    if hasattr(optimizer, "check_graph"):
+        optimizer.check_graph(factor_graph)
+    provided, name = check_solves(inference, structure_kind, factor_graph), name_of("inference", inference)
     wanting = {"loss": loss, "optimizer": optimizer, "factor_graph": factor_graph, "task": task}
     for kind, component in wanting.items():
         for ability in getattr(component, "requires", Ability(0)) & ~provided:
@@ -71,8 +70,10 @@ def certifies(provided: Ability) -> bool:
     return Ability.CONVEX in provided and bool(provided & (Ability.EXACT | Ability.UPPER))
 
 
-def check_kind(inference: Any, structure_kind: str) -> Ability:
-    """Return what an inference provides on a kind of structure; raise `CompatibilityError` where that is nothing."""
+def check_solves(inference: Any, structure_kind: str, factor_graph: Any = None) -> Ability:
+    """Return what an inference provides on structures of a graph; raise `CompatibilityError` where that is nothing."""
+    if factor_graph is not None and hasattr(inference, "check_graph"):
+        inference.check_graph(factor_graph)
     provided: Ability = inference.provides(structure_kind)
     if not provided:
         name, others = name_of("inference", inference), _able(structure_kind)
@@ -88,7 +89,7 @@ def check_option(option: str, ability: Ability, inference: Any, structure_kind: 
     CompatibilityError
         Naming the inferences that would do: weights are any inference's, so the command may take another.
     """
-    provided, name = check_kind(inference, structure_kind), name_of("inference", inference)
+    provided, name = check_solves(inference, structure_kind), name_of("inference", inference)
     if ability in provided:
         return
     names = able(ability, structure_kind)

@@ -20,7 +20,7 @@ def made(kind: str, name: str) -> Any:
 def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     """Ask for every (optimizer, loss, inference), each as its config file sets it, on one kind of factor graph.
 
-    Inferences that know nothing of that kind are left out.
+    Inferences that know nothing of that graph are left out.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     optimizers, losses, inferences = (
         {name: made(kind, name) for name in registry.installed(kind)} for kind in ("optimizer", "loss", "inference")
     )
-    inferences = {name: inference for name, inference in inferences.items() if inference.provides(graph.kind)}
+    inferences = {name: inference for name, inference in inferences.items() if _solves(inference, graph)}
     return {
         (o, name, i): _verdict(graph, inference, loss, optimizer)
         for o, optimizer in optimizers.items()
@@ -52,6 +52,15 @@ def table(found: Verdicts) -> str:
             cells.append("yes" if able == inferences else ", ".join(able) or "no")
         lines.append(f"| {optimizer} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _solves(inference: Any, graph: Any) -> bool:
+    """Whether an inference can do anything with the structures of a graph."""
+    try:
+        compatibility.check_solves(inference, graph.kind, graph)
+    except CompatibilityError:
+        return False
+    return True
 
 
 def _verdict(graph: Any, inference: Any, loss: Any, optimizer: Any) -> str:

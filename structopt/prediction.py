@@ -65,9 +65,7 @@ def _model(options: Mapping[str, Any]) -> Model:
         return model
     node = {"name": options["inference"]}
     inference = registry.create("inference", node)
-    compatibility.check_kind(inference, model.graph.kind)
-    if hasattr(inference, "check_graph"):
-        inference.check_graph(model.graph)
+    compatibility.check_solves(inference, model.graph.kind, model.graph)
     config = {**model.config, "inference": node}
     rest = model.feature_map, model.weights, model.temperature, model.pruner
     return Model(config, model.task, model.graph, inference, *rest)

@@ -198,7 +198,7 @@ def test_components(capsys: pytest.CaptureFixture[str]) -> None:
     assert "C: float = 1.0, epochs: int = 30, tolerance: float = 0.0" in rows["optimizer", "dca"]
     assert "beta: float = inf, gamma: float = 1.0" in rows["loss", "svm"]
     assert cli.main(["components", "pairs", "second_order"]) == 0
-    assert "| sdca | enumeration | enumeration | enumeration, ilp |" in capsys.readouterr().out
+    assert "| sdca | enumeration | enumeration | enumeration, ilp, lp |" in capsys.readouterr().out
     assert cli.main(["components", "loss"]) == 0
     assert {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"loss"}
 

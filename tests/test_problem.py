@@ -163,7 +163,8 @@ def test_decoding_of_nothing(serial):
 def test_no_k_best(serial):
     problem = problem_of()
     kernels = compose(problem.feature_map.kernels, InferenceKernels(problem.kernels.solve))
-    with pytest.raises(ConfigError, match="This inference has no k-best lists; use inference=exact"):
+    message = "This inference has no lists of the k best outputs; inference=exact and enumeration have"
+    with pytest.raises(ConfigError, match=message):
         decoding.k_best(problem.examples, kernels, np.zeros(problem.dimension), 3, serial)
 
 
