@@ -20,6 +20,7 @@ from structopt.task.npz_files import side_by_side
 from structopt.task.parts import ROLES, Part, part_of
 from structopt.task.snakes import snakes
 from structopt.task.split_files import checked_paths
+from structopt.task.whole_inputs import WholeInputs
 
 GENERATED = {"train": 80, "dev": 40, "test": 40}
 
@@ -31,7 +32,7 @@ class EncodedImages(EncodedGraphs):
     images: Images
 
 
-class Grid:
+class Grid(WholeInputs):
     """Labels of the cells of images, which are grids of any size: snakes, segmentations.
 
     Files are npz (`structopt.task.grid_files` describes them). An output is an `Image`: pixels and predicted labels.
@@ -137,8 +138,7 @@ class Grid:
 
     def encode(self, corpus: Images, given: Sequence[str] | None = None) -> EncodedImages:
         """Encode images: cells, edges to the right and downwards, and what they look like."""
-        if given is not None:
-            raise _no_partial_labels()
+        self._refuse_given(given)
         edges, ways = grid_edges(corpus)
         joined = edges[1] + np.repeat(corpus.offsets[:-1], np.diff(edges[0]))[:, None]
         tables = {"label": self.features.cells(corpus), "edge": self.features.between(corpus, joined, ways)}
@@ -173,18 +173,6 @@ class Grid:
         for label, (precision, recall, f1) in _scores(_gold(corpus), _labels_of(predicted)).items():
             lines.append(f"{label:5}  {100 * precision:9.2f}  {100 * recall:6.2f}  {100 * f1:6.2f}")
         return "\n".join(lines) + "\n"
-
-    def written(self, outputs: Sequence[Any]) -> list[Any]:
-        """Images as they are."""
-        return list(outputs)
-
-    def given_labels(self, corpus: Images) -> list[str] | None:
-        """Refuse: labels cannot be given."""
-        raise _no_partial_labels()
-
-    def missing_columns(self, corpus: Images) -> list[str]:
-        """An image always brings all there is."""
-        return []
 
     def write_outputs(
         self,
@@ -247,7 +235,3 @@ def _scores(gold: Array, found: Array) -> dict[int, tuple[float, float, float]]:
         label: (right / max(found, 1), right / max(gold, 1), 2 * right / (found + gold))
         for label, right, found, gold in zip(labels.tolist(), *(own.tolist() for own in counts), strict=True)
     }
-
-
-def _no_partial_labels() -> ConfigError:
-    return ConfigError("task=grid cannot keep given labels. Leave out partial=true.")

@@ -18,13 +18,14 @@ from structopt.task.labelling import check_keys
 from structopt.task.libsvm import NO_LABEL, Vectors, label_order
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.strings import pack_strings, unpack_strings
+from structopt.task.whole_inputs import WholeInputs
 
 FEATURE_KEYS = ("support", "min_count", "bias", "normalize")
 NORMS = ("none", "unit")
 BIAS = "bias"
 
 
-class Multiclass:
+class Multiclass(WholeInputs):
     """One class an instance from its attributes, ``class index:value index:value ...`` (LIBSVM's format).
 
     Parameters
@@ -98,8 +99,7 @@ class Multiclass:
 
     def encode(self, corpus: Vectors, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the attributes seen in training."""
-        if given is not None:
-            raise _no_partial_labels()
+        self._refuse_given(given)
         numbers = {label: y for y, label in enumerate(self.labels)}
         gold = np.array([numbers.get(label, -1) for label in corpus.labels], np.int32) if _labelled(corpus) else None
         return Encoded(np.arange(len(corpus) + 1, dtype=np.int64), {"label": self._table(corpus)}, self.labels, gold)
@@ -126,18 +126,6 @@ class Multiclass:
             scores = f"{100 * precision:9.2f}  {100 * recall:6.2f}  {100 * f1:6.2f}"
             lines.append(f"{label:>{width}}  {scores}  {found[label]:6}  {gold[label]:6}")
         return "\n".join(lines) + "\n"
-
-    def written(self, outputs: Sequence[Any]) -> list[Any]:
-        """Classes as they are."""
-        return list(outputs)
-
-    def given_labels(self, corpus: Vectors) -> list[str] | None:
-        """Refuse: an instance has nothing beside its class that could be given."""
-        raise _no_partial_labels()
-
-    def missing_columns(self, corpus: Vectors) -> list[str]:
-        """A vector always brings all there is."""
-        return []
 
     def write_outputs(
         self,
@@ -198,11 +186,6 @@ class Multiclass:
 
 def _labelled(corpus: Vectors) -> bool:
     return NO_LABEL not in corpus.labels
-
-
-def _no_partial_labels() -> ConfigError:
-    message = "task=multiclass has one label an instance: where it is given nothing is left to predict. Leave out partial=true."
-    return ConfigError(message)
 
 
 def _f1_scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, tuple[float, float, float]]:

@@ -19,6 +19,7 @@ from structopt.task.labelled_vectors import MEMORY, LabelledVectors, indicators
 from structopt.task.labelling import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.strings import pack_strings, unpack_strings
+from structopt.task.whole_inputs import WholeInputs
 from structopt.task.wide_graphs import Configuration, of_edges, of_variables
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ FEATURE_KEYS = ("support", "min_count", "bias", "standardize", "normalize")
 STATES = ("0", "1")
 
 
-class Multilabel:
+class Multilabel(WholeInputs):
     """Any number of labels an instance: one binary variable a label.
 
     All instances have the same variables, and each variable has weights of its own: of the attributes of the instance for its
@@ -134,8 +135,7 @@ class Multilabel:
 
     def encode(self, corpus: LabelledVectors, given: Sequence[str] | None = None) -> EncodedGraphs:
         """Encode a corpus with the labels and attributes seen in training: a variable a label, no edges."""
-        if given is not None:
-            raise _no_partial_labels()
+        self._refuse_given(given)
         unknown = sorted({name for labels in corpus.labels or () for name in labels} - set(self._all_names))
         if unknown:
             log.warning("%s: labels that training never shows are not scored: %s.", corpus.path, ", ".join(unknown[:10]))
@@ -157,18 +157,6 @@ class Multilabel:
     def report(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> str:
         """Scores as a table to read, a line a label, in per cent."""
         return label_scores.table(self.names, *self._compared(corpus, predicted))
-
-    def written(self, outputs: Sequence[Any]) -> list[Any]:
-        """Labels as they are."""
-        return list(outputs)
-
-    def given_labels(self, corpus: LabelledVectors) -> list[str] | None:
-        """Refuse: labels are all predicted."""
-        raise _no_partial_labels()
-
-    def missing_columns(self, corpus: LabelledVectors) -> list[str]:
-        """A vector always brings all there is."""
-        return []
 
     def write_outputs(
         self,
@@ -236,7 +224,3 @@ def _named(instance: Any, names: Sequence[str], line: int) -> Any:
     if len(row) != len(names):
         raise DataError(MEMORY, line, f"the row has {len(row)} values for {len(names)} attributes: give one for each.")
     return {name: value for name, value in zip(names, row, strict=True) if value != 0}
-
-
-def _no_partial_labels() -> ConfigError:
-    return ConfigError("task=multilabel predicts every label and keeps none that are given. Leave out partial=true.")

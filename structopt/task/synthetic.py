@@ -18,6 +18,7 @@ from structopt.kernels.record import Array
 from structopt.task.npz_files import side_by_side, write_arrays
 from structopt.task.parts import ROLES, Part, part_of
 from structopt.task.split_files import checked_paths
+from structopt.task.whole_inputs import WholeInputs
 from structopt.task.wide_graphs import of_edges
 
 UNIT = 1024
@@ -45,7 +46,7 @@ class Samples:
         return len(self.x)
 
 
-class Synthetic:
+class Synthetic(WholeInputs):
     r"""Complete graphs whose outputs y are local maxima of a random model.
 
         sum_i w_i(y_i) x_i + sum_{i<j} w_ij(y_i, y_j)
@@ -155,8 +156,7 @@ class Synthetic:
 
     def encode(self, corpus: Samples, given: Sequence[str] | None = None) -> EncodedGraphs:
         """Give variable i the attribute i with the value x_i; the edges, with weights of their own, are the factor graph's."""
-        if given is not None:
-            raise _no_partial_labels()
+        self._refuse_given(given)
         m, d = corpus.x.shape
         ids = np.tile(np.arange(d, dtype=np.int32), m)
         return EncodedGraphs(
@@ -185,18 +185,6 @@ class Synthetic:
             f"{len(predicted)} samples; accuracy: {100 * scores['accuracy']:.2f}%; "
             f"wholly right: {100 * scores['exact']:.2f}%\n"
         )
-
-    def written(self, outputs: Sequence[Any]) -> list[Any]:
-        """States as they are."""
-        return list(outputs)
-
-    def given_labels(self, corpus: Samples) -> list[str] | None:
-        """Refuse: states cannot be given."""
-        raise _no_partial_labels()
-
-    def missing_columns(self, corpus: Samples) -> list[str]:
-        """A sample always brings all there is."""
-        return []
 
     def write_outputs(
         self,
@@ -265,7 +253,3 @@ def _gold(corpus: Samples) -> Array:
     if corpus.y is None:
         raise DataError(corpus.path, None, "has no states to compare with.")
     return np.asarray(corpus.y)
-
-
-def _no_partial_labels() -> ConfigError:
-    return ConfigError("task=synthetic cannot keep given states. Leave out partial=true.")

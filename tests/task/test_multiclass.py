@@ -140,7 +140,7 @@ def test_input_that_is_refused(path: Path) -> None:
         with pytest.raises(DataError, match="<memory>: has no labels to compare with"):
             act(unlabelled, ["10"])
     for act in (lambda: task.given_labels(unlabelled), lambda: task.encode(unlabelled, ["10"])):
-        with pytest.raises(ConfigError, match="task=multiclass has one label an instance.*Leave out partial=true"):
+        with pytest.raises(ConfigError, match="task=multiclass predicts everything.*Leave out partial=true"):
             act()
     path.write_text("5.1,3.5,setosa\n4.9,3.0,setosa\n")
     with pytest.raises(DataError, match=r"train\.svm: no line has an index:value pair: write label index:value"):
@@ -205,7 +205,7 @@ def test_predict_with_probabilities_and_k_best(run: Path, tmp_path: Path) -> Non
 def test_predict_refuses_partial_labels(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"model={run}", f"input={corpus.path('dev', 'libsvm')}", f"output={tmp_path / 'out.txt'}", "partial=true"]
     assert cli.main(["predict", *words]) == 2
-    assert "task=multiclass has one label an instance" in capsys.readouterr().err
+    assert "task=multiclass predicts everything and keeps nothing that is given" in capsys.readouterr().err
     assert not (tmp_path / "out.txt").exists()
 
 

@@ -211,7 +211,7 @@ def test_input_that_is_refused(svm: Path, arff: Path) -> None:
         with pytest.raises(DataError, match="<memory>: has no labels to compare with"):
             act(unlabelled, [["a"]])
     for act in (lambda: task.given_labels(unlabelled), lambda: task.encode(unlabelled, ["a"])):
-        with pytest.raises(ConfigError, match="task=multilabel predicts every label.*Leave out partial=true"):
+        with pytest.raises(ConfigError, match="task=multilabel predicts everything.*Leave out partial=true"):
             act()
     for text, message in (("1:1\n2:1\n", "no instance has a label"), ("a\nb 1:0\n", "no instance has a value other than 0")):
         svm.write_text(text)
@@ -291,7 +291,7 @@ def test_probabilities_want_an_inference_that_has_them(run: Path, tmp_path: Path
 def test_predict_refuses_partial_labels(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"model={run}", f"input={corpus.path('dev', 'multilabel')}", f"output={tmp_path / 'out.txt'}", "partial=true"]
     assert cli.main(["predict", *words]) == 2
-    assert "task=multilabel predicts every label" in capsys.readouterr().err
+    assert "task=multilabel predicts everything and keeps nothing that is given" in capsys.readouterr().err
     assert not (tmp_path / "out.txt").exists()
 
 

@@ -113,7 +113,7 @@ def test_refuses_files_and_other_samples(tmp_path):
             task.read(path)
     with pytest.raises(ConfigError, match="A sample has 20 values, one a variable; these have 3"):
         task.corpus([[0.0, 1.0, 2.0]])
-    with pytest.raises(ConfigError, match="cannot keep given states"):
+    with pytest.raises(ConfigError, match="task=synthetic predicts everything"):
         task.given_labels(task.read("train"))
     with pytest.raises(DataError, match="no states to compare with"):
         task.evaluate(task.read("train", labelled=False), [])
