@@ -7,6 +7,7 @@ from typing import Any
 from structopt import compatibility, registry
 from structopt.configuration import GIVEN, compose, validate
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.hydra_glue import conf_folders
 
 Verdicts = dict[tuple[str, str, str], str]
 
@@ -20,7 +21,7 @@ def made(kind: str, name: str) -> Any:
 def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     """Ask for every (optimizer, loss, inference), each as its config file sets it, on one kind of factor graph.
 
-    Inferences that know nothing of that graph are left out.
+    Inferences that know nothing of that graph are left out; variants with a config file of their own (kept/mplp) are not.
 
     Returns
     -------
@@ -29,7 +30,8 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     """
     graph = made("factor_graph", factor_graph)
     optimizers, losses, inferences = (
-        {name: made(kind, name) for name in registry.installed(kind)} for kind in ("optimizer", "loss", "inference")
+        {name: made(kind, name) for name in [*registry.installed(kind), *_variants(kind)]}
+        for kind in ("optimizer", "loss", "inference")
     )
     inferences = {name: inference for name, inference in inferences.items() if _solves(inference, graph)}
     return {
@@ -52,6 +54,13 @@ def table(found: Verdicts) -> str:
             cells.append("yes" if able == inferences else ", ".join(able) or "no")
         lines.append(f"| {optimizer} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _variants(kind: str) -> list[str]:
+    """Config files of a kind that stand in a folder of their own: components with other presets."""
+    folders = [folder / kind for folder in conf_folders()]
+    found = [path.relative_to(folder).with_suffix("") for folder in folders for path in folder.glob("*/*.yaml")]
+    return sorted(path.as_posix() for path in found)
 
 
 def _solves(inference: Any, graph: Any) -> bool:

@@ -17,7 +17,7 @@ GRAPHS = {
     "single": ("exact", "enumeration"),
     "arc_factored": ("exact", "enumeration"),
     "second_order": ("ad3", "enumeration", "ilp", "loopy_bp", "lp", "trw_bp"),
-    "pairwise": ("ad3", "enumeration", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"),
+    "pairwise": ("ad3", "enumeration", "ilp", "kept/mplp", "loopy_bp", "lp", "mplp", "trw_bp"),
 }
 KINDS = {
     "linear_chain": "chain", "single": "single", "arc_factored": "arborescence", "second_order": "factors", "pairwise": "factors",

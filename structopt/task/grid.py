@@ -195,6 +195,10 @@ class Grid(WholeInputs):
             more["ranked"] = np.concatenate(side_by_side([[_labels_of([image]) for _, image in best] for best in ranked]))
         write_images(target, outputs, **more)
 
+    def output_table(self, outputs: Sequence[Image]) -> dict[str, list[Any]]:
+        """Labels of every image as nested lists."""
+        return {"labels": [np.asarray(image.labels).tolist() for image in outputs]}
+
     def attribute_names(self, group: str = "label") -> list[str]:
         """What stands where around a cell, or at the ends of an edge."""
         return self.features.names(group) if group in ("label", "edge") else []

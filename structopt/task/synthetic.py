@@ -205,6 +205,10 @@ class Synthetic(WholeInputs):
             arrays["ranked"] = np.array(side_by_side([[y for _, y in best] for best in ranked]))
         write_arrays(target, arrays)
 
+    def output_table(self, outputs: Sequence[Array]) -> dict[str, list[Any]]:
+        """States of every sample as a list."""
+        return {"labels": [np.asarray(states).tolist() for states in outputs]}
+
     def attribute_names(self, group: str = "label") -> list[str]:
         """The values x_i, by the variable's number."""
         return [f"x{i}" for i in range(self.variables)] if group == "label" else []

@@ -28,6 +28,7 @@ from structopt.errors import ModelError
 
 DISTRIBUTION = "structopt-trainer"
 VECTORS = ("vector",)  # the columns of a task that labels vectors instead of sequences
+ARRAYS = (("pixels",), ("x",))  # and of those that label arrays of numbers
 PARENT_VARIABLE = "STRUCTOPT_PARENT_RUN"
 _SQLITE = "sqlite:///"
 _LONGEST_VALUE = 500
@@ -426,7 +427,8 @@ def _save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None, ru
     from mlflow.models import Model
 
     found, columns = _version(DISTRIBUTION), run.columns if run else ()
-    sequences = tuple(columns) != VECTORS
+    sequences = tuple(columns) not in (VECTORS, *ARRAYS)
+    logging.getLogger("mlflow.pyfunc").setLevel(logging.NOTSET if sequences else logging.ERROR)  # it would miss a signature
     example = pandas.DataFrame({"tokens": [["A", "sentence", "of", "six", "tokens", "."]]})
     mlflow.pyfunc.save_model(
         path=str(target),

@@ -10,7 +10,7 @@ import mlflow.models
 import pandas as pd
 from mlflow.pyfunc.model import PythonModel
 
-from structopt.tracker.mlflow import VECTORS
+from structopt.tracker.mlflow import ARRAYS, VECTORS
 
 WORDS = "tokens"
 PADDING = ""
@@ -18,9 +18,10 @@ _logger = logging.getLogger("structopt.tracker")
 
 
 class Labeller(PythonModel):
-    """Labels the rows of a DataFrame: sequences of tokens, or vectors for models of one label an instance.
+    """Labels the rows of a DataFrame: sequences of tokens, vectors, or arrays of numbers.
 
-    Of a vector, columns are named by its indices; zeros and missing values may stand for what it has not. Of sequences,
+    Of a vector, columns are named by its indices; zeros and missing values may stand for what it has not. Of arrays (images,
+    synthetic samples) there is one column, ``pixels`` or ``x``, whose cells are nested lists. Of sequences,
     input columns are ``tokens`` and, where the model's templates use them, further columns such as ``pos`` and
     ``chunk``; each cell is a list with one string a token. The output has one column, ``labels``; of trees two, ``heads``
     and ``relations``. A column that the model uses and the input lacks counts as padding, and is warned about once.
@@ -40,6 +41,9 @@ class Labeller(PythonModel):
         """Label every row."""
         if tuple(self._model.columns) == VECTORS:
             return pd.DataFrame({"labels": self._model.predict(_vectors(model_input))}, index=model_input.index)
+        if tuple(self._model.columns) in ARRAYS:
+            outputs = self._model.predict(model_input[self._model.columns[0]].tolist())
+            return pd.DataFrame(self._model.output_table(outputs), index=model_input.index)
         words = [_cells(row) for row in model_input[WORDS]]
         names = tuple(self._model.columns)
         columns = {names[0]: words} | {name: self._column(model_input, name, words) for name in names[1:]}

@@ -159,6 +159,26 @@ def test_models_of_vectors_take_frames_whose_columns_are_indices(tmp_path, monke
     assert served.predict(pd.DataFrame(rows))["labels"].tolist() == model.predict(rows)
 
 
+@pytest.mark.parametrize(("task", "column", "size"), [("grid", "pixels", (3, 4, 3)), ("synthetic", "x", (20,))])
+def test_models_of_arrays_take_nested_lists(task, column, size, tmp_path, monkeypatch):
+    import mlflow
+    import numpy as np
+    import pandas as pd
+
+    import structopt
+
+    uri = f"sqlite:///{tmp_path}/store/mlflow.db"
+    few = ["optimizer=dlpw", "optimizer.epochs=1", "task.limit=5", "objective_every=0"]
+    model = structopt.train([f"task={task}", *few, f"tracker.uri={uri}"], folder=tmp_path / "run")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    run = mlflow.search_runs(search_all_experiments=True).iloc[0]
+    served = mlflow.pyfunc.load_model(f"runs:/{run.run_id}/model")
+    arrays = [np.random.default_rng(seed).integers(0, 2, size) * 255 for seed in range(2)]
+    found = served.predict(pd.DataFrame({column: [array.tolist() for array in arrays]}))["labels"].tolist()
+    assert found == model.output_table(model.predict(arrays))["labels"]
+    assert np.array(found).shape == (2, *size[:2])
+
+
 def test_models_of_trees_give_heads_and_relations(tmp_path, monkeypatch):
     import mlflow
     import pandas as pd
