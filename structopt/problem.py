@@ -199,14 +199,14 @@ class Problem:
         )
         self.data = examples.data(target, loss.parameters())
         features = examples.feature_map.kernels
-        kind = self.structure.kind
-        self.kernels = compose(features, inference.kernels(kind), loss.kernel(variant), calculus, rounding)
+        solver = inference.kernels(self.structure.kind)
+        self.kernels = compose(features, solver, loss.kernel(variant), calculus, rounding)
         self._reported, self._objective_data = examples, self.data
         reported = converged(inference, self.structure)
         if reported is not inference:
-            self._reported = examples.solved_by(reported)
+            solver, self._reported = reported.kernels(self.structure.kind), examples.solved_by(reported)
             self._objective_data = self._reported.data(target, loss.parameters())
-        self.objective_kernels = compose(features, reported.kernels(kind), loss.kernel(), calculus, rounding)
+        self.objective_kernels = compose(features, solver, loss.kernel(), calculus, rounding)
         self.executor = executor or InThisThread()
         self.judge = judge or (lambda weights: -self.objective(weights))
         self._spaces: deque[Space] = deque()  # scratch that no thread is using
@@ -324,7 +324,6 @@ class InThisThread:
     def map(self, function: Callable[[Any], Any], shards: Any) -> list[Any]:
         """Apply `function` to each shard."""
         return [function(shard) for shard in shards]
-
 
 
 def _check_gold(examples: Examples, gold: SparseVectors) -> None:

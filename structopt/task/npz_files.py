@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 
 from structopt.errors import DataError
 from structopt.kernels.record import Array
+from structopt.task.text_files import replace_file
 
 
 def read_arrays(path: str | Path, needed: Collection[str], known: Collection[str]) -> dict[str, Array]:
@@ -45,18 +45,9 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     DataError
         The folder does not exist or cannot be written; nothing is left behind.
     """
-    path, stream = Path(path), io.BytesIO()
+    stream = io.BytesIO()
     np.savez_compressed(stream, allow_pickle=False, **arrays)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(stream.getvalue())
-        os.replace(partial, path)
-    except OSError as error:
-        message = f"the file cannot be written ({error.strerror}): choose a folder that exists and is writable."
-        raise DataError(path, None, message) from error
-    finally:
-        if partial.parent.is_dir():
-            partial.unlink(missing_ok=True)
+    replace_file(path, stream.getvalue())
 
 
 def side_by_side(lists: Sequence[Sequence[Array]]) -> list[Array]:

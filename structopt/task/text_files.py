@@ -40,8 +40,18 @@ def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
     DataError
         The folder does not exist or cannot be written; nothing is left behind.
     """
+    replace_file(path, _encode(Path(path), text, encoding))
+
+
+def replace_file(path: str | Path, data: bytes) -> None:
+    """Replace a file at once (write, sync, rename).
+
+    Raises
+    ------
+    DataError
+        The folder does not exist or cannot be written; nothing is left behind.
+    """
     path = Path(path)
-    data = _encode(path, text, encoding)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with open(partial, "wb") as file:
