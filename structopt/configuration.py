@@ -28,6 +28,7 @@ CHANGEABLE = ("optimizer.epochs", "optimizer.tolerance", "threads", "tracker")
 class Settings(TypedDict, total=False):
     """The keys of the config beside the components and the features; conf/config.yaml holds the defaults."""
 
+    label: str | None
     seed: int
     threads: int
     resume: str | None

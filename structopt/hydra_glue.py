@@ -17,6 +17,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 from structopt import registry
 from structopt.errors import did_you_mean
 from structopt.schema import unknown_parameter
+from structopt.sweepers import SWEEPERS
 
 
 def conf_dir() -> str:
@@ -50,8 +51,9 @@ class PluginSearchPath(SearchPathPlugin):
 
 
 def register() -> None:
-    """Let Hydra, in this process only, see the plugins' config files."""
-    Plugins.instance().register(PluginSearchPath)
+    """Let Hydra, in this process only, see the plugins' config files and this package's sweepers."""
+    for one in (PluginSearchPath, *SWEEPERS):
+        Plugins.instance().register(one)
 
 
 def friendly(error: Exception, overrides: list[str]) -> str:

@@ -349,7 +349,8 @@ class Session:
 
     def _label(self) -> str:
         config = self.config
-        return f"{config['task']['name']}-{config['optimizer']['name']}-{self.parts.loss.member.partition(' ')[0]}"
+        made = f"{config['task']['name']}-{config['optimizer']['name']}-{self.parts.loss.member.partition(' ')[0]}"
+        return config.get("label") or made
 
 
 def train(config: Mapping[str, Any], folder: Path) -> Model:

@@ -99,6 +99,7 @@ def test_defaults() -> None:
     assert config["loss"]["gamma"] == 0.0
     settings = {key: config[key] for key in configuration.Settings.__annotations__}
     assert settings == {
+        "label": None,
         "seed": 0,
         "threads": 1,
         "resume": None,
@@ -151,7 +152,7 @@ def test_validate_puts_numbers_into_their_types(acme: Path) -> None:
     assert config["loss"]["beta"] == float("inf")
     assert repr(config["loss"]["gamma"]) == "1.0"
     assert repr(config["optimizer"]["eta"]) == "1.0"
-    assert list(config)[:2] == ["seed", "threads"]
+    assert list(config)[:2] == ["label", "seed"]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_validate_puts_numbers_into_their_types(acme: Path) -> None:
         ),
         (["sed=1"], "There is no key 'sed'. Did you mean 'seed'? Keys: "),
         (["seed.x=1"], "'seed' has no keys of its own, so 'seed.x' cannot be set."),
-        (["~optimzer"], "'~optimzer': there is no group 'optimzer'. Did you mean 'optimizer'? Groups: executor, factor_graph, "),
+        (["~optimzer"], "'~optimzer': there is no group 'optimzer'. Did you mean 'optimizer'? Groups: executor, experiment, "),
         (["loss={"], "'loss={' cannot be read. Type KEY=VALUE; quote values with spaces or signs: "),
         (["task=null"], "A group takes the name of a choice, such as task=ner. Groups: executor, "),
         (["optimizer.eta=${nope}"], "optimizer.eta: Interpolation key 'nope' not found"),

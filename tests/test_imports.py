@@ -17,9 +17,11 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({
         "archive", "registry", "features", "problem", "decoding", "compatibility", "checks", "pruning", "testing"
     }),
-    frozenset({"hydra_glue", "configuration", "history", "plots", "terminal", "model", "warm_start", "trainer"}),
-    frozenset({"session", "prediction", "pairs"}),
-    frozenset({"commands"}),
+    frozenset({
+        "configuration", "history", "hydra_glue", "model", "plots", "records", "sweepers", "terminal", "trainer", "warm_start"
+    }),
+    frozenset({"session", "prediction", "pairs", "compare", "experiments"}),
+    frozenset({"commands", "sweep"}),
     frozenset({"cli", "", "__main__"}),
 )
 COMPONENTS = {"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor"}
