@@ -12,7 +12,7 @@ from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException
+from hydra.errors import HydraException, MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
@@ -21,7 +21,8 @@ from structopt.errors import ConfigError, StructoptError
 from structopt.hydra_glue import conf_dir, friendly, register
 
 DONE, MENDABLE, INTERRUPTED = 0, 2, 130
-COMMANDS = ("predict", "evaluate", "components")
+LAUNCHERS = ("hydra/launcher/joblib", "hydra/launcher/submitit")
+COMMANDS = ("predict", "evaluate", "compare", "components")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,14 +36,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 2 the user can mend it, 130 interrupted. Any other exception is a bug and goes through.
+        0 done, 2 the user can mend it, 130 interrupted. Any other exception is a bug and goes through; where a job of a
+        sweep meets one, the other jobs are run all the same, and the code is 1.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        _dispatch(words)
+        return _dispatch(words)
     except StructoptError as error:
         print(f"structopt: {error}", file=sys.stderr)
         return MENDABLE
+    except _SweepInterrupted as interrupt:
+        print(f"structopt: interrupted. The sweep goes on with: {interrupt}", file=sys.stderr)
+        return INTERRUPTED
     except KeyboardInterrupt as interrupt:
         folder = interrupt.args[0] if interrupt.args else "RUN_FOLDER"
         print(f"structopt: interrupted. A run goes on with: structopt resume={folder}", file=sys.stderr)
@@ -52,7 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return DONE
 
 
-def _dispatch(words: list[str]) -> None:
+class _SweepInterrupted(KeyboardInterrupt):
+    """With the command that goes on."""
+
+
+def _dispatch(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         from structopt import commands
 
@@ -62,7 +71,8 @@ def _dispatch(words: list[str]) -> None:
 
         session.resume(folder, [word for word in words if not word.startswith("resume=")])
     else:
-        _train(words)
+        return _train(words)
+    return DONE
 
 
 def resumed_folder(words: Sequence[str]) -> Path | None:
@@ -93,35 +103,71 @@ class _Outcome:
     failure: StructoptError | None = None
 
 
-def _train(words: list[str]) -> None:
-    """Let Hydra parse, compose and set up the run folder, then train; of a sweep, once a job."""
+def _train(words: list[str]) -> int:
+    """Let Hydra parse, compose and set up the run folder, then train; of a sweep, once a job. Return the exit code."""
     register()
     outcome = _Outcome()
     application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(_job(outcome))
     try:
-        with _hydra_environment(words):
+        with _hydra_environment(words), _closing_sweep() as code:
             application()
     except (HydraException, OmegaConfBaseException, ValueError) as error:
-        if outcome.started:
+        if outcome.started or _jobs_began():
             raise
-        raise ConfigError(friendly(error, words)) from error
+        raise ConfigError(friendly(error, words) + _to_install(error)) from error
     if outcome.failure:
         raise outcome.failure
+    return code[0] if code else DONE
+
+
+def _jobs_began() -> bool:
+    """Whether a sweep is open whose jobs have begun, in other processes maybe."""
+    from structopt import sweep
+
+    return sweep.Opening.opened is not None and sweep.Opening.opened.begun
+
+
+def _to_install(error: Exception) -> str:
+    """Say where launchers that are missing come from."""
+    missing = isinstance(error, MissingConfigException) and str(error.missing_cfg_file).startswith(LAUNCHERS)
+    return " Launchers joblib and submitit come with: pip install 'structopt-trainer[sweep]'" if missing else ""
+
+
+@contextmanager
+def _closing_sweep() -> Iterator[list[int]]:
+    """Close the sweep that Hydra may open, however it ends; gives the exit code of one that came to its end."""
+    from structopt import sweep
+
+    sweep.Opening.opened = None
+    code: list[int] = []
+    try:
+        yield code
+    except sweep.Refused as refused:
+        raise refused.error from refused.error.__cause__  # which says what was misspelt
+    except KeyboardInterrupt:
+        if sweep.Opening.opened is None:
+            raise
+        sweep.Opening.opened.close(interrupted=True)
+        raise _SweepInterrupted(sweep.Opening.opened.again) from None
+    except BaseException:
+        if sweep.Opening.opened:
+            sweep.Opening.opened.close(broken=True)
+        raise
+    if sweep.Opening.opened:
+        code.append(sweep.Opening.opened.close())
 
 
 def _job(outcome: _Outcome) -> Callable[[DictConfig], Any]:
     def job(config: DictConfig) -> Any:
-        """Train; of a single run keep a user's error for later, since Hydra would print lines of its own about it.
-
-        Of a sweep the other jobs are run all the same, and Hydra raises the first error at the end.
-        """
+        """Train; of a single run keep a user's error for later, since Hydra would print lines of its own about it."""
         outcome.started = True
+        if HydraConfig.get().mode == RunMode.MULTIRUN:
+            from structopt import sweep_job
+
+            return sweep_job.run_job(config)
         try:
             return _train_composed(config)
         except StructoptError as error:
-            if HydraConfig.get().mode == RunMode.MULTIRUN:
-                print(f"structopt: job {HydraConfig.get().job.num}: {error}", file=sys.stderr)
-                raise
             outcome.failure = error
         return None
 

@@ -8,6 +8,7 @@ import textwrap
 import typing
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypedDict
 
 from omegaconf import OmegaConf
@@ -21,12 +22,21 @@ USAGE = {
     "predict": "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true]"
     " [inference=loopy_bp] [threads=2] [picture=FILE.svg sentence=1]",
     "evaluate": "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2]",
+    "compare": "structopt compare RUN RUN ... [experiment=NAME] [uri=STORE] [metric=dev.f1] [baseline=RUN] [output=FOLDER]"
+    " [significance=true] [samples=1000] [seed=0] [log=true]",
     "components": f"structopt components [{'|'.join(registry.KINDS)}|pairs [FACTOR_GRAPH]]",
 }
 MODEL = (
     "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
     "inference=NAME decodes by another inference than the model was trained with, with its presets."
 )
+
+RUN = (
+    "RUN is the folder of a run or of a sweep (all its runs), or an MLflow run (runs:/ID); experiment=NAME is all runs of an\n"
+    "MLflow experiment in uri=STORE. Differences to the baseline (the best run) are tested by a paired bootstrap with so many\n"
+    "samples; log=false leaves the comparison out of MLflow."
+)
+_HELP = {"predict": MODEL, "evaluate": MODEL, "compare": RUN}
 
 
 class EvaluateOptions(TypedDict):
@@ -49,8 +59,23 @@ class PredictOptions(EvaluateOptions):
     sentence: int
 
 
+class CompareOptions(TypedDict):
+    """What `compare` may be told beside the runs."""
+
+    experiment: str
+    uri: str
+    metric: str
+    baseline: str
+    output: str
+    significance: bool
+    samples: int
+    seed: int
+    log: bool
+
+
 PRESETS: dict[str, Any] = {
-    "inference": "", "threads": 1, "probabilities": False, "k_best": 1, "partial": False, "picture": "", "sentence": 1
+    "inference": "", "threads": 1, "probabilities": False, "k_best": 1, "partial": False, "picture": "", "sentence": 1,
+    "experiment": "", "uri": "", "metric": "", "baseline": "", "significance": True, "samples": 1000, "seed": 0, "log": True,
 }  # fmt: skip
 
 
@@ -63,9 +88,11 @@ def run(command: str, words: Sequence[str]) -> None:
         At an unknown, ill-typed or missing option; the message holds the usage.
     """
     if any(word in ("--help", "-h", "help") for word in words):
-        print(f"usage: {USAGE[command]}" + (f"\n{MODEL}" if "MODEL" in USAGE[command] else ""))
+        print("\n".join([f"usage: {USAGE[command]}", *([_HELP[command]] if command in _HELP else [])]))
     elif command == "components":
         print_components(words)
+    elif command == "compare":
+        _compare(words)
     else:
         _apply(command, words)
 
@@ -78,17 +105,29 @@ def _apply(command: str, words: Sequence[str]) -> None:
     work(options)
 
 
+def _compare(words: Sequence[str]) -> None:
+    """Tell runs from options: a word with an equals sign is an option, unless there is a folder of that name."""
+    runs = [word for word in words if "=" not in word or Path(word).is_dir()]
+    options = parse_options("compare", [word for word in words if word not in runs], CompareOptions)
+    if not runs and not options["experiment"]:
+        raise ConfigError(f"compare needs runs. Usage: {USAGE['compare']}")
+    from structopt.compare.command import compare
+
+    compare(runs, options)
+
+
 def parse_options(command: str, words: Sequence[str], options: Any) -> dict[str, Any]:
     """Read ``key=value`` words into typed options, all of them, presets included."""
     hints = typing.get_type_hints(options)
     given = dict(_option(command, word, hints) for word in words)
-    missing = [key for key in hints if key not in given and key not in PRESETS]
+    presets = PRESETS | ({"output": ""} if command == "compare" else {})  # a file that `predict` must be told
+    missing = [key for key in hints if key not in given and key not in presets]
     if missing:
         raise ConfigError(f"{command} needs {' and '.join(f'{key}=...' for key in missing)}. Usage: {USAGE[command]}")
-    for key in ("threads", "k_best", "sentence"):
+    for key in ("threads", "k_best", "sentence", "samples"):
         if given.get(key, 1) < 1:
             raise ConfigError(f"{key}={given[key]} is too small: at least 1.")
-    return {key: given.get(key, PRESETS.get(key)) for key in hints}
+    return {key: given.get(key, presets.get(key)) for key in hints}
 
 
 def _option(command: str, word: str, hints: dict[str, Any]) -> tuple[str, Any]:

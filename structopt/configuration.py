@@ -25,6 +25,12 @@ CHANGEABLE = ("optimizer.epochs", "optimizer.tolerance", "threads", "tracker")
 """What a run that is resumed may be told anew; of the tracker, its parameters too."""
 
 
+class Sweep(TypedDict, total=False):
+    """The keys of the node ``sweep``."""
+
+    resume: bool
+
+
 class Settings(TypedDict, total=False):
     """The keys of the config beside the components and the features; conf/config.yaml holds the defaults."""
 
@@ -36,8 +42,10 @@ class Settings(TypedDict, total=False):
     check: bool
     data: str | None
     scale: Literal["small", "full"] | None
+    sweep: Sweep
     objective_every: int
     patience: int | None
+    time_decoding: bool
 
 
 class Features(TypedDict, total=False):

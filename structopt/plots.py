@@ -1,15 +1,28 @@
-"""Plots of a run."""
+"""Plots of a run, and of several side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 _Row = Mapping[str, float | int | None]
-_Points = tuple[list[int], list[float]]
+_Points = tuple[list[float], list[float]]
 _LOSS, _PRIMAL, _DUAL, _METRIC = "#7F7F7F", "#D55E00", "#0072B2", "#00795A"
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Told apart by all kinds of eyes (Okabe and Ito)."""
+_DASHES = ((), (5, 2), (1.5, 1.5))
+_AXES = {"epoch": "pass over the training data", "seconds": "seconds of training"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A run in a picture: what to call it, and its history."""
+
+    title: str
+    history: Sequence[_Row]
 
 
 def learning_curve(history: Sequence[_Row], target: str | Path, metric: str) -> None:
@@ -38,11 +51,54 @@ def learning_curve(history: Sequence[_Row], target: str | Path, metric: str) -> 
     figure.savefig(target, format="png")
 
 
-def _points(history: Sequence[_Row], key: str) -> _Points:
-    """Return passes and values of one column, without empty and non-finite cells."""
-    pairs = [(int(row.get("epoch") or 0), row.get(key)) for row in history]
-    found = [(epoch, float(value)) for epoch, value in pairs if value is not None and isfinite(value)]
-    return [epoch for epoch, _ in found], [value for _, value in found]
+def comparison(curves: Sequence[Curve], target: str | Path, metric: str) -> None:
+    """Draw objectives (above) and a development metric (below) of several runs, against passes (left) and seconds, as PNG.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        Up to 21 can be told apart, by colour and dashes.
+    target : Path
+        The PNG file; its folder is made where it is missing.
+    metric : str
+        The column drawn below, such as ``dev.f1``; a row of pictures is left out where no run has its column.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    keys = [key for key in ("primal", metric) if any(_points(curve.history, key)[0] for curve in curves)] or ["loss"]
+    figure = Figure(figsize=(11.0, 3.6 * len(keys) + 0.25 * (len(curves) + 1) // 2), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(len(keys), 2, squeeze=False, sharey="row")
+    for row, key in zip(panels, keys, strict=True):
+        for axes, against in zip(row, _AXES, strict=True):
+            _draw_comparison(axes, curves, key, against)
+    handles = panels[0, 0].get_lines()
+    figure.legend(handles=handles, loc="outside lower center", ncols=2 if len(curves) > 3 else 1, frameon=False, fontsize=9)
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(target, format="png")
+
+
+def _draw_comparison(axes: Any, curves: Sequence[Curve], key: str, against: str) -> None:
+    """Draw one column of all runs; objectives on a logarithmic scale where they span more than a factor of ten."""
+    values = []
+    for number, curve in enumerate(curves):
+        points = _points(curve.history, key, against)
+        values += points[1]
+        dashes = _DASHES[number // len(_COLOURS) % len(_DASHES)]
+        style = {"color": _COLOURS[number % len(_COLOURS)], "dashes": dashes, "zorder": 3 - number / 100}  # the first on top
+        axes.plot(*points, label=curve.title, linewidth=1.5, **style)
+    name = {"primal": "objective", "loss": "loss summed over the pass"}.get(key, key)
+    _dress(axes, name, "", _AXES[against], whole=against == "epoch")
+    if key in ("primal", "loss") and values and min(values) > 0 and max(values) > 10 * min(values):
+        axes.set_yscale("log")
+
+
+def _points(history: Sequence[_Row], key: str, against: str = "epoch") -> _Points:
+    """Return passes (or seconds) and values of one column, without empty and non-finite cells."""
+    pairs = [(row.get(against) or 0, row.get(key)) for row in history]
+    found = [(place, float(value)) for place, value in pairs if value is not None and isfinite(value)]
+    return [place for place, _ in found], [value for _, value in found]
 
 
 def _draw_objective(axes: Any, history: Sequence[_Row]) -> None:
@@ -81,13 +137,13 @@ def _line(axes: Any, points: _Points, colour: str, label: str, **style: Any) -> 
     return axes.plot(*points, color=colour, label=label, marker=marker, markersize=3.5, linewidth=1.6, **style)[0]
 
 
-def _dress(axes: Any, ylabel: str, title: str) -> None:
+def _dress(axes: Any, ylabel: str, title: str, xlabel: str = _AXES["epoch"], whole: bool = True) -> None:
     """Set labels, grid and whole-numbered passes."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.set(xlabel="pass over the training data", ylabel=ylabel)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
     axes.set_title(title, loc="left", fontsize=11)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=whole, min_n_ticks=1))
     axes.grid(visible=True, color="#E5E5E5", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

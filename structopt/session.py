@@ -16,7 +16,7 @@ from structopt import archive, compatibility, registry
 from structopt import features as feature_maps
 from structopt.core.data import Encoded
 from structopt.core.protocols import Executor, FeatureMap, Run
-from structopt.decoding import predicted
+from structopt.decoding import best_outputs, predicted
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
@@ -24,7 +24,7 @@ from structopt.model import Model, find_model, model_config
 from structopt.problem import Examples, Problem, decoder_of, predicting, structure_for
 from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
-from structopt.trainer import Row, Trainer
+from structopt.trainer import Judge, Row, Trainer
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +71,28 @@ def make_components(config: Mapping[str, Any]) -> Components:
     return Components(made["task"], made["factor_graph"], made["inference"], made["loss"], made["optimizer"], tracker, executor)
 
 
+@dataclass(frozen=True)
+class Place:
+    """A run's place in a sweep.
+
+    Attributes
+    ----------
+    number : int or None
+        Of the job; None of a run that stands alone.
+    name : str
+        What sets it apart from the other jobs; empty where nothing does.
+    parent : str
+        The tracker's id of the sweep's run; empty where there is none.
+    beside : bool
+        Whether other jobs run beside it: then nothing moves on the terminal.
+    """
+
+    number: int | None
+    name: str = ""
+    parent: str = ""
+    beside: bool = False
+
+
 class Session:
     """A training run.
 
@@ -80,10 +102,16 @@ class Session:
         The composed and validated config.
     folder : Path
         The run folder.
+    judge : callable or None
+        Where the run is a trial of a search: says after a pass whether it is hopeless.
+    place : Place or None
+        Where the run is a job of a sweep: its closing table goes to its log.
     """
 
-    def __init__(self, config: Mapping[str, Any], folder: Path) -> None:
-        self.config, self.folder = config, folder
+    def __init__(
+        self, config: Mapping[str, Any], folder: Path, judge: Judge | None = None, place: Place | None = None
+    ) -> None:
+        self.config, self.folder, self.judge, self.place = config, folder, judge, place
         self.parts = make_components(config)
         self.pruner: Pruner | None = None
         self.pruned: dict[str, dict[str, float | None]] = {}  # what the pruner did, by role
@@ -93,8 +121,7 @@ class Session:
         """Train (or go on), evaluate, save and track; return the model."""
         tracker, status = self.parts.tracker, "FAILED"
         metrics: dict[str, dict[str, Any]] = {}
-        task, outputs = self.parts.task, getattr(self.parts.task, "output_columns", {"labels": str})
-        tracker.start(Run(self.folder, self.config, task.files, self._label(), tuple(task.columns), outputs))
+        tracker.start(self._told(resuming))
         try:
             self._prepare()
             trainer = self._trainer()
@@ -118,6 +145,15 @@ class Session:
             raise
         finally:
             tracker.finish(status, _dotted(metrics))
+
+    def _told(self, resuming: bool) -> Run:
+        """What the tracker is told."""
+        task, outputs = self.parts.task, getattr(self.parts.task, "output_columns", {"labels": str})
+        place = self.place or Place(None)
+        label = place.name or self._label()
+        return Run(
+            self.folder, self.config, task.files, label, tuple(task.columns), outputs, place.parent, place.number, resuming
+        )
 
     def _prepare(self) -> None:
         """Read and encode the training part, build the problem, read the dev and test parts."""
@@ -227,6 +263,7 @@ class Session:
             objective_every=config["objective_every"],
             patience=config.get("patience"),
             certifies=compatibility.certifies(parts.inference.provides(parts.graph.kind)),
+            judge=self.judge,
         )  # fmt: skip
 
     def _fit(self, trainer: Trainer, resuming: bool) -> Array:
@@ -236,7 +273,8 @@ class Session:
         if getattr(self.parts.optimizer, "eta", None) == "auto":
             log.warning("optimizer.eta=auto: took %g", trainer.state["eta"])
         metric = self.parts.task.main_metric
-        with ProgressLine(trainer.progress.epoch, self.parts.optimizer.epochs, metric) as line:
+        silent = self.place is not None and self.place.beside
+        with ProgressLine(trainer.progress.epoch, self.parts.optimizer.epochs, metric, silent) as line:
             trainer.watch = partial(self._watch, line)
             return trainer.run()
 
@@ -299,6 +337,7 @@ class Session:
             "featurize_seconds": self.featurize_seconds,
             "negative_losses": progress.negative_losses,
             **self._convergence(),
+            **self._decoding_seconds(weights),
         }
 
     def _convergence(self) -> dict[str, float]:
@@ -306,6 +345,19 @@ class Session:
         if not hasattr(self.parts.inference, "unconverged"):
             return {}
         return {"unconverged": float(self.parts.inference.unconverged(self.problem.data.messages))}
+
+    def _decoding_seconds(self, weights: Array) -> dict[str, float]:
+        """Seconds of a pass of predictions over the training part, scores and search, where ``time_decoding`` asks for it."""
+        if not self.config.get("time_decoding"):
+            return {}
+        decoder, examples, seconds = decoder_of(self.parts.inference), self.problem.examples, []
+        if decoder is not self.parts.inference:
+            examples = examples.solved_by(decoder)
+        for _ in range(3):  # the first may compile
+            started = time.perf_counter()
+            best_outputs(examples, self._predicting, weights, self.parts.executor)
+            seconds.append(time.perf_counter() - started)
+        return {"decoding_seconds": float(np.median(seconds))}
 
     def _draw(self) -> None:
         from structopt.history import read
@@ -338,7 +390,11 @@ class Session:
             lines.append(f"negative losses: {progress.negative_losses} (their steps were skipped)")
         if progress.stopped:
             lines.append(f"stopped: {progress.stopped}")
-        print("\n".join([*lines, *([table] if table else []), f"model: {self.folder / 'model'}"]), flush=True)
+        text = "\n".join([*lines, *([table] if table else []), f"model: {self.folder / 'model'}"])
+        if self.place:
+            log.info("%s", text)
+        else:
+            print(text, flush=True)
 
     def _model(self, weights: Array) -> Model:
         parts = self.parts
@@ -353,9 +409,18 @@ class Session:
         return config.get("label") or made
 
 
-def train(config: Mapping[str, Any], folder: Path) -> Model:
-    """Run a composed and validated config in a run folder."""
-    return Session(config, folder).run()
+def train(
+    config: Mapping[str, Any],
+    folder: Path,
+    judge: Judge | None = None,
+    place: Place | None = None,
+    resuming: bool = False,
+) -> Model:
+    """Run a composed and validated config in a run folder, as a job of a sweep where it has a place in one.
+
+    `judge` says of a trial whether it is hopeless; `resuming` goes on from the folder's checkpoint, where there is one.
+    """
+    return Session(config, folder, judge, place).run(resuming)
 
 
 def resume(folder: Path, overrides: list[str]) -> Model:

@@ -17,18 +17,19 @@ class ProgressLine:
         Passes done before, and all passes.
     metric : str
         The dev metric to show.
+    silent : bool
+        Whether to show nothing on a terminal either.
     """
 
-    def __init__(self, done: int, total: int, metric: str) -> None:
-        self.done, self.total, self.metric = done, total, metric
+    def __init__(self, done: int, total: int, metric: str, silent: bool = False) -> None:
+        self.done, self.total, self.metric, self.silent = done, total, metric, silent
 
     def __enter__(self) -> ProgressLine:
         from tqdm import tqdm
 
         form = "{desc} {n_fmt}/{total_fmt} |{bar:24}| {elapsed}<{remaining}{postfix}"
-        self._line: Any = tqdm(
-            total=self.total, initial=self.done, desc="pass", disable=None, leave=False, bar_format=form, file=sys.stderr
-        )
+        shown = {"disable": True if self.silent else None, "leave": False, "bar_format": form, "file": sys.stderr}
+        self._line: Any = tqdm(total=self.total, initial=self.done, desc="pass", **shown)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

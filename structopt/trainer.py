@@ -20,6 +20,7 @@ from structopt.kernels.record import Array
 from structopt.problem import Problem
 
 Row = dict[str, float | int | None]
+Judge = Callable[[Row], str]  # of a pass: why to stop after it, or the empty string
 CERTIFIED = "the certified gap is"
 MESSAGES = "inference.messages"  # in a checkpoint; no optimizer's state has a dot in its names
 
@@ -83,6 +84,8 @@ class Trainer:
         Called after every pass with its history row.
     certifies : bool
         Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is from its minimum.
+    judge : callable or None
+        Given the history row of a pass, says why to stop after it, or the empty string; asked while passes are left.
     """
 
     def __init__(
@@ -96,11 +99,12 @@ class Trainer:
         patience: int | None = None,
         watch: Callable[[Row], None] = lambda row: None,
         certifies: bool = True,
+        judge: Judge | None = None,
     ) -> None:
         self.problem, self.optimizer = problem, optimizer
         self.tolerance = float(getattr(optimizer, "tolerance", 0.0))
         self.develop, self.metric, self.watch, self.certifies = develop, metric, watch, certifies
-        self.objective_every, self.patience = objective_every, patience
+        self.objective_every, self.patience, self.judge = objective_every, patience, judge
         self.history = History(folder / "history.csv")
         self.checkpoint = folder / "checkpoint" / "state.safetensors"
         self.progress = Progress()
@@ -151,6 +155,7 @@ class Trainer:
             row = self._row(report)
             self._look_for_best(row)
             self._look_at_gap(row, report)
+            self._look_at_others(row)
             self.history.append(row)
             self._save()
             self.watch(row)
@@ -226,6 +231,11 @@ class Trainer:
                 self.best_weights = self.optimizer.weights(self.state).copy()
         if self.patience is not None and progress.epoch - progress.best_epoch >= self.patience:
             progress.stopped = f"no better dev {self.metric} in {self.patience} passes"
+
+    def _look_at_others(self, row: Row) -> None:
+        """Ask the judge, who knows the other trials of a search, whether to go on."""
+        if self.judge is not None and self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
+            self.progress.stopped = self.judge(row)
 
     def _save(self) -> None:
         """Write the checkpoint: arrays of weights keep their supported entries only."""

@@ -36,8 +36,15 @@ class Session(types.ModuleType):
             raise self.error
         return {"train": {}}
 
-    def train(self, config: dict[str, Any], folder: Path) -> dict[str, Any]:
-        return self._called("train", config, folder)
+    @staticmethod
+    def Place(*_: Any) -> None:
+        """Stands in for the class."""
+
+    model = types.SimpleNamespace(task=types.SimpleNamespace(main_metric="f1"))
+
+    def train(self, config: dict[str, Any], folder: Path, *_: Any, **__: Any) -> Any:
+        self._called("train", config, folder)
+        return self.model
 
     def resume(self, folder: Path, overrides: list[str]) -> dict[str, Any]:
         return self._called("resume", folder, overrides)
@@ -114,10 +121,10 @@ def test_errors_of_the_job(session: Session, capsys: pytest.CaptureFixture[str])
     session.error = DataError("train.conll", 3, "2 columns instead of 4.")
     assert failed(capsys, "tracker=none") == "train.conll:3: 2 columns instead of 4."
     assert cli.main(["--multirun", "tracker=none", "seed=0,1"]) == 2
-    error = capsys.readouterr().err
-    assert "structopt: job 0: train.conll:3: 2 columns" in error
-    assert "structopt: job 1: train.conll:3: 2 columns" in error
-    assert error.endswith("structopt: train.conll:3: 2 columns instead of 4.\n")
+    shown = capsys.readouterr()
+    assert "structopt: job 0 (seed=0): train.conll:3: 2 columns instead of 4.\n" in shown.err
+    assert "structopt: job 1 (seed=1): train.conll:3: 2 columns instead of 4.\n" in shown.err
+    assert "2 jobs: 2 failed\n" in shown.out
     assert len(session.calls) == 3
 
 
@@ -125,6 +132,12 @@ def test_interrupted(session: Session, capsys: pytest.CaptureFixture[str]) -> No
     session.error = KeyboardInterrupt()
     assert cli.main(["tracker=none"]) == 130
     assert "structopt resume=RUN_FOLDER" in capsys.readouterr().err
+    assert cli.main(["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s"]) == 130
+    command = "structopt --multirun tracker=none seed=0,1 hydra.sweep.dir=s sweep.resume=true"
+    shown = capsys.readouterr()
+    assert shown.err.endswith(f"structopt: interrupted. The sweep goes on with: {command}\n")
+    assert "1 job: 1 killed\n" in shown.out
+    assert len(session.calls) == 2
 
 
 @pytest.mark.parametrize("error", [ValueError("a bug"), ZeroDivisionError("a bug")])
@@ -132,6 +145,23 @@ def test_bugs_go_through(session: Session, error: Exception) -> None:
     session.error = error
     with pytest.raises(type(error), match="a bug"):
         cli.main(["tracker=none"])
+
+
+def test_bugs_do_not_end_a_sweep(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session.error = ZeroDivisionError("a bug")
+    assert cli.main(["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s"]) == 1
+    shown = capsys.readouterr().err
+    assert f"structopt: job 1 (seed=1): ZeroDivisionError: a bug (traceback: {tmp_path}/s/1)\n" in shown
+    assert "Traceback" not in shown
+    assert "Traceback" in (tmp_path / "s/1/structopt.log").read_text()
+
+
+def test_typing_errors_in_sweeps_leave_nothing(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert failed(capsys, "--multirun", "tracker=none", "loss.betta=1,2").startswith("loss=family has no parameter 'betta'.")
+    assert failed(capsys, "--multirun", "tracker=none", "optimizer=dca,dac").startswith("optimizer 'dac' is not installed.")
+    assert "There is no hydra/launcher 'joblub'." in failed(capsys, "--multirun", "tracker=none", "hydra/launcher=joblub")
+    assert not session.calls
+    assert not list(tmp_path.iterdir())
 
 
 def test_resume(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -182,7 +212,7 @@ def test_options_that_the_user_can_mend(
     assert not session.calls
 
 
-@pytest.mark.parametrize("command", ["predict", "evaluate", "components"])
+@pytest.mark.parametrize("command", ["predict", "evaluate", "compare", "components"])
 def test_usage_of_sub_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([command, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"usage: structopt {command} ")

@@ -14,14 +14,13 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"core"}),
     frozenset({"learning"}),
     frozenset({"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
+    frozenset({"archive", "registry", "features", "problem", "decoding", "compatibility", "checks", "pruning"}),
     frozenset({
-        "archive", "registry", "features", "problem", "decoding", "compatibility", "checks", "pruning", "testing"
+        "configuration", "experiments", "history", "hydra_glue", "model", "plots", "records", "sweepers", "terminal", "trainer",
+        "warm_start",
     }),
-    frozenset({
-        "configuration", "history", "hydra_glue", "model", "plots", "records", "sweepers", "terminal", "trainer", "warm_start"
-    }),
-    frozenset({"session", "prediction", "pairs", "compare", "experiments"}),
-    frozenset({"commands", "sweep"}),
+    frozenset({"session", "prediction", "pairs", "compare", "testing"}),
+    frozenset({"commands", "sweep", "sweep_job", "sweep_table"}),
     frozenset({"cli", "", "__main__"}),
 )
 COMPONENTS = {"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor"}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from structopt.plots import learning_curve
+from structopt.plots import Curve, comparison, learning_curve
 
 FULL = [{"epoch": e, "loss": 4000 / e, "primal": 2 / e + 0.5, "dual": 0.5 - 1 / e, "dev.f1": 0.8 - 0.3 / e} for e in range(1, 21)]
 CASES = {
@@ -33,3 +33,12 @@ def test_import_is_light_and_pyplot_untouched(tmp_path: Path) -> None:
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
+
+
+@pytest.mark.parametrize("case", list(CASES))
+@pytest.mark.parametrize("count", [1, 12])
+def test_comparison_is_written(tmp_path: Path, case: str, count: int) -> None:
+    timed = [row | {"seconds": 0.5 * number} for number, row in enumerate(CASES[case], 1)]
+    target = tmp_path / "plots" / "curves.png"
+    comparison([Curve(f"run {number}", timed) for number in range(count)], target, "dev.f1")
+    assert target.read_bytes().startswith(b"\x89PNG")

@@ -1,10 +1,7 @@
-"""What the README tells a user to type must be what the program takes."""
+"""What the README tells a user to type must be what the program takes; its Python and its links are run by test_docs."""
 
 from __future__ import annotations
 
-import re
-import shlex
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,12 +9,9 @@ import pytest
 from structopt import pairs, registry
 from structopt.configuration import compose, validate
 from structopt.hydra_glue import conf_folders
+from tests.pages import ROOT, runs, trainings
 
-ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf8")
-TYPED = re.findall(r"^ +.*python -m structopt (.*)$", README, re.MULTILINE)
-OTHER = ("predict", "evaluate", "components", "resume=RUN_FOLDER")
-TRAINING = [line for line in TYPED if line.split()[0] not in OTHER]
 
 
 def test_the_two_commands() -> None:
@@ -26,21 +20,10 @@ def test_the_two_commands() -> None:
     assert f"    {install}pytest\n" in README
 
 
-@pytest.mark.parametrize("line", TRAINING)
+@pytest.mark.parametrize("line", [line for line in trainings(README) if "+experiment=" not in line])
 def test_training_commands_compose(line: str) -> None:
-    words = [word for word in shlex.split(line) if word != "--multirun"]
-    choices = [[word] for word in words]
-    if "--multirun" in line:
-        choices = [[f"{word.partition('=')[0]}={value}" for value in word.partition("=")[2].split(",")] for word in words]
-    for overrides in product(*choices):
-        validate(compose(list(overrides)))
-
-
-def test_python_blocks_compile() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert blocks
-    for block in blocks:
-        compile(block, "README.md", "exec")
+    for overrides in runs(line):
+        validate(compose(overrides))
 
 
 def test_the_table_names_what_is_there() -> None:
@@ -53,8 +36,3 @@ def test_the_pairs_are_those_of_the_registry() -> None:
     core = {name for name, one in registry.installed("optimizer").items() if one.distribution == "structopt-trainer"}
     found = {key: verdict for key, verdict in pairs.verdicts().items() if key[0] in core}
     assert pairs.table(found) in README
-
-
-@pytest.mark.parametrize("target", re.findall(r"\]\(([^)#:]+)\)", README))
-def test_links_lead_somewhere(target: str) -> None:
-    assert (ROOT / target).is_file()

@@ -383,6 +383,12 @@ class Run:
         The task's input columns.
     outputs : mapping of name to type
         The columns of an output, each a list with one entry a variable.
+    parent : str
+        The tracker's own id of the sweep that the run belongs to; empty where there is none.
+    job : int or None
+        The run's number in its sweep.
+    resumed : bool
+        Whether an earlier attempt in the same folder is gone on with.
     """
 
     folder: Path
@@ -391,10 +397,20 @@ class Run:
     label: str
     columns: tuple[str, ...] = ()
     outputs: Mapping[str, type] = field(default_factory=lambda: {"labels": str})
+    parent: str = ""
+    job: int | None = None
+    resumed: bool = False
 
 
 class Tracker(Protocol):
-    """Records runs. A tracker never raises: when its store is broken it warns once and the run goes on."""
+    """Records runs. A tracker never raises: when its store is broken it warns once and the run goes on.
+
+    One that knows of runs within runs has three more methods, called in the process that launches a sweep, each on a tracker of
+    its own: ``open_sweep(name, folder, command, known) -> str`` makes the run of the sweep, or goes on with the known one, and
+    returns its id, which jobs get as `Run.parent` (the empty string after a warning: then the jobs are not recorded);
+    ``close_sweep(run_id, status, metrics, files)`` ends it, and ``drop_sweep(run_id)`` deletes it, where no job ever began.
+    A tracker may note its run's id as ``run_id`` in ``tracking.json`` in the run's folder, to find it when the run goes on.
+    """
 
     def start(self, run: Run) -> None:
         """Begin a run."""

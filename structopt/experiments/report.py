@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from structopt.archive import write_bytes
@@ -28,8 +28,16 @@ class Table:
     def markdown(self) -> str:
         """Return the table in Markdown."""
         lines = [self.columns, ("---",) * len(self.columns), *([self._text(cell) for cell in row] for row in self.rows)]
-        table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+        table = "\n".join(f"| {' | '.join(line)} |" for line in escaped)
         return f"{self.caption}\n\n{table}" if self.caption else table
+
+    def text(self) -> str:
+        """Return the table for a terminal, in columns."""
+        lines = [self.columns, *([self._text(cell) for cell in row] for row in self.rows)]
+        widths = [max(len(line[place]) for line in lines) for place in range(len(self.columns))]
+        aligned = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+        return "\n".join([*([self.caption] if self.caption else []), *aligned])
 
     def csv(self) -> str:
         """Return the table as CSV, with all digits."""
@@ -40,7 +48,7 @@ class Table:
     def _text(self, cell: Cell) -> str:
         if isinstance(cell, float):
             return f"{cell:.{self.digits}f}"
-        return "" if cell is None else str(cell).replace("|", "\\|")
+        return "" if cell is None else str(cell)
 
 
 @dataclass(frozen=True)
@@ -107,6 +115,14 @@ class Report:
             blocks.append(Table(("the paper says", "here", "numbers"), rows, f"{self.verdict}.").markdown())
         blocks += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
         return "\n\n".join(blocks) + "\n"
+
+
+def with_failures(report: Report, others: Sequence[RunRecord]) -> Report:
+    """Add to the notes the runs that did not come to their end, and are therefore missing in the tables."""
+    if not others:
+        return report
+    told = "; ".join(f"{record.name} ({record.status.lower()}{': ' + record.error if record.error else ''})" for record in others)
+    return replace(report, notes=(f"Missing here, because they did not come to their end: {told}.", *report.notes))
 
 
 def write(report: Report, folder: Path) -> Path:

@@ -24,6 +24,7 @@ class JobSweeper(Sweeper):
     __module__ = MODULE
     launcher: Launcher
     config: DictConfig
+    hydra_context: HydraContext
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Keep the config, and make the launcher that it names."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from structopt.errors import DataError
 from structopt.kernels.record import Array
+from structopt.task.outcomes import Outcomes
 from structopt.task.tree_checks import positions
 from structopt.task.trees import Arc, Trees
 
@@ -74,14 +75,33 @@ def metrics(comparison: Comparison) -> dict[str, float]:
     punctuation (``_nopunct``). ``exact``: sentences all of whose heads are right. ``nonprojective_recall``: non-projective
     gold arcs that are found, where there are any.
     """
-    right, counted = comparison.right, comparison.counted
-    found = {"uas": _mean(right), "uas_nopunct": _mean(right[counted])}
-    if comparison.relations is not None:
-        found |= {"las": _mean(comparison.relations), "las_nopunct": _mean(comparison.relations[counted])}
-    found["exact"] = _mean(np.logical_and.reduceat(right, comparison.offsets[:-1]))
+    return outcomes(comparison).scores()
+
+
+def outcomes(comparison: Comparison) -> Outcomes:
+    """Counts of every sentence.
+
+    Itself and whether it is all right; its words, those that are no punctuation, those whose arcs cross, and behind each how
+    many have the right head; where relations are predicted, words with head and relation right, and those no punctuation.
+    """
+    right, counted, words = comparison.right, comparison.counted, np.diff(comparison.offsets)
     crossing = nonprojective(comparison.gold, comparison.offsets)
-    if crossing.any():
-        found["nonprojective_recall"] = _mean(right[crossing])
+    masks = [np.ones(len(right), bool), right, counted, right & counted, crossing, right & crossing]
+    if comparison.relations is not None:
+        masks += [comparison.relations, comparison.relations & counted]
+    before = np.concatenate([np.zeros((1, len(masks)), np.int64), np.cumsum(np.stack(masks, axis=1), axis=0)])
+    sums = np.diff(before[comparison.offsets], axis=0)
+    return Outcomes.of_table(np.column_stack([np.ones(len(words)), sums[:, 1] == words, sums]), _scores)
+
+
+def _scores(totals: Array) -> dict[str, float]:
+    sentences, exact, words, right, counted, right_counted, crossing, right_crossing, *labelled = totals.tolist()
+    found = {"uas": _share(right, words), "uas_nopunct": _share(right_counted, counted)}
+    if labelled:
+        found |= {"las": _share(labelled[0], words), "las_nopunct": _share(labelled[1], counted)}
+    found["exact"] = _share(exact, sentences)
+    if crossing:
+        found["nonprojective_recall"] = right_crossing / crossing
     return found
 
 
@@ -155,6 +175,11 @@ def _by_length(comparison: Comparison) -> list[str]:
 def _bins(heads: Array, own: Array) -> Array:
     """0 for arcs from the root, else from 1 by length."""
     return np.where(heads == 0, 0, 1 + np.searchsorted(LENGTHS, np.abs(heads - own), side="left"))
+
+
+def _share(part: float, whole: float) -> float:
+    """Part / whole; 0 of none."""
+    return part / whole if whole else 0.0
 
 
 def _mean(values: Array) -> float:

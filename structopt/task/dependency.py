@@ -15,6 +15,7 @@ from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import attachment, tree_files, trees
 from structopt.task.labelling import check_keys
+from structopt.task.outcomes import Outcomes
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.text_files import write_text
 from structopt.task.tree_checks import numbers_of, positions
@@ -109,7 +110,11 @@ class Dependency:
 
     def evaluate(self, gold: Trees, predicted: Sequence[Sequence[Arc]]) -> dict[str, float]:
         """Attachment scores and others (fractions): see `structopt.task.attachment.metrics`."""
-        return attachment.metrics(attachment.compare(gold, predicted, self.punctuation))
+        return self.outcomes(gold, predicted).scores()
+
+    def outcomes(self, gold: Trees, predicted: Sequence[Sequence[Arc]]) -> Outcomes:
+        """What every sentence adds to the scores."""
+        return attachment.outcomes(attachment.compare(gold, predicted, self.punctuation))
 
     def report(self, corpus: Trees, predicted: Sequence[Sequence[Arc]]) -> str:
         """Scores as a table to read."""

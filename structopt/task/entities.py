@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from structopt.kernels.record import Array
+from structopt.task.outcomes import FOUND, GOLD, RIGHT, Outcomes, classes_of
 
 Span = tuple[int, int, str]
 
@@ -70,16 +75,8 @@ def count(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> 
     ValueError
         Different numbers of sentences, or of tags in a sentence.
     """
-    _same_lengths(gold, predicted)
-    correct: Counter[str] = Counter()
-    found: Counter[str] = Counter()
-    wanted: Counter[str] = Counter()
-    for gold_tags, predicted_tags in zip(gold, predicted, strict=True):
-        gold_spans, predicted_spans = spans(gold_tags), spans(predicted_tags)
-        wanted.update(span[2] for span in gold_spans)
-        found.update(span[2] for span in predicted_spans)
-        correct.update(span[2] for span in set(gold_spans).intersection(predicted_spans))
-    return {kind: Counts(correct[kind], found[kind], wanted[kind]) for kind in sorted(found.keys() | wanted.keys())}
+    kinds, found = _entity_outcomes(gold, predicted)
+    return _counts(kinds, found.totals())
 
 
 def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -93,22 +90,29 @@ def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> 
     ValueError
         Different numbers of sentences, or of tags in a sentence.
     """
-    counts = count(gold, predicted)
-    total = _total(counts)
-    metrics = {"precision": total.precision, "recall": total.recall, "f1": total.f1, "accuracy": _accuracy(gold, predicted)}
-    for kind, of_kind in counts.items():
-        metrics |= {f"precision_{kind}": of_kind.precision, f"recall_{kind}": of_kind.recall, f"f1_{kind}": of_kind.f1}
-    return metrics
+    return outcomes(gold, predicted).scores()
+
+
+def outcomes(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Outcomes:
+    """What every sentence adds to the scores: tokens, right ones, and of each entity type those correct, predicted and gold."""
+    return _entity_outcomes(gold, predicted)[1]
+
+
+def token_outcomes(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Outcomes:
+    """What every sentence adds to the accuracy, where labels are no tags: tokens, and right ones."""
+    return Outcomes.of_table(_token_counts(gold, predicted), lambda totals: {"accuracy": _accuracy(totals)})
 
 
 def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> str:
     """Return conlleval's table as text, in per cent: precision, recall, F1 and counts, over all and of each type."""
-    counts = count(gold, predicted)
-    total, tokens = _total(counts), sum(map(len, gold))
+    kinds, found = _entity_outcomes(gold, predicted)
+    totals = found.totals()
+    counts = _counts(kinds, totals)
+    total, tokens = _total(counts), int(totals[0])
     width = max([len("accuracy"), *map(len, counts)])
     lines = [
         f"processed {tokens} tokens with {total.gold} phrases; found: {total.predicted} phrases; correct: {total.correct}.",
-        f"{'accuracy':>{width}}: {100 * _accuracy(gold, predicted):6.2f}%; {_percentages(total)}",
+        f"{'accuracy':>{width}}: {100 * _accuracy(totals):6.2f}%; {_percentages(total)}",
     ]
     lines += [f"{kind:>{width}}: {_percentages(c)}  {c.predicted} found, {c.gold} gold" for kind, c in counts.items()]
     return "\n".join(lines) + "\n"
@@ -134,9 +138,60 @@ def _same_lengths(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[st
             raise ValueError(f"sentence {number} has {len(first)} gold tags, but {len(second)} predicted ones")
 
 
-def _accuracy(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> float:
-    tokens = sum(map(len, gold))
-    right = sum(sum(map(str.__eq__, first, second)) for first, second in zip(gold, predicted, strict=True))
+def _entity_outcomes(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> tuple[list[str], Outcomes]:
+    """The entity types met in either, sorted, and the outcomes."""
+    table, met = _token_counts(gold, predicted), _Events()
+    for sentence, tags in enumerate(zip(gold, predicted, strict=True)):
+        wanted, found = map(spans, tags)
+        met.add(sentence, set(wanted).intersection(found), RIGHT)
+        met.add(sentence, found, FOUND)
+        met.add(sentence, wanted, GOLD)
+    kinds = sorted(set(met.kinds))
+    return kinds, Outcomes.of_classes(table, met.arrays(kinds), len(kinds), partial(_scores, kinds))
+
+
+class _Events:
+    """Entities as they are met: sentence, type, and whether they are right, found or gold."""
+
+    def __init__(self) -> None:
+        self.sentences: list[int] = []
+        self.kinds: list[str] = []
+        self.which: list[int] = []
+
+    def add(self, sentence: int, found: Collection[Span], which: int) -> None:
+        self.kinds += [span[2] for span in found]
+        self.sentences += [sentence] * len(found)
+        self.which += [which] * len(found)
+
+    def arrays(self, kinds: Sequence[str]) -> tuple[Array, Array, Array]:
+        numbers = {kind: number for number, kind in enumerate(kinds)}
+        columns = self.sentences, [numbers[kind] for kind in self.kinds], self.which
+        return tuple(np.array(column, np.int64) for column in columns)  # type: ignore[return-value]
+
+
+def _token_counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Array:
+    """Tokens and right ones of every sentence, shape (sentences, 2)."""
+    _same_lengths(gold, predicted)
+    pairs = [(len(first), sum(map(str.__eq__, first, second))) for first, second in zip(gold, predicted, strict=True)]
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def _scores(kinds: Sequence[str], totals: Array) -> dict[str, float]:
+    counts = _counts(kinds, totals)
+    total = _total(counts)
+    metrics = {"precision": total.precision, "recall": total.recall, "f1": total.f1, "accuracy": _accuracy(totals)}
+    for kind, of_kind in counts.items():
+        metrics |= {f"precision_{kind}": of_kind.precision, f"recall_{kind}": of_kind.recall, f"f1_{kind}": of_kind.f1}
+    return metrics
+
+
+def _counts(kinds: Sequence[str], totals: Array) -> dict[str, Counts]:
+    rows = classes_of(totals, 2).astype(np.int64).tolist()
+    return {kind: Counts(*row) for kind, row in zip(kinds, rows, strict=True) if any(row)}
+
+
+def _accuracy(totals: Array) -> float:
+    tokens, right = totals[:2].tolist()
     return right / tokens if tokens else 0.0
 
 

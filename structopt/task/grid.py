@@ -17,6 +17,7 @@ from structopt.kernels.record import Array
 from structopt.task.grid_features import GridFeatures, grid_edges
 from structopt.task.grid_files import Image, Images, images_of, read_images, share, write_images
 from structopt.task.npz_files import side_by_side
+from structopt.task.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
 from structopt.task.parts import ROLES, Part, part_of
 from structopt.task.snakes import snakes
 from structopt.task.split_files import checked_paths
@@ -155,12 +156,17 @@ class Grid(WholeInputs):
 
     def evaluate(self, corpus: Images, predicted: Sequence[Image]) -> dict[str, float]:
         """Shares of the cells that are right and wrong; mean F1 of the labels that occur; share of the images all right."""
-        gold, found = _gold(corpus), _labels_of(predicted)
-        right = gold == found
-        accuracy = float(right.mean())
-        whole = [bool(right[a:b].all()) for a, b in pairwise(corpus.offsets.tolist())]
-        macro = float(np.mean([f1 for *_, f1 in _scores(gold, found).values()]))
-        return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "macro_f1": macro, "exact": float(np.mean(whole))}
+        return self.outcomes(corpus, predicted).scores()
+
+    def outcomes(self, corpus: Images, predicted: Sequence[Image]) -> Outcomes:
+        """What every image adds to the scores: itself, that it is all right, its cells; of each label right, found and gold."""
+        gold, found, cells = _gold(corpus), _labels_of(predicted), np.diff(corpus.offsets)
+        labels, numbers = np.unique(np.concatenate([gold, found]), return_inverse=True)
+        owner = np.repeat(np.arange(len(cells)), cells)
+        wrong = np.bincount(owner[gold != found], minlength=len(cells))
+        table = np.stack([np.ones(len(cells)), wrong == 0, cells], axis=1)
+        events = label_events(owner, numbers[: len(gold)], numbers[len(gold) :])
+        return Outcomes.of_classes(table, events, len(labels), _scores)
 
     def report(self, corpus: Images, predicted: Sequence[Image]) -> str:
         """Scores as a table to read, a line a label, in per cent."""
@@ -170,7 +176,7 @@ class Grid(WholeInputs):
             f"wholly right: {100 * scores['exact']:.2f}%",
             "label  precision  recall      F1",
         ]
-        for label, (precision, recall, f1) in _scores(_gold(corpus), _labels_of(predicted)).items():
+        for label, (precision, recall, f1) in _label_scores(_gold(corpus), _labels_of(predicted)).items():
             lines.append(f"{label:5}  {100 * precision:9.2f}  {100 * recall:6.2f}  {100 * f1:6.2f}")
         return "\n".join(lines) + "\n"
 
@@ -230,7 +236,13 @@ def _labels_of(images: Sequence[Image]) -> Array:
     return np.concatenate([np.ravel(image.labels) for image in images if image.labels is not None])
 
 
-def _scores(gold: Array, found: Array) -> dict[int, tuple[float, float, float]]:
+def _scores(totals: Array) -> dict[str, float]:
+    (images, whole, cells), classes = totals[:3].tolist(), classes_of(totals, 3)
+    accuracy = float(classes[:, RIGHT].sum() / cells)
+    return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "macro_f1": macro_f1(classes), "exact": whole / images}
+
+
+def _label_scores(gold: Array, found: Array) -> dict[int, tuple[float, float, float]]:
     """Precision, recall and F1 of each label that is gold or predicted somewhere; 0/0 is 0."""
     labels, numbers = np.unique(np.concatenate([gold, found]), return_inverse=True)
     wanted, predicted = numbers[: len(gold)], numbers[len(gold) :]

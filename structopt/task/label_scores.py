@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from structopt.kernels.record import Array
+from structopt.task.outcomes import FOUND, GOLD, RIGHT, Outcomes, classes_of, macro_f1
 
 
 def score(gold: Array, predicted: Array) -> dict[str, float]:
@@ -30,14 +31,28 @@ def score(gold: Array, predicted: Array) -> dict[str, float]:
     -----
     Tsoumakas, Katakis and Vlahavas, *Mining multi-label data* (2010).
     """
-    wrong = gold != predicted
-    right, total = (gold & predicted).sum(axis=0), gold.sum(axis=0) + predicted.sum(axis=0)
-    there = total > 0
-    loss = float(wrong.mean())
+    return outcomes(gold, predicted).scores()
+
+
+def outcomes(gold: Array, predicted: Array) -> Outcomes:
+    """Counts of every instance: itself, whether a label is wrong, how many are; of each label right, found and gold."""
+    wrong = (gold != predicted).sum(axis=1)
+    pairs = [np.nonzero(gold & predicted), np.nonzero(predicted), np.nonzero(gold)]
+    rows, labels = (np.concatenate(numbers) for numbers in zip(*pairs, strict=True))
+    which = np.repeat([RIGHT, FOUND, GOLD], [len(rows) for rows, _ in pairs])
+    table = np.stack([np.ones(len(gold)), wrong > 0, wrong], axis=1)
+    return Outcomes.of_classes(table, (rows, labels, which), gold.shape[1], _scores)
+
+
+def _scores(totals: Array) -> dict[str, float]:
+    instances, not_whole, wrong = totals[:3].tolist()
+    classes = classes_of(totals, 3)
+    right, found, wanted = classes.sum(axis=0).tolist()
+    loss = wrong / (instances * len(classes))
     return {
-        "micro_f1": 2.0 * int(right.sum()) / max(int(total.sum()), 1),
-        "macro_f1": float((2.0 * right[there] / total[there]).mean()) if there.any() else 0.0,
-        "subset_accuracy": float(1.0 - wrong.any(axis=1).mean()),
+        "micro_f1": 2.0 * right / max(found + wanted, 1.0),
+        "macro_f1": macro_f1(classes),
+        "subset_accuracy": 1.0 - not_whole / instances,
         "hamming_loss": loss,
         "accuracy": 1.0 - loss,
     }

@@ -13,6 +13,7 @@ from structopt.core.data import AttributeTable, Encoded
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.kernels.record import Array
 from structopt.task import entities, tags
+from structopt.task.outcomes import Outcomes
 from structopt.task.split_files import checked_paths, files_of
 
 FREE = ("_", "?")  # marks of a token without a given label in partially labelled input
@@ -101,15 +102,17 @@ class Labelling(ABC):
 
     def evaluate(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> dict[str, float]:
         """Token accuracy, and precision, recall and F1 of entities where labels are tags (fractions)."""
-        gold = self.gold_outputs(corpus)
-        scores = entities.score(gold, predicted)
-        return {"accuracy": scores["accuracy"]} if self.scheme == "none" else scores
+        return self.outcomes(corpus, predicted).scores()
+
+    def outcomes(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> Outcomes:
+        """What every sentence adds to the scores."""
+        return (entities.token_outcomes if self.scheme == "none" else entities.outcomes)(self.gold_outputs(corpus), predicted)
 
     def report(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> str:
         """Scores as a table to read."""
         gold = self.gold_outputs(corpus)
         if self.scheme == "none":
-            return f"accuracy: {100 * entities.score(gold, predicted)['accuracy']:.2f}%\n"
+            return f"accuracy: {100 * entities.token_outcomes(gold, predicted).scores()['accuracy']:.2f}%\n"
         return entities.report(gold, predicted)
 
     def gold_outputs(self, corpus: Any) -> list[list[str]]:

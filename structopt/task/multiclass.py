@@ -16,6 +16,7 @@ from structopt.task import libsvm
 from structopt.task.attribute_columns import unit_rows
 from structopt.task.labelling import check_keys
 from structopt.task.libsvm import NO_LABEL, Vectors, label_order
+from structopt.task.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.strings import pack_strings, unpack_strings
 from structopt.task.whole_inputs import WholeInputs
@@ -110,9 +111,15 @@ class Multiclass(WholeInputs):
 
     def evaluate(self, corpus: Vectors, predicted: Sequence[str]) -> dict[str, float]:
         """Accuracy, and the mean F1 of the classes that are gold or predicted somewhere (fractions)."""
-        scores = _f1_scores(self._gold(corpus), predicted)
-        right = sum(map(str.__eq__, corpus.labels, predicted))
-        return {"accuracy": right / len(predicted), "macro_f1": sum(f1 for *_, f1 in scores.values()) / len(scores)}
+        return self.outcomes(corpus, predicted).scores()
+
+    def outcomes(self, corpus: Vectors, predicted: Sequence[str]) -> Outcomes:
+        """What every instance adds to the scores: itself, and that its class is right, found and gold."""
+        gold = self._gold(corpus)
+        numbers = {label: y for y, label in enumerate(sorted({*gold, *predicted}, key=label_order))}
+        classes = [np.array([numbers[label] for label in labels], np.int64) for labels in (gold, predicted)]
+        events = label_events(np.arange(len(gold)), *classes)
+        return Outcomes.of_classes(np.ones((len(gold), 1)), events, len(numbers), _scores)
 
     def report(self, corpus: Vectors, predicted: Sequence[str]) -> str:
         """Scores as a table to read, a line a class, in per cent."""
@@ -186,6 +193,11 @@ class Multiclass(WholeInputs):
 
 def _labelled(corpus: Vectors) -> bool:
     return NO_LABEL not in corpus.labels
+
+
+def _scores(totals: Array) -> dict[str, float]:
+    classes = classes_of(totals, 1)
+    return {"accuracy": float(classes[:, RIGHT].sum() / totals[0]), "macro_f1": macro_f1(classes)}
 
 
 def _f1_scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, tuple[float, float, float]]:

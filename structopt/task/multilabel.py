@@ -17,6 +17,7 @@ from structopt.task import arff_predictions, label_scores, libsvm, libsvm_multil
 from structopt.task.attribute_columns import AttributeColumns
 from structopt.task.labelled_vectors import MEMORY, LabelledVectors, indicators
 from structopt.task.labelling import check_keys
+from structopt.task.outcomes import Outcomes
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.strings import pack_strings, unpack_strings
 from structopt.task.whole_inputs import WholeInputs
@@ -152,7 +153,11 @@ class Multilabel(WholeInputs):
 
     def evaluate(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> dict[str, float]:
         """Scores of the labels that training kept (fractions): see `structopt.task.label_scores.score`."""
-        return label_scores.score(*self._compared(corpus, predicted))
+        return self.outcomes(corpus, predicted).scores()
+
+    def outcomes(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> Outcomes:
+        """What every instance adds to the scores."""
+        return label_scores.outcomes(*self._compared(corpus, predicted))
 
     def report(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> str:
         """Scores as a table to read, a line a label, in per cent."""

@@ -16,6 +16,7 @@ from structopt.core.data import AttributeTable, EncodedGraphs
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task.npz_files import side_by_side, write_arrays
+from structopt.task.outcomes import Outcomes
 from structopt.task.parts import ROLES, Part, part_of
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_inputs import WholeInputs
@@ -174,9 +175,13 @@ class Synthetic(WholeInputs):
 
     def evaluate(self, corpus: Samples, predicted: Sequence[Array]) -> dict[str, float]:
         """Share of the variables whose state is right, and of those where it is not; share of the samples all right."""
+        return self.outcomes(corpus, predicted).scores()
+
+    def outcomes(self, corpus: Samples, predicted: Sequence[Array]) -> Outcomes:
+        """What every sample adds to the scores: itself, its variables, those that are right, and that all are."""
         right = np.array(predicted).reshape(len(corpus), -1) == _gold(corpus)
-        accuracy = float(right.mean())
-        return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "exact": float(right.all(axis=1).mean())}
+        ones = np.ones(len(corpus))
+        return Outcomes.of_table(np.stack([ones, ones * self.variables, right.sum(axis=1), right.all(axis=1)], axis=1), _scores)
 
     def report(self, corpus: Samples, predicted: Sequence[Array]) -> str:
         """Scores to read, in per cent."""
@@ -251,6 +256,12 @@ def _drawn(generator: Random, shape: tuple[int, ...]) -> Array:
     count = int(np.prod(shape))
     numbers: Array = np.array([2 * generator.getrandbits(10) + 1 - UNIT for _ in range(count)], np.float64)
     return numbers.reshape(shape) / UNIT
+
+
+def _scores(totals: Array) -> dict[str, float]:
+    samples, variables, right, whole = totals.tolist()
+    accuracy = right / variables
+    return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "exact": whole / samples}
 
 
 def _gold(corpus: Samples) -> Array:

@@ -10,4 +10,7 @@ A suite is a plain pytest class. Subclass it, override its fixtures, and its tes
         @pytest.fixture(params=range(3))
         def structure(self, request):
             return MyGraph().build(random_encoded(request.param))
+
+There is one for every kind: `task.TaskSuite`, `factor_graph.FactorGraphSuite`, `inference.InferenceSuite`, `loss.LossSuite`,
+`optimizer.OptimizerSuite`, `tracker.TrackerSuite`, `executor.ExecutorSuite`, and `report.ReportSuite` for reports of experiments.
 """

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,11 +25,16 @@ from typing import Any
 
 from structopt.core.protocols import Run
 from structopt.errors import ModelError
+from structopt.tracker import sweep_run
 
 DISTRIBUTION = "structopt-trainer"
 VECTORS = ("vector",)  # the columns of a task that labels vectors instead of sequences
 ARRAYS = (("pixels",), ("x",))  # and of those that label arrays of numbers
 PARENT_VARIABLE = "STRUCTOPT_PARENT_RUN"
+RECORDED = "tracking.json"
+"""In a run's folder: the store and the id of its MLflow run, for a run that goes on."""
+NOISE = ("tracker", "sweep", "resume", "check")
+"""Keys of a config that say nothing about what was learnt; of the others, those that are null are left out too."""
 _SQLITE = "sqlite:///"
 _LONGEST_VALUE = 500
 _PARAMS_A_CALL = 100
@@ -71,6 +76,7 @@ class MLflowTracker:
         self.run_id: str | None = None
         self._experiment, self._run_name, self._log_model = experiment, run_name, log_model
         self._run: Run | None = None
+        self._folder: Path | None = None  # a sweep's
         self._client: Any = None
         self._experiment_id = ""
         self._last: tuple[int, dict[str, float]] = (0, {})
@@ -103,6 +109,39 @@ class MLflowTracker:
         self._worker.put(lambda: self._terminate(status), self._request_limit, always=True)
         self._worker.close(_BACKLOG_LIMIT)
 
+    def open_sweep(self, name: str, folder: Path, command: str, known: str = "") -> str:
+        """Make the run that those of a sweep are children of, or go on with a known one.
+
+        The store and the experiment are made too, so that processes which start together find them.
+
+        Returns
+        -------
+        str
+            Its id; empty where the store fails, of which was warned then.
+        """
+        self._folder, now = folder, _now()
+        tags = _common_tags() | _git_tags() | {"sweep_folder": str(folder), "command": command}
+        found: list[str] = []
+        self._worker.put(self._connect, self._request_limit)
+        self._worker.put(
+            lambda: found.append(sweep_run.opened(self._client, self._experiment_id, name, tags, known, now)), self._request_limit
+        )
+        self._worker.close(_BACKLOG_LIMIT)
+        return found[0] if found else ""
+
+    def close_sweep(self, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path]) -> None:
+        """End the run of a sweep (status ``FINISHED``, ``FAILED`` or ``KILLED``) with metrics and files of the whole."""
+        self._folder, now = files[0].parent if files else None, _now()
+        self._worker.put(self._connect, self._request_limit)
+        self._worker.put(lambda: sweep_run.closed(self._client, run_id, status, _finite(metrics), files, now), _LOCAL_LIMIT)
+        self._worker.close(_BACKLOG_LIMIT)
+
+    def drop_sweep(self, run_id: str) -> None:
+        """Delete the run of a sweep that came to nothing."""
+        self._worker.put(self._connect, self._request_limit)
+        self._worker.put(lambda: self._client.delete_run(run_id), self._request_limit)
+        self._worker.close(_BACKLOG_LIMIT)
+
     def _connect(self) -> None:
         """Open the store, making it and the experiment where they are missing."""
         from mlflow import MlflowClient
@@ -112,15 +151,40 @@ class MLflowTracker:
             self._experiment_id = _experiment_id(self._client, self._experiment, _artifact_location(self.uri))
 
     def _begin(self, run: Run, started: int, git: Mapping[str, str]) -> None:
-        """Make the run, with its tags and its configuration as params."""
-        from mlflow.entities import Param
-
+        """Make the run, with its tags and its configuration as params, or go on with the one that the folder names."""
         name, tags = self._run_name or run.label, _tags(run) | dict(git)
-        made = self._client.create_run(self._experiment_id, start_time=started, tags=tags, run_name=name)
-        self.run_id = made.info.run_id
-        params = [Param(_name(key), value) for key, value in flatten(run.config).items()]
-        for first in range(0, len(params), _PARAMS_A_CALL):
-            self._client.log_batch(self.run_id, params=params[first : first + _PARAMS_A_CALL])
+        known = self._known(run.folder) if run.resumed else {}
+        if known:
+            self.run_id = str(known["run_id"])
+            self._client.update_run(self.run_id, status="RUNNING")
+        else:
+            made = self._client.create_run(self._experiment_id, start_time=started, tags=tags, run_name=name)
+            self.run_id = str(made.info.run_id)
+            (run.folder / RECORDED).write_text(json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8")
+        self._log_params(_params(run.config))
+
+    def _known(self, folder: Path) -> dict[str, str]:
+        """What an earlier attempt at a run noted in its folder, as far as this store has it."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            noted: dict[str, str] = json.loads((folder / RECORDED).read_text(encoding="utf8"))
+            there = noted["uri"] == self.uri and self._client.get_run(noted["run_id"]).info.lifecycle_stage == "active"
+        except (OSError, ValueError, KeyError, MlflowException):
+            return {}
+        return noted if there else {}
+
+    def _log_params(self, values: Mapping[str, str]) -> None:
+        """Log params; those that a run which goes on was told anew are tags, since a param cannot change."""
+        from mlflow.entities import Param, RunTag
+
+        known = self._client.get_run(self.run_id).data.params
+        fresh = [Param(key, value) for key, value in values.items() if key not in known]
+        anew = [RunTag(f"resumed.{key}", value) for key, value in values.items() if known.get(key, value) != value]
+        for first in range(0, len(fresh), _PARAMS_A_CALL):
+            self._client.log_batch(self.run_id, params=fresh[first : first + _PARAMS_A_CALL])
+        if anew:
+            self._client.log_batch(self.run_id, tags=anew)
 
     def _log_files(self, files: Mapping[str, Path]) -> None:
         """Record name, size and digest of the data files: as inputs, and in full as tags."""
@@ -180,7 +244,7 @@ class MLflowTracker:
 
     def _warn(self, reason: str) -> None:
         """Say that nothing more will be recorded."""
-        folder = self._run.folder if self._run is not None else "the run folder"
+        folder = self._folder or (self._run.folder if self._run is not None else "the run folder")
         _logger.warning("tracking stopped: %s; the run goes on, everything is in %s", reason, folder)
 
 
@@ -364,15 +428,29 @@ def _experiment_id(client: Any, name: str, artifact_location: str | None) -> str
     return str(found.experiment_id)
 
 
+def _params(config: Mapping[str, Any]) -> dict[str, str]:
+    """The configuration as params, without what would only fill the pages on which runs are compared."""
+    kept = {key: value for key, value in config.items() if key not in NOISE and value is not None}
+    return {_name(key): value for key, value in flatten(kept).items()}
+
+
 def _tags(run: Run) -> dict[str, str]:
     """Versions, user, folder and parent of a run."""
-    tags = {"mlflow.source.name": "structopt", "mlflow.source.type": "LOCAL", "run_folder": str(run.folder)}
+    tags = _common_tags() | {"run_folder": str(run.folder)}
+    if parent := run.parent or os.environ.get(PARENT_VARIABLE):
+        tags[sweep_run.PARENT] = parent
+    if run.job is not None:
+        tags |= {"job": str(run.job)}
+    return tags
+
+
+def _common_tags() -> dict[str, str]:
+    """Versions and user."""
+    tags = {"mlflow.source.name": "structopt", "mlflow.source.type": "LOCAL"}
     tags |= {"version.structopt": _version(DISTRIBUTION) or "unknown", "version.python": platform.python_version()}
     tags |= {f"version.{package}": found for package in ("numpy", "numba") if (found := _version(package))}
     with contextlib.suppress(Exception):
         tags["mlflow.user"] = getpass.getuser()
-    if parent := os.environ.get(PARENT_VARIABLE):
-        tags["mlflow.parentRunId"] = parent
     return tags
 
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -99,6 +100,65 @@ def test_tags_and_status(store):
     assert store.run.info.run_name == "ner-dca"
     assert tags["mlflow.parentRunId"] == "abc123"
     assert {"version.structopt", "version.python", "version.numpy", "version.numba"} <= set(tags)
+
+
+def test_params_hold_no_noise(store, tmp_path):
+    run = make_run(tmp_path / "run")
+    config = {"tracker": {"name": "mlflow"}, "sweep": {"resume": True}, "resume": None, "label": None, "seed": 3}
+    tracker = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    tracker.start(replace(run, config=config, parent="of a sweep", job=7))
+    tracker.finish("FINISHED", {})
+    found = store.client.get_run(tracker.run_id).data
+    assert found.params == {"seed": "3"}
+    assert (found.tags["mlflow.parentRunId"], found.tags["job"]) == ("of a sweep", "7")
+
+
+def test_a_run_that_goes_on_stays_one_run(store, tmp_path):
+    run = make_run(tmp_path / "run")
+    first = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    first.start(run)
+    first.log_epoch(1, {"f1": 0.5})
+    first._worker.close(60.0)  # as if it had been killed
+    assert store.client.get_run(first.run_id).info.status == "RUNNING"
+    again = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    again.start(replace(run, config={**CONFIG, "loss": {"beta": math.inf, "gamma": 1}}, resumed=True))
+    again.log_epoch(2, {"f1": 0.75})
+    again.finish("FINISHED", {})
+    found = store.client.get_run(first.run_id)
+    assert (again.run_id, found.info.status) == (first.run_id, "FINISHED")
+    assert [point.value for point in store.client.get_metric_history(first.run_id, "f1")] == [0.5, 0.75]
+    assert (found.data.params["loss.gamma"], found.data.tags["resumed.loss.gamma"]) == ("0", "1")
+    anew = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    anew.start(run)
+    anew.finish("FINISHED", {})
+    assert anew.run_id != first.run_id
+
+
+def test_the_run_of_a_sweep(store, tmp_path):
+    def tracker():
+        return MLflowTracker(uri=store.tracker.uri, experiment="exp")
+
+    parent = tracker().open_sweep("sweep of seed", tmp_path, "structopt seed=0,1")
+    child = tracker()
+    child.start(replace(make_run(tmp_path / "run"), parent=parent, job=0))
+    child._worker.close(60.0)  # as if it had been killed
+    assert tracker().open_sweep("sweep of seed", tmp_path, "structopt seed=0,1", parent) == parent
+    assert store.client.get_run(child.run_id).info.status == "KILLED"
+    (tmp_path / "table.csv").write_text("x\n")
+    tracker().close_sweep(parent, "FINISHED", {"jobs": 1.0}, [tmp_path / "table.csv"])
+    found = store.client.get_run(parent)
+    assert (found.info.status, found.info.run_name, found.data.metrics) == ("FINISHED", "sweep of seed", {"jobs": 1.0})
+    assert [file.path for file in store.client.list_artifacts(parent)] == ["table.csv"]
+    tracker().drop_sweep(parent)
+    assert store.client.get_run(parent).info.lifecycle_stage == "deleted"
+    assert tracker().open_sweep("sweep of seed", tmp_path, "structopt seed=0,1", parent) != parent
+
+
+def test_a_sweep_without_its_store(tmp_path, caplog):
+    tracker = MLflowTracker(uri="http://127.0.0.1:9", timeout=1.0)
+    assert tracker.open_sweep("sweep of seed", tmp_path, "structopt seed=0,1") == ""
+    (warned,) = [record.getMessage() for record in caplog.records if "tracking stopped" in record.getMessage()]
+    assert str(tmp_path) in warned
 
 
 def test_data_files_are_inputs(store):

@@ -21,6 +21,7 @@ from structopt.inference.exact import Exact
 from structopt.kernels.record import Array
 from structopt.loss.family import LossFamily
 from structopt.problem import Examples, Problem
+from structopt.testing.optimizer import OptimizerSuite
 
 LABELS, ATTRIBUTES, LENGTHS = 3, 6, (4, 1, 3, 2, 4)
 
@@ -34,14 +35,14 @@ def corpus(random: np.random.Generator) -> Encoded:
     return Encoded(np.cumsum([0, *LENGTHS]), {"label": table}, ("a", "b", "c"), gold)
 
 
-def problem_of(encoded: Encoded, loss: LossFamily, support: Any = "all") -> Problem:
+def problem_of(encoded: Encoded, loss: LossFamily, support: Any = "all", seed: int = 3) -> Problem:
     graph = LinearChain()
     structure = graph.build(encoded)
     gold = graph.gold(encoded, structure)
     rows = AttributeRows.fit(encoded, structure, gold, {"support": support})
     costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
-    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, Exact(), 1.0, seed=3)
+    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, Exact(), 1.0, seed=seed)
 
 
 def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:
@@ -100,6 +101,19 @@ def test_updates(gamma: float, r: float, support: str) -> None:
         np.testing.assert_allclose(optimizer.weights(state), np.mean(iterates, axis=0), rtol=0, atol=1e-12)
     assert np.any(mu != start)
     assert sigma.min() < 1
+
+
+class TestContract(OptimizerSuite):
+    """What every optimizer promises."""
+
+    @pytest.fixture
+    def optimizer(self) -> Any:
+        return Arow
+
+    @pytest.fixture
+    def problem(self) -> Any:
+        loss = LossFamily(beta=np.inf, gamma=1.0)
+        return lambda seed: problem_of(corpus(np.random.default_rng(5)), loss, seed=seed)
 
 
 def test_without_average() -> None:

@@ -19,7 +19,8 @@ from structopt.features.attribute_rows import AttributeRows
 from structopt.inference.exact import Exact
 from structopt.kernels.record import Array
 from structopt.problem import Examples, Problem
-from structopt.testing.problems import instance_scores
+from structopt.testing.loss import LossSuite
+from structopt.testing.problems import instance_scores, make_problem, random_encoded
 
 LABELS, LENGTHS = 3, (4, 1, 3)
 
@@ -88,6 +89,14 @@ def test_driver_runs_as_python(problem: Problem) -> None:
     weights = np.random.default_rng(0).normal(size=problem.dimension)
     expected = sum(enumerated(problem, i, instance_scores(problem, weights, i)) for i in range(problem.m))
     assert problem.losses(weights) == pytest.approx(expected)
+
+
+class TestContract(LossSuite):
+    """What every loss promises."""
+
+    @pytest.fixture(params=[0.0, 1.0, 2.5])
+    def problem(self, request: pytest.FixtureRequest) -> Problem:
+        return make_problem(random_encoded(1), LinearChain(), SquaredHinge(gamma=request.param), Exact())
 
 
 def test_refusals() -> None:

@@ -1,0 +1,135 @@
+"""The MLflow store, as comparisons use it: runs are looked up and fetched, and a comparison is recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from structopt.errors import ConfigError, did_you_mean
+
+log = logging.getLogger(__name__)
+
+ADDRESS = "runs:/"
+FILES = ("metrics.json", "history.csv", ".hydra")
+KIND = "structopt.kind"
+COMPARISON = "comparison"
+FOLDER = "run_folder"
+_FEW_SECONDS = {
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "5",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_LOGGING_LEVEL": "WARNING",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+
+
+class Store:
+    """An MLflow store; nothing is imported or asked before it is used.
+
+    Parameters
+    ----------
+    uri : str
+        Its address; empty for MLFLOW_TRACKING_URI, else the sqlite store ``outputs/mlflow.db`` under the current folder.
+    """
+
+    def __init__(self, uri: str = "") -> None:
+        local = Path("outputs", "mlflow.db").resolve()
+        self.uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{local}"
+
+    def folder_of(self, run_id: str) -> Path | None:
+        """The folder that a run was made in, where it is still there."""
+        with self._asked(f"run '{run_id}'"):
+            tags = self._client.get_run(run_id).data.tags
+        folder = Path(tags.get(FOLDER) or os.devnull)
+        return folder if folder.is_dir() else None
+
+    def runs_of(self, experiment: str) -> list[str]:
+        """Ids of an experiment's training runs that have finished, the oldest first; says how many have not."""
+        with self._asked(f"experiment '{experiment}'"):
+            found = self._client.get_experiment_by_name(experiment)
+            known = [one.name for one in self._client.search_experiments()] if found is None else []
+        if found is None:
+            raise ConfigError(f"experiment={experiment}: {self.uri} has none.{did_you_mean(experiment, known)} It has: {known}.")
+        runs = self._pages(found.experiment_id)
+        trained = [run.info for run in runs if FOLDER in run.data.tags]  # sweeps and comparisons are not
+        finished = [info.run_id for info in trained if info.status == "FINISHED"]
+        if len(finished) < len(trained):
+            log.warning("experiment '%s': %d runs have not finished and are left out.", experiment, len(trained) - len(finished))
+        return finished
+
+    def download(self, run_id: str, target: Path) -> Path:
+        """Fetch what was logged of a run: metrics, history and configuration."""
+        target.mkdir(parents=True, exist_ok=True)
+        with self._asked(f"run '{run_id}'"):
+            there = {one.path for one in self._client.list_artifacts(run_id)}
+            for name in there.intersection(FILES):
+                self._client.download_artifacts(run_id, name, str(target))
+        return target
+
+    def download_model(self, run_id: str, target: Path) -> Path:
+        """Fetch the model that a run logged, and return its folder."""
+        import mlflow
+
+        target.mkdir(parents=True, exist_ok=True)
+        with self._asked(f"the model of run '{run_id}'"):
+            mlflow.set_tracking_uri(self.uri)  # looking up a logged model takes no address
+            mlflow.artifacts.download_artifacts(f"{ADDRESS}{run_id}/model", dst_path=str(target), tracking_uri=self.uri)
+        for manifest in sorted(target.rglob("manifest.json")):
+            return manifest.parent
+        raise ConfigError(f"runs:/{run_id}/model was not saved by structopt.")
+
+    def add(self, run_id: str, files: Sequence[Path], tags: Mapping[str, str], folder: str | None = COMPARISON) -> None:
+        """Log files and tags on a run."""
+        for file in files:
+            self._client.log_artifact(run_id, str(file), folder)
+        for key, value in tags.items():
+            self._client.set_tag(run_id, key, value)
+
+    def record(self, beside: str, files: Sequence[Path], tags: Mapping[str, str], params: Mapping[str, str]) -> str:
+        """Make a run for a comparison, with its files, in the experiment of another run; return its id."""
+        experiment = self._client.get_run(beside).info.experiment_id
+        made = str(self._client.create_run(experiment, run_name=COMPARISON, tags={KIND: COMPARISON}).info.run_id)
+        for key, value in params.items():
+            self._client.log_param(made, key, value[:500])
+        self.add(made, files, tags, None)
+        self._client.set_terminated(made)
+        return made
+
+    @cached_property
+    def _client(self) -> Any:
+        for name, value in _FEW_SECONDS.items():
+            os.environ.setdefault(name, value)
+        logging.getLogger("alembic").setLevel(logging.WARNING)
+        store = self.uri.removeprefix("sqlite:///")
+        if store != self.uri and not Path(store).is_file():
+            raise ConfigError(f"{self.uri}: there is no such store. Give uri=..., or set MLFLOW_TRACKING_URI.")
+        from mlflow import MlflowClient
+
+        return MlflowClient(tracking_uri=self.uri)
+
+    def _pages(self, experiment_id: str) -> list[Any]:
+        found: list[Any] = []
+        token: str | None = ""
+        while token is not None:
+            order = ["attributes.start_time"]
+            page = self._client.search_runs([experiment_id], order_by=order, page_token=token or None)
+            found += page
+            token = page.token or None
+        return found
+
+    @contextlib.contextmanager
+    def _asked(self, what: str) -> Iterator[None]:
+        """Turn what MLflow raises into one line."""
+        try:
+            yield
+        except ConfigError:
+            raise
+        except Exception as error:
+            first = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise ConfigError(f"{what} cannot be had from {self.uri}: {first}") from error

@@ -1,0 +1,67 @@
+"""What every executor promises: each shard once, results in shard order, and sums with the same bits as in one thread."""
+
+from __future__ import annotations
+
+import time
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt import registry
+from structopt.testing.problems import make_problem, random_encoded, random_weights
+
+
+class ExecutorSuite:
+    """Override `executor`."""
+
+    @pytest.fixture
+    def executor(self) -> Any:
+        """Make the executor under test."""
+        raise NotImplementedError
+
+    def test_has_workers(self, executor: Any) -> None:
+        """At least one."""
+        assert isinstance(executor.workers, int)
+        assert executor.workers >= 1
+
+    def test_results_come_in_shard_order(self, executor: Any) -> None:
+        """Though the first shards take longest; no shards give no results."""
+        assert executor.map(_slow_square, [(9 - k, k) for k in range(10)]) == [k * k for k in range(10)]
+        assert executor.map(_slow_square, []) == []
+
+    def test_every_shard_once(self, executor: Any) -> None:
+        """No shard is left out or done twice, from one call to the next."""
+        met, lock = [], Lock()
+
+        def meet(shard: int) -> None:
+            with lock:
+                met.append(shard)
+
+        for _ in range(3):
+            executor.map(meet, range(20))
+        assert sorted(met) == sorted([*range(20)] * 3)
+
+    def test_errors_reach_the_caller(self, executor: Any) -> None:
+        """An exception of a shard is raised, and the executor can be used again."""
+        with pytest.raises(ZeroDivisionError):
+            executor.map(lambda shard: 1 // shard, [2, 1, 0])
+        assert executor.map(abs, [-1, 2]) == [1, 2]
+
+    def test_same_bits_as_in_one_thread(self, executor: Any) -> None:
+        """Loss and gradient over all instances do not depend on the executor."""
+        made = {"factor_graph": "linear_chain", "loss": "crf", "inference": "exact"}
+        graph, loss, inference = (registry.create(kind, {"name": name}) for kind, name in made.items())
+        problem = make_problem(random_encoded(0, lengths=(3, 1, 4, 2, 5, 3, 2, 6, 1, 4)), graph, loss, inference)
+        weights = random_weights(problem, 1)
+        expected = problem.gradient(weights)
+        problem.executor = executor
+        losses, gradient = problem.gradient(weights)
+        assert losses == expected[0]
+        np.testing.assert_array_equal(gradient, expected[1])
+
+
+def _slow_square(shard: tuple[int, int]) -> int:
+    time.sleep(shard[0] / 1000)
+    return shard[1] ** 2

@@ -1,0 +1,159 @@
+"""What every task promises: the same arrays from the same corpus, outputs that survive coding, and errors with file and line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt.core.data import Encoded
+from structopt.errors import DataError
+from structopt.kernels.record import Array
+
+
+def assert_same(left: Encoded, right: Encoded) -> None:
+    """Two encoded corpora have the same variables, labels, gold and attributes."""
+    assert left.labels == right.labels
+    assert set(left.tables) == set(right.tables)
+    pairs = [(left.offsets, right.offsets), (left.gold, right.gold)]
+    for name, table in left.tables.items():
+        other = right.tables[name]
+        assert table.size == other.size
+        pairs += [(getattr(table, key), getattr(other, key)) for key in ("offsets", "ids", "values")]
+    for a, b in pairs:
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_array_equal(a, b)
+
+
+class TaskSuite:
+    """Override `task`, a function that makes a fresh one, and `path`, a labelled file of some instances.
+
+    Where the outputs of the task are no labels of its variables, override `assignments`; where it reads files that have no
+    labels, `unlabelled`; and `malformed`, a file that it must refuse, and the line.
+    """
+
+    @pytest.fixture
+    def task(self) -> Any:
+        """Make a function without arguments that makes the task under test."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        """Make a labelled file, of at least three instances."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def unlabelled(self, path: Path) -> Path:
+        """Make the same file without its labels; that of a task that overlooks them is the file itself."""
+        return path
+
+    @pytest.fixture
+    def malformed(self, tmp_path: Path) -> tuple[Path, int] | None:
+        """Make a file that must be refused, and say which line is wrong; None where there is none."""
+        return None
+
+    def assignments(self, encoded: Encoded) -> Array:
+        """Return the gold outputs in the form that `decode` takes: label numbers."""
+        assert encoded.gold is not None
+        return encoded.gold
+
+    def test_attributes(self, task: Any) -> None:
+        """The program reads files, limit, columns and the main metric."""
+        made = task()
+        assert all(isinstance(path, Path) for path in made.files.values())
+        assert made.limit is None or made.limit >= 1
+        assert isinstance(made.main_metric, str)
+        assert len(made.columns) == len(set(made.columns))
+
+    def test_fit_encodes_as_encode_does(self, task: Any, path: Path) -> None:
+        """The training corpus, encoded again, gives the same arrays; its labels are all known."""
+        made = task()
+        corpus = made.read(path)
+        encoded = made.fit(corpus)
+        assert_same(encoded, made.encode(corpus))
+        assert len(encoded) >= 3
+        assert tuple(made.labels) == tuple(encoded.labels)
+        assert encoded.gold is not None
+        assert encoded.gold.min() >= 0
+
+    def test_limit(self, task: Any, path: Path) -> None:
+        """The first instances only."""
+        made = task()
+        assert len(made.fit(made.read(path, limit=2))) == 2
+
+    def test_gold_decodes_to_a_perfect_score(self, task: Any, path: Path) -> None:
+        """Gold outputs, coded and decoded, score 1; the metrics have names and the report is text."""
+        made = task()
+        corpus = made.read(path)
+        encoded = made.fit(corpus)
+        outputs = made.decode(encoded, self.assignments(encoded))
+        assert len(outputs) == len(encoded)
+        metrics = made.evaluate(corpus, outputs)
+        assert metrics[made.main_metric] == 1.0
+        assert all(0.0 <= value <= 1.0 for value in metrics.values())
+        assert len(made.written(outputs)) == len(encoded)
+        assert made.report(corpus, outputs).strip()
+
+    def test_outcomes_add_up_to_the_scores(self, task: Any, path: Path) -> None:
+        """What the instances add to the counts comes to the metrics of `evaluate`, for outputs that are partly wrong."""
+        made = task()
+        if not hasattr(made, "outcomes"):
+            pytest.skip("no outcomes, so that its runs cannot be compared by resampling")
+        corpus = made.read(path)
+        encoded = made.fit(corpus)
+        gold = self.assignments(encoded)
+        outputs = made.decode(encoded, np.where(np.arange(len(gold)).reshape(-1, *[1] * (gold.ndim - 1)) % 3, gold, gold[:1]))
+        found = made.outcomes(corpus, outputs)
+        assert found.size == len(encoded)
+        assert found.scores() == pytest.approx(made.evaluate(corpus, outputs))
+
+    def test_state_is_all_it_learnt(self, task: Any, path: Path) -> None:
+        """Another object with the state encodes the corpus alike; the state is JSON and arrays, without the file's path."""
+        made, other = task(), task()
+        corpus = made.read(path)
+        encoded = made.fit(corpus)
+        values, arrays = made.state()
+        stored = json.dumps(values)
+        assert str(path) not in stored
+        assert all(isinstance(array, np.ndarray) for array in arrays.values())
+        other.restore(json.loads(stored), arrays)
+        assert_same(encoded, other.encode(other.read(path)))
+        assert tuple(other.labels) == tuple(made.labels)
+
+    def test_attributes_have_names(self, task: Any, path: Path) -> None:
+        """One for each attribute of a table; none for a part group that the task does not know."""
+        made = task()
+        encoded = made.fit(made.read(path))
+        for name, table in encoded.tables.items():
+            names = made.attribute_names(name)
+            assert len(names) == table.size
+            assert len(set(names)) == table.size
+        assert len(made.attribute_names("no such group")) == 0
+
+    def test_predictions_are_written(self, task: Any, path: Path, unlabelled: Path, tmp_path: Path) -> None:
+        """A file without labels has as many instances, lacks no column but these, and predictions for it are written."""
+        made = task()
+        encoded = made.fit(made.read(path))
+        corpus = made.read(unlabelled, labelled=False)
+        assert len(made.encode(corpus)) == len(encoded)
+        assert isinstance(made.missing_columns(corpus), list)
+        outputs, target = made.written(made.decode(encoded, self.assignments(encoded))), tmp_path / "predicted"
+        if hasattr(made, "write_outputs"):
+            made.write_outputs(corpus, target, outputs, None, None)
+        else:
+            made.write(unlabelled, target, [[[label] for label in output] for output in outputs])
+        assert target.stat().st_size > 0
+
+    def test_malformed_file(self, task: Any, malformed: tuple[Path, int] | None) -> None:
+        """The error says which line of which file."""
+        if malformed is None:
+            pytest.skip("no malformed file was given")
+        file, line = malformed
+        with pytest.raises(DataError) as refused:
+            made = task()
+            made.fit(made.read(file))
+        assert str(refused.value).startswith(f"{file}:{line}: ")

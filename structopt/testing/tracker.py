@@ -1,0 +1,79 @@
+"""What every tracker promises: it takes the life of a run as it comes, and never raises."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from structopt.core.protocols import Run
+
+
+class TrackerSuite:
+    """Override `tracker`, a function that makes a fresh one, and `broken`, one whose store cannot be written."""
+
+    @pytest.fixture
+    def tracker(self) -> Any:
+        """Make a function without arguments that makes the tracker under test."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def broken(self) -> Any:
+        """Make a function that makes a tracker whose store cannot be written; None where that cannot be."""
+        return None
+
+    @pytest.fixture
+    def run(self, tmp_path: Path) -> Run:
+        """Make the folder of a run, with a file of data."""
+        folder, data = tmp_path / "run", tmp_path / "train.txt"
+        folder.mkdir()
+        data.write_text("a word\n", encoding="utf8")
+        config = {"task": {"name": "ner", "train": str(data), "limit": None}, "loss": {"name": "svm", "beta": float("inf")}}
+        return Run(folder, config, {"train": data, "dev": tmp_path / "missing.txt"}, "ner-dca-svm", ("word",))
+
+    def test_a_run(self, tracker: Any, run: Run) -> None:
+        """Start, passes, end; the methods return nothing."""
+        made = tracker()
+        told = [made.start(run), *(made.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2))]
+        assert [*told, made.finish("FINISHED", {"dev.f1": 0.5})] == [None] * 4
+
+    @pytest.mark.parametrize("status", ["FAILED", "KILLED"])
+    def test_a_run_that_ends_early(self, tracker: Any, run: Run, status: str) -> None:
+        """A run may end before its first pass, without any metric."""
+        made = tracker()
+        made.start(run)
+        made.finish(status, {})
+
+    def test_metrics_that_are_no_numbers(self, tracker: Any, run: Run) -> None:
+        """Infinite and undefined metrics, and names that were never met before, do no harm."""
+        made = tracker()
+        made.start(run)
+        made.log_epoch(1, {"train.loss": float("inf"), "dev.f1": float("nan")})
+        made.log_epoch(2, {"something.else": 1.0})
+        made.finish("FINISHED", {"dev.f1": float("nan")})
+
+    def test_a_sweep(self, tracker: Any, run: Run) -> None:
+        """Where it knows of runs within runs: the sweep's run is opened, found again, and closed after those of its jobs."""
+        if not hasattr(tracker(), "open_sweep"):
+            pytest.skip("no runs within runs")
+        folder, command = run.folder.parent, "structopt seed=0,1"
+        parent = tracker().open_sweep("a sweep", folder, command, "")
+        assert parent
+        job = tracker()
+        job.start(replace(run, parent=parent, job=0))
+        job.finish("FINISHED", {"dev.f1": 0.5})
+        assert tracker().open_sweep("a sweep", folder, command, parent) == parent
+        tracker().close_sweep(parent, "FINISHED", {"dev.f1": 0.5}, [])
+
+    def test_a_broken_store_stops_nobody(self, broken: Any, run: Run, caplog: pytest.LogCaptureFixture) -> None:
+        """It warns, once, and the run goes on."""
+        if broken is None:
+            pytest.skip("no store to break")
+        made = broken()
+        made.start(run)
+        for epoch in range(1, 4):
+            made.log_epoch(epoch, {"train.loss": 1.0})
+        made.finish("FINISHED", {"dev.f1": 0.5})
+        assert len([record for record in caplog.records if record.levelname == "WARNING"]) == 1

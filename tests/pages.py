@@ -1,0 +1,79 @@
+"""What the pages of the documentation tell a reader to type, and to write into files."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+NOT_TRAINING = ("predict", "evaluate", "components", "compare", "resume=RUN_FOLDER")
+NAMED = re.compile(r"# (?P<path>\S+\.(?:py|yaml|toml))\n")
+
+
+class Block(NamedTuple):
+    """A block of code: its language, its text, and the file that a first line, left out of the text, names, if any."""
+
+    language: str
+    text: str
+    path: str
+
+
+def blocks(page: str) -> list[Block]:
+    """Fenced blocks of a page."""
+    found = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    names = [NAMED.match(text) for _, text in found]
+    return [
+        Block(language, text[name.end() if name else 0 :], name["path"] if name else "")
+        for (language, text), name in zip(found, names, strict=True)
+    ]
+
+
+def commands(page: str) -> list[str]:
+    """What is typed after ``python -m structopt``, in indented lines."""
+    return re.findall(r"^ +.*python -m structopt (.*)$", re.sub(r"\\\n +", "", page), re.MULTILINE)
+
+
+def trainings(page: str) -> list[str]:
+    """The commands that train."""
+    return [line for line in commands(page) if line.split()[0] not in NOT_TRAINING]
+
+
+def runs(line: str) -> list[list[str]]:
+    """Overrides of each run that a command starts: several, of a sweep."""
+    words = [word for word in shlex.split(line) if not word.startswith("-")]
+    choices = [[word] for word in words]
+    if "--multirun" in line:
+        choices = [[f"{word.partition('=')[0]}={value}" for value in word.partition("=")[2].split(",")] for word in words]
+    return [list(overrides) for overrides in product(*choices)]
+
+
+class Entry(NamedTuple):
+    """What is typed at a prompt, and the lines that are shown below it."""
+
+    typed: str
+    shown: str
+
+
+def console(text: str) -> list[Entry]:
+    """Entries of a block whose prompts are ``$``."""
+    return [Entry(typed, shown) for typed, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE)]
+
+
+def links(page: str) -> list[str]:
+    """Relative targets of links and pictures, without their anchors."""
+    return [target for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page) if target]
+
+
+def anchors(page: str) -> list[str]:
+    """Anchors within the page that its links name."""
+    return re.findall(r"\]\(#([^)]+)\)", page)
+
+
+def headings(page: str) -> set[str]:
+    """Anchors that the headings of a page make."""
+    titles = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}

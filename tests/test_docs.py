@@ -1,0 +1,194 @@
+"""What the pages under docs tell a reader to type, to write and to look at must be what the program takes and makes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from structopt import cli
+from structopt import corpus as shipped
+from structopt.configuration import compose, validate
+from tests.pages import NOT_TRAINING, PAGES, ROOT, anchors, blocks, commands, console, headings, links, runs, trainings
+
+README = ROOT / "README.md"
+PLUGINS = (ROOT / "docs" / "plugins.md").read_text(encoding="utf8")
+TEXTS = {page.name: page.read_text(encoding="utf8") for page in (README, *PAGES)}
+CONSOLES = [block.text for text in TEXTS.values() for block in blocks(text) if block.language == "console"]
+EXPERIMENTS = [line for line in trainings(PLUGINS) if "+experiment=" in line]
+RUN_FOLDER = re.compile(r"outputs/\d{4}-\d\d-\d\d/[\d-]+")
+
+
+@pytest.fixture(scope="module")
+def distribution(tmp_path_factory):
+    """The files of docs/plugins.md as a distribution that is installed: its folder is on the path, its metadata beside it."""
+    folder = tmp_path_factory.mktemp("distribution")
+    for block in blocks(PLUGINS):
+        assert block.path, "a block of docs/plugins.md does not begin with the name of its file"
+        file = folder / block.path
+        assert not file.exists(), f"docs/plugins.md writes {block.path} twice"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(block.text, encoding="utf8")
+    for package in ("structopt_example", "structopt_example/conf"):
+        (folder / package / "__init__.py").touch()
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf8"))["project"]
+    info = folder / f"structopt_example-{project['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = [[f"[{group}]", *(f"{k} = {v}" for k, v in points.items())] for group, points in project["entry-points"].items()]
+    (info / "entry_points.txt").write_text("\n".join(line for group in groups for line in group), encoding="utf8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plugins(distribution):
+    """The distribution, visible to this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(distribution))
+        yield distribution
+    for name in [name for name in sys.modules if name.partition(".")[0] == "structopt_example"]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """A folder with the files that the commands of docs/plugins.md name, made of the shipped corpus."""
+    folder = tmp_path_factory.mktemp("texts")
+    for part, count in (("train", 40), ("dev", 20)):
+        sentences = shipped.path(part, "conll").read_text(encoding="utf8").strip().split("\n\n")[:count]
+        rows = [[line.split() for line in sentence.splitlines()] for sentence in sentences]
+        (folder / f"{part}.txt").write_text("".join(" ".join(f"{r[0]}/{r[1]}" for r in s) + "\n" for s in rows))
+    (folder / "plain.txt").write_text(re.sub(r"/[^/\s]+(?=\s)", "", (folder / "dev.txt").read_text()))
+    return folder
+
+
+def test_every_kind_has_an_example(plugins):
+    """One of each kind, found by name, from the example's distribution."""
+    from structopt import registry
+
+    for kind in registry.KINDS:
+        own = [one for one in registry.installed(kind).values() if one.distribution == "structopt-example"]
+        assert len(own) == 1, f"docs/plugins.md shows no {kind}"
+        file = plugins / "structopt_example" / "conf" / kind / f"{own[0].name}.yaml"
+        assert f"name: {own[0].name}\n" in file.read_text(encoding="utf8")
+
+
+@pytest.mark.parametrize("line", [line for line in trainings(PLUGINS) if line not in EXPERIMENTS])
+def test_plugins_train(line, plugins, texts, tmp_path, monkeypatch):
+    """The page's commands train, and reach a dev score that a model without weights does not."""
+    monkeypatch.chdir(tmp_path)
+    for file in texts.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    words = [*runs(line)[0], "hydra.run.dir=run", *([] if "tracker=" in line else ["tracker=none"])]
+    assert cli.main(words) == 0
+    scores = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf8"))["dev"]
+    assert scores["f1" if "task=" not in line else "accuracy"] > 0.2
+    if "tracker=jsonlines" in line:
+        events = [json.loads(line)["event"] for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
+        assert events == ["start", "pass", "pass", "end"]
+    if "task=slashed" in line:
+        predict = next(line for line in commands(PLUGINS) if line.startswith("predict "))
+        assert cli.main(predict.replace("MODEL", "run").split()) == 0
+        tagged = (tmp_path / "tagged.txt").read_text(encoding="utf8").split()
+        assert [token.rpartition("/")[0] for token in tagged] == (tmp_path / "plain.txt").read_text().split()
+
+
+@pytest.mark.parametrize("line", EXPERIMENTS)
+def test_experiments_report(line, plugins, tmp_path, monkeypatch):
+    """A plugin's experiment runs its jobs and writes its report."""
+    monkeypatch.chdir(tmp_path)
+    assert cli.main([*runs(line)[0], "tracker=none", "hydra.sweep.dir=sweep"]) == 0
+    written = (tmp_path / "sweep" / "report.md").read_text(encoding="utf8")
+    assert all(f"| {name} | " in written for name in ("crf", "softmax margin", "svm"))
+    assert (tmp_path / "sweep" / "table.csv").is_file()
+
+
+def test_plugins_own_tests_pass(plugins):
+    """The tests that docs/plugins.md shows."""
+    paths = [str(plugins), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(plugins), str(plugins / "tests")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(words, cwd=plugins, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_training_commands_compose(page, plugins):
+    """What the pages tell to type is checked as before a run; commands of experiments are run elsewhere."""
+    for line in trainings(TEXTS[page.name]):
+        for overrides in [] if "+experiment=" in line else runs(line):
+            validate(compose(overrides))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder of a run, for code that loads one."""
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    import structopt
+
+    structopt.train(["task.limit=50", "optimizer.epochs=1", "tracker=none"], folder=folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text])
+def test_python_runs(name, trained, tmp_path, monkeypatch):
+    """The Python of a page, block after block; its pictures are those that the page shows."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for block in blocks(TEXTS[name]):
+        if block.language == "python":
+            exec(compile(RUN_FOLDER.sub(trained.as_posix(), block.text), name, "exec"), namespace)
+    for picture in tmp_path.glob("*.png"):
+        assert_same_picture(picture, ROOT / "docs" / "images" / picture.name)
+
+
+@pytest.mark.parametrize("block", CONSOLES)
+def test_consoles_show_what_happens(block, tmp_path, monkeypatch, capsys):
+    """Files that are shown are written where a command has not made them, and commands print what is shown below them."""
+    monkeypatch.chdir(tmp_path)
+    for typed, shown in console(block):
+        if typed.startswith("cat "):
+            file = Path(typed.removeprefix("cat "))
+            if file.exists():
+                assert file.read_text(encoding="utf8") == shown
+            else:
+                file.write_text(shown, encoding="utf8")
+            continue
+        words = shlex.split(typed.removeprefix("python -m structopt ").removesuffix(" > log"))
+        cli.main(words if words[0] in NOT_TRAINING else [*words, "tracker=none"])
+        printed = capsys.readouterr()
+        if not typed.endswith(" > log"):
+            assert printed.err + printed.out == shown
+
+
+def assert_same_picture(made: Path, shown: Path) -> None:
+    """Equal but for how another version of the fonts and the library draws edges."""
+    import numpy as np
+    from matplotlib.image import imread
+
+    one, other = imread(made), imread(shown)
+    assert one.shape == other.shape
+    assert np.abs(one - other).mean() < 0.01
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_links_lead_somewhere(name):
+    """Relative links and pictures exist, and anchors are headings."""
+    page = README if name == README.name else ROOT / "docs" / name
+    for target in links(TEXTS[name]):
+        assert (page.parent / target).exists(), target
+    for anchor in anchors(TEXTS[name]):
+        assert anchor in headings(TEXTS[name]), anchor
+
+
+def test_every_picture_is_shown():
+    """No picture is left behind when a page no longer shows it."""
+    shown = {Path(target).name for text in TEXTS.values() for target in links(text)}
+    assert {path.name for path in (ROOT / "docs" / "images").iterdir()} <= shown
