@@ -215,7 +215,7 @@ def find_model(address: str) -> Path:
 
 
 def _download(address: str) -> Path:
-    from structopt.tracker.mlflow import download_model
+    from structopt.tracker.logged_model import download_model
 
     folder = download_model(address)
     for found in sorted(folder.rglob("manifest.json")):

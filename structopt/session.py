@@ -296,7 +296,7 @@ class Session:
         line.show(row)
         known = {name: value for name, value in row.items() if value is not None}
         log.info("pass %s", "  ".join(f"{name} {value:.6g}" for name, value in known.items() if "_" not in name))
-        self.parts.tracker.log_epoch(int(row["epoch"] or 0), _epoch_metrics(known))
+        self.parts.tracker.log_epoch(int(row["epoch"] or 0), _epoch_metrics(known, f"dev.{self.parts.task.main_metric}"))
 
     def _last_finished(self, trainer: Trainer) -> Array:
         """Weights of the last pass that was finished, whatever the interrupt left half done."""
@@ -431,10 +431,14 @@ def resume(folder: Path, overrides: list[str]) -> Model:
     return Session(config, folder).run(resuming=True)
 
 
-def _epoch_metrics(row: Mapping[str, float | int]) -> dict[str, float]:
-    """History cells under their dotted names in MLflow."""
+def _epoch_metrics(row: Mapping[str, float | int], main: str) -> dict[str, float]:
+    """History cells under their dotted names in MLflow: the main metric first, scores of single labels not at all.
+
+    A server draws a chart for each, and opens its page of comparisons at the first.
+    """
     train = {"loss", "primal", "dual", "gap", "seconds", "inference_seconds"}
-    named = {f"train.{name}" if name in train else name: float(value) for name, value in row.items() if name != "epoch"}
+    shown = [main, *(name for name in row if name in train or name.partition(".")[2] in SHOWN and name != main)]
+    named = {f"train.{name}" if name in train else name: float(row[name]) for name in shown if name in row}
     return {("train.objective" if name == "train.primal" else name): value for name, value in named.items()}
 
 

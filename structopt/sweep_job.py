@@ -197,13 +197,14 @@ def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the task's data files, by role; a file that is missing is told later, where it is read."""
+    """SHA-256 of the task's data files, by role: not of parts that are generated; a missing file is told where it is read."""
     from structopt import registry
     from structopt.archive import digest
 
     given = {key: config[key] for key in ("features", "seed", "threads")}
     files = registry.create("task", config["task"], **given).files
-    return {role: digest(path) for role, path in files.items() if path.is_file()}
+    sources = {role: getattr(path, "source", path) for role, path in files.items()}  # a share of a file has a source
+    return {role: digest(path) for role, path in sources.items() if path is not None and path.is_file()}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -156,7 +156,8 @@ def read_table(folder: Path) -> SweepTable:
 def summary(table: SweepTable) -> dict[str, float]:
     """Metrics of a sweep as a whole, by dotted name."""
     found = {"jobs": float(len(table.rows))}
-    found |= {status.lower(): float(table.count(status)) for status in (FINISHED, FAILED, PRUNED, KILLED)}
+    counts = {status.lower(): float(table.count(status)) for status in (FINISHED, FAILED, PRUNED, KILLED)}
+    found |= {status: count for status, count in counts.items() if count}
     if table.best and table.best.dev is not None:
         found[f"best.dev.{table.metric}"] = table.best.dev
     return found

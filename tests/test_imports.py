@@ -26,6 +26,7 @@ FLOORS: tuple[frozenset[str], ...] = (
 COMPONENTS = {"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor"}
 EXCEPTIONS = {
     "model": {"tracker"},  # saving a model for MLflow
+    "compare.store": {"tracker"},  # looking for runs where the tracker put them
     "tracker.pyfunc": {""},  # MLflow loads a model as a user does: import structopt
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.errors import ConfigError, did_you_mean
+from structopt.tracker.stores import SQLITE, import_mlflow, prepare_environment, store_address
 
 log = logging.getLogger(__name__)
 
@@ -19,14 +20,7 @@ FILES = ("metrics.json", "history.csv", ".hydra")
 KIND = "structopt.kind"
 COMPARISON = "comparison"
 FOLDER = "run_folder"
-_FEW_SECONDS = {
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "5",
-    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_LOGGING_LEVEL": "WARNING",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
-}
+_PATIENCE = 5.0  # seconds to wait for a server
 
 
 class Store:
@@ -39,8 +33,7 @@ class Store:
     """
 
     def __init__(self, uri: str = "") -> None:
-        local = Path("outputs", "mlflow.db").resolve()
-        self.uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{local}"
+        self.uri = store_address(uri or os.environ.get("MLFLOW_TRACKING_URI"))
 
     def folder_of(self, run_id: str) -> Path | None:
         """The folder that a run was made in, where it is still there."""
@@ -103,12 +96,11 @@ class Store:
 
     @cached_property
     def _client(self) -> Any:
-        for name, value in _FEW_SECONDS.items():
-            os.environ.setdefault(name, value)
-        logging.getLogger("alembic").setLevel(logging.WARNING)
-        store = self.uri.removeprefix("sqlite:///")
+        store = self.uri.removeprefix(SQLITE)
         if store != self.uri and not Path(store).is_file():
             raise ConfigError(f"{self.uri}: there is no such store. Give uri=..., or set MLFLOW_TRACKING_URI.")
+        prepare_environment(_PATIENCE)
+        import_mlflow()
         from mlflow import MlflowClient
 
         return MlflowClient(tracking_uri=self.uri)

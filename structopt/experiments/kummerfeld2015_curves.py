@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structopt.experiments.kummerfeld2015 import COLOURS, FEATURES, MARGIN, PAPER, TIMES, notes, pass_seconds
+from structopt.experiments.kummerfeld2015 import COLOURS, FEATURES, MARGIN, PAPER, TIMES, notes, pass_seconds, without_seed
 from structopt.experiments.kummerfeld2015_tuned import LEAST_NOISE, Figure1
 from structopt.experiments.report import Claim, Report, Table
 from structopt.records import RunRecord
@@ -64,7 +64,7 @@ def _table(found: Figure1, task: str) -> Table:
     first, peaks, level = times.get("AP"), found.peaks(), found.best - CLOSE
     rows = tuple(
         (
-            name, SEPARATOR.join(curve.record.name.split(SEPARATOR)[1:]) or "-", curve.best, peaks[name], curve.drop,
+            name, without_seed(curve.record.name).partition(SEPARATOR)[2] or "-", curve.best, peaks[name], curve.drop,
             curve.seconds_to(level), times[name], _over(times[name], first), TIMES[task].get("OPS" if "OPS" in name else name),
         )
         for name, curve in found.curves.items()

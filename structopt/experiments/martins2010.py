@@ -30,7 +30,7 @@ class Theirs:
     metric : str
         Ours that stands beside it.
     noise : float
-        Points by which seeds alone move a score here; a lead of less is none.
+        A lead of fewer points is none: seeds alone may move a score so much.
     """
 
     task: str
@@ -81,7 +81,7 @@ def _grid_note(records: Sequence[RunRecord], theirs: str) -> str:
 
 def _table1(theirs: Theirs, records: Sequence[RunRecord], scale: str, notes: tuple[str, ...]) -> Report:
     scores = _scores(theirs, records)
-    noise = f"A lead below {theirs.noise:g} points counts as none: another seed changes as much."
+    noise = f"A lead below {theirs.noise:g} points counts as none (with seed=0,1,2 typed, numbers are means)."
     return Report(
         f"{theirs.task}, losses between CRF and SVM",
         "Martins et al. (2010), Table 1 and section 5; all by dual coordinate ascent",

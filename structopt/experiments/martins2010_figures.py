@@ -27,7 +27,7 @@ LBFGS_DEV, LBFGS_TEST, LBFGS_PASSES = 90.53, 85.31, 121
 NEGATIVE = 0.15
 """Footnote 9: share of the training instances whose loss under loopy propagation was negative (Danish and English)."""
 NOISE = {F1: 0.1, UAS: 0.3}
-"""Points by which seeds alone move a score here; a lead of less is none."""
+"""A lead of fewer points is none: seeds alone may move a score so much."""
 ORDERS, METHODS = ("first", "second"), ("DCA", "SGD", "DCA-TRW")
 STYLES = {"first": "--", "second": "-"}
 EARLY = 2
@@ -261,5 +261,6 @@ def _repaired(groups: Groups) -> Claim:
     gains = {language: bound[-1] - loopy[-1] for language, bound, loopy in pairs}
     worst = max(gains, key=lambda language: _negative(groups[f"{language} second DCA"]) or 0.0)
     told = ", ".join(f"{language} {gain:+.2f}" for language, gain in gains.items())
-    evidence = f"negative losses under trw_bp: {'none' if none else 'some'}; points over loopy propagation: {told}; most were {worst}'s"
+    met = "none" if none else "some"
+    evidence = f"negative losses under trw_bp: {met}; points over loopy propagation: {told}; {worst} had most of them"
     return Claim(text, none and gains[worst] > NOISE[UAS], evidence)

@@ -79,7 +79,7 @@ class Plan:
         """
         if typed is not None and typed not in SCALES:
             raise ConfigError(f"scale={typed}: there is no such scale.{did_you_mean(typed, SCALES)} Scales: {', '.join(SCALES)}.")
-        if typed == "full" and data is None:
+        if typed == "full" and data is None and self._paths("full"):
             raise ConfigError(f"scale=full needs the experiment's data: type data=DIR, the folder of {self._named('full')}.")
         return typed or ("small" if data is None else "full")
 

@@ -10,7 +10,7 @@ import mlflow.models
 import pandas as pd
 from mlflow.pyfunc.model import PythonModel
 
-from structopt.tracker.mlflow import ARRAYS, VECTORS
+from structopt.tracker.logged_model import ARRAYS, VECTORS
 
 WORDS = "tokens"
 PADDING = ""

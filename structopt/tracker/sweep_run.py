@@ -8,6 +8,7 @@ from typing import Any
 
 PARENT = "mlflow.parentRunId"
 CHILDREN_A_PAGE = 1000
+NOTE, LONGEST_NOTE = "mlflow.note.content", 7500
 
 
 def opened(client: Any, experiment_id: str, name: str, tags: Mapping[str, str], known: str, now: int) -> str:
@@ -20,9 +21,15 @@ def opened(client: Any, experiment_id: str, name: str, tags: Mapping[str, str], 
 
 
 def closed(client: Any, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path], now: int) -> None:
-    """Record the metrics and files of the whole sweep, and end it; children that still run were cut off."""
+    """Record metrics and files of the whole sweep, and end it; children that still run were cut off.
+
+    The first Markdown file, a report or a table, is also the run's description.
+    """
     from mlflow.entities import Metric
 
+    pages = [file.read_text(encoding="utf8") for file in files if file.suffix == ".md"]
+    if pages and len(pages[0]) <= LONGEST_NOTE:
+        client.set_tag(run_id, NOTE, pages[0])
     client.log_batch(run_id, metrics=[Metric(key, value, now, 0) for key, value in metrics.items()])
     for file in files:
         client.log_artifact(run_id, str(file))

@@ -15,7 +15,9 @@ from types import SimpleNamespace
 import pytest
 
 from structopt.core.protocols import Run
-from structopt.tracker.mlflow import MLflowTracker, _absolute, flatten
+from structopt.tracker.facts import flatten
+from structopt.tracker.mlflow import MLflowTracker
+from structopt.tracker.stores import store_address
 
 CONFIG = {
     "task": {"name": "ner", "train": None, "check": True},
@@ -81,7 +83,7 @@ def test_start_does_not_wait_for_the_import(store):
 def test_params_are_dotted_strings(store):
     params = store.run.data.params
     assert params["loss.beta"] == "inf"
-    assert params["task.train"] == "null"
+    assert "task.train" not in params
     assert params["task.check"] == "true"
     assert params["optimizer.sizes"] == "[1,2]"
     assert len(params["optimizer.long"]) == 500
@@ -326,9 +328,9 @@ def test_two_processes_make_one_store(tmp_path):
 
 def test_addresses_do_not_depend_on_the_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert _absolute(None) == f"sqlite:///{tmp_path}/outputs/mlflow.db"
-    assert _absolute("sqlite:///a.db") == f"sqlite:///{tmp_path}/a.db"
-    assert _absolute("http://host:5000") == "http://host:5000"
+    assert store_address(None) == f"sqlite:///{tmp_path}/outputs/mlflow.db"
+    assert store_address("sqlite:///a.db") == f"sqlite:///{tmp_path}/a.db"
+    assert store_address("http://host:5000") == "http://host:5000"
 
 
 def test_flatten_keeps_empty_groups():

@@ -1,0 +1,125 @@
+"""What is recorded of a run beside its metrics: parameters, tags, and the fingerprints of its data."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import hashlib
+import json
+import math
+import os
+import platform
+import subprocess
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from structopt.core.protocols import Run
+from structopt.tracker.sweep_run import PARENT
+
+DISTRIBUTION = "structopt-trainer"
+PARENT_VARIABLE = "STRUCTOPT_PARENT_RUN"
+NOISE = ("tracker", "sweep", "resume", "check", "time_decoding")
+"""Keys of a config that say nothing about what was learnt."""
+_LONGEST_VALUE = 500
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """Turn a nested config into dotted keys and strings, written as one would type them (``inf``, ``null``, ``true``)."""
+    flat: dict[str, str] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping) and value:
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = _text(value)
+    return flat
+
+
+def _text(value: Any) -> str:
+    """Write a value as one would type it, cut where it is very long."""
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    text = f"[{','.join(map(_text, value))}]" if isinstance(value, list | tuple) else str(value)
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"
+
+
+def allowed_name(key: str) -> str:
+    """Replace what MLflow refuses in a name."""
+    return "".join(letter if letter.isalnum() or letter in "_-. /:" else "_" for letter in key)[:250]
+
+
+def finite(metrics: Mapping[str, float]) -> dict[str, float]:
+    """Keep what is a finite number: sqlite stores turn infinity into 1.8e308."""
+    numbers = {key: value for key, value in metrics.items() if value is not None}
+    return {key: float(value) for key, value in numbers.items() if math.isfinite(value)}
+
+
+def params(config: Mapping[str, Any]) -> dict[str, str]:
+    """The configuration as params, without what is null or would only fill the pages on which runs are compared."""
+    kept = flatten({key: value for key, value in config.items() if key not in NOISE})
+    return {allowed_name(key): value for key, value in kept.items() if value != "null"}
+
+
+def run_tags(run: Run) -> dict[str, str]:
+    """Versions, user, folder and parent of a run."""
+    tags = common_tags() | {"run_folder": str(run.folder)}
+    if parent := run.parent or os.environ.get(PARENT_VARIABLE):
+        tags[PARENT] = parent
+    if run.job is not None:
+        tags |= {"job": str(run.job)}
+    return tags
+
+
+def common_tags() -> dict[str, str]:
+    """Versions and user."""
+    tags = {"mlflow.source.name": "structopt", "mlflow.source.type": "LOCAL"}
+    tags |= {"version.structopt": version_of(DISTRIBUTION) or "unknown", "version.python": platform.python_version()}
+    tags |= {f"version.{package}": found for package in ("numpy", "numba") if (found := version_of(package))}
+    with contextlib.suppress(Exception):
+        tags["mlflow.user"] = getpass.getuser()
+    return tags
+
+
+def version_of(package: str) -> str | None:
+    """Version of an installed distribution, or None."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def git_tags() -> dict[str, str]:
+    """Commit of the current folder's repository and whether files differ from it; nothing outside a repository."""
+    commit = _git("rev-parse", "HEAD")
+    if not commit:
+        return {}
+    changes = _git("status", "--porcelain", "--untracked-files=no")
+    dirty = "unknown" if changes is None else json.dumps(bool(changes))
+    return {"mlflow.source.git.commit": commit, "git.dirty": dirty}
+
+
+def _git(*arguments: str) -> str | None:
+    """Output of a git command, or None where it fails."""
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=2.0, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    """Name, size and SHA-256 digest of a file."""
+    with path.open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {"name": path.name, "size": path.stat().st_size, "sha256": digest, "uri": path.resolve().as_uri()}
+
+
+def dataset_input(role: str, facts: Mapping[str, Any]) -> Any:
+    """Describe a data file as an MLflow input; MLflow keeps 36 characters of a digest, the profile holds all of it."""
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    profile = json.dumps({"size": facts["size"], "sha256": facts["sha256"]})
+    source = json.dumps({"uri": facts["uri"]})
+    dataset = Dataset(facts["name"], facts["sha256"][:32], "local", source, profile=profile)
+    return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", role)])

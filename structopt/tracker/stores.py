@@ -1,0 +1,93 @@
+"""Where MLflow keeps its runs: addresses, and what must be settled before a store is used."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+import math
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+SQLITE = "sqlite:///"
+
+
+def milliseconds() -> int:
+    """Milliseconds since the epoch, as MLflow counts time."""
+    return int(time.time() * 1000)
+
+
+def store_address(uri: str | None) -> str:
+    """Make the address of a sqlite store independent of the current folder."""
+    if uri is None:
+        return f"{SQLITE}{Path('outputs', 'mlflow.db').resolve()}"
+    if uri.startswith(SQLITE) and not uri.endswith(":memory:"):
+        return f"{SQLITE}{Path(uri.removeprefix(SQLITE)).resolve()}"
+    return uri
+
+
+def artifact_location(uri: str) -> str | None:
+    """Where a new experiment keeps its artifacts: beside a sqlite store; elsewhere the server decides."""
+    if not uri.startswith(SQLITE):
+        return None
+    return Path(uri.removeprefix(SQLITE)).with_name("mlartifacts").as_uri()
+
+
+@contextlib.contextmanager
+def store_lock(uri: str) -> Iterator[None]:
+    """Let one process at a time make the tables of a sqlite store."""
+    if not uri.startswith(SQLITE):
+        yield
+        return
+    store = Path(uri.removeprefix(SQLITE))
+    store.parent.mkdir(parents=True, exist_ok=True)
+    with store.with_name(store.name + ".lock").open("w") as stream:
+        try:
+            import fcntl
+        except ImportError:
+            yield
+            return
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def prepare_environment(timeout: float) -> None:
+    """Set MLflow's switches, unless the user has set them: a dead server costs seconds; nothing is sent elsewhere."""
+    defaults = {
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": str(max(1, math.ceil(timeout))),
+        "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "DO_NOT_TRACK": "true",
+        "MLFLOW_LOGGING_LEVEL": "WARNING",
+        "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    }
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)
+
+
+def import_mlflow() -> None:
+    """Import what takes seconds, and silence what would fill the terminal."""
+    for name, level in {"alembic": logging.WARNING, "urllib3.connectionpool": logging.ERROR}.items():
+        logging.getLogger(name).setLevel(level)
+    importlib.import_module("mlflow.pyfunc")
+    logging.getLogger("mlflow").setLevel(logging.WARNING)
+
+
+def experiment_id(client: Any, name: str, artifact_location: str | None) -> str:
+    """Find or make the experiment; another process may make it at the same moment."""
+    from mlflow.exceptions import MlflowException
+
+    found = client.get_experiment_by_name(name)
+    if found is None:
+        try:
+            return str(client.create_experiment(name, artifact_location=artifact_location))
+        except MlflowException:
+            found = client.get_experiment_by_name(name)
+            if found is None:
+                raise
+    return str(found.experiment_id)
