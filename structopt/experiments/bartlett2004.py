@@ -15,9 +15,9 @@ PASSES = (1, 5, 10, 20, 40, 60, 100)
 LEAD = 0.10
 """Section 5: EG "achieves a larger than 10% increase in the value of the objective"."""
 CLOSE = 0.01
-"""Dual objectives that differ by less than this share count as equal: so far apart are runs of different seeds."""
+"""Dual objectives that differ by less than this share count as equal."""
 AT_START, STALLED = 5, 0.03
-DIP = 0.05
+DIP = 0.02
 """By so much the dual may fall where EG takes over from SMO: a little of the uniform distribution is mixed in there."""
 
 Duals = dict[str, Points]

@@ -130,8 +130,8 @@ def _claims(theirs: Theirs, scores: Scores) -> tuple[Claim, ...]:
     between = {member: score for member, score in best.items() if member not in (CRF, SVM)}
     neither = "Neither the CRF nor the SVM is optimal"
     higher = "The higher scores are obtained for losses between SVMs and CRFs"
-    last = "Every loss between scores at least as high as the CRF and the SVM"
-    steady = "Over all losses the best scores differ by less than a third of a point"
+    last = "(by its numbers) Every loss between scores at least as high as the CRF and the SVM"
+    steady = "(by its numbers) Over all losses the best scores differ by less than a third of a point"
     if CRF not in best or SVM not in best or not between:
         return tuple(cannot_tell(text, "CRF, SVM or loss between") for text in (neither, higher, last, steady))
     top, ends = max(between, key=lambda member: between[member]), max(best[CRF], best[SVM])

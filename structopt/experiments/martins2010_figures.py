@@ -88,7 +88,7 @@ def _claims3(groups: Groups) -> tuple[Claim, ...]:
     better = "DCA reaches better-performing models than the baselines"
     fast = "DCA converges to accurate models at least as fast as SGD"
     lower = "SGD at C = 10 is lower than the others: dev-set validation chose a suboptimal learning rate"
-    late = "L-BFGS takes many more passes to a model as good as DCA's after its fifth"
+    late = "(by its curves) L-BFGS takes many more passes to a model as good as DCA's after its fifth"
     best = {name: max(mean_curve(runs, F1, times=100.0)[1]) for name, runs in groups.items()}
     dca, others = _of(best, "DCA"), {name: score for name, score in best.items() if not name.startswith("DCA")}
     if not dca or not others:
