@@ -65,6 +65,42 @@ def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: An
     positional(optimizer, loss, factor_graph)
 
 
+def check_executor(executor: Any, optimizer: Any) -> None:
+    """Raise where an executor cannot share out the work of an optimizer.
+
+    Raises
+    ------
+    CompatibilityError
+        For parameters that are to be mixed and cannot be, and for workers elsewhere that would have nothing to do.
+    """
+    batch, mixable = getattr(optimizer, "batch", False), getattr(optimizer, "mixable", False)
+    if mixable and executor.remote and not executor.mixing:
+        raise CompatibilityError(
+            f"executor.mixing=0 leaves the workers of executor={name_of('executor', executor)} nothing to do, since "
+            f"optimizer={name_of('optimizer', optimizer)} goes from instance to instance. Type executor.mixing=null."
+        )
+    if mixable or (batch if executor.remote else not executor.mixing):
+        return
+    what = "is exact, and has no passes to be mixed" if batch else "has variables of instances, which cannot be mixed"
+    remedy = "executor=threads" if executor.remote else "executor.mixing=null"
+    raise CompatibilityError(
+        f"executor={name_of('executor', executor)} with executor.mixing={executor.mixing} divides passes among shards and mixes "
+        f"their parameters, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, or take one of the optimizers "
+        f"that are mixed: {', '.join(_having('mixable'))}."
+    )
+
+
+def _having(attribute: str) -> list[str]:
+    """Names of the optimizers whose class has an attribute."""
+    found = []
+    for name in registry.installed("optimizer"):
+        try:
+            found += [name] if getattr(registry.load("optimizer", name), attribute, False) else []
+        except StructoptError:  # it cannot be imported: then it is no advice either
+            continue
+    return found
+
+
 def certifies(provided: Ability) -> bool:
     """Whether P - D bounds how far P is from its minimum: losses are no less than they are, and their planes lie below them."""
     return Ability.CONVEX in provided and bool(provided & (Ability.EXACT | Ability.UPPER))

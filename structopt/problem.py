@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.placement import InThisProcess
 from structopt.core.protocols import (
-    BatchMap,
     Calculus,
     Executor,
     FactorGraph,
@@ -22,6 +23,7 @@ from structopt.core.protocols import (
     Inference,
     InferenceKernels,
     Loss,
+    Placement,
 )
 from structopt.errors import ConfigError
 from structopt.kernels.record import EMPTY, Array, Record, pack
@@ -82,12 +84,16 @@ def predicting(feature_map: FeatureMap, graph: Any, inference: Any) -> Kernels:
 
 @dataclass(frozen=True)
 class Examples:
-    """A corpus ready for inference: encoded, with its graphs and the record of its features."""
+    """A corpus ready for inference: encoded, with its graphs and the record of its features.
+
+    `graphs` builds the graphs of some of the instances, where the corpus may be divided.
+    """
 
     encoded: Encoded
     structure: Structure
     features: Record
     feature_map: FeatureMap
+    graphs: Callable[[Encoded], Structure] | None = None
 
     @classmethod
     def build(
@@ -95,7 +101,7 @@ class Examples:
     ) -> Examples:
         """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted feature map."""
         structure = structure_for(inference, graph.build(encoded))
-        return cls(encoded, structure, feature_map.record(encoded, structure), feature_map)
+        return cls(encoded, structure, feature_map.record(encoded, structure), feature_map, graph.build)
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -111,11 +117,6 @@ class Examples:
         """Parts of the largest instance."""
         return int(np.diff(self.structure.parts).max(initial=0))
 
-    @cached_property
-    def batch(self) -> BatchMap:
-        """The features, for evaluations over all instances."""
-        return self.feature_map.batch(self.encoded, self.structure)
-
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
         messages = np.zeros(int(self.structure.memory[-1]))
@@ -123,18 +124,24 @@ class Examples:
         structure = self.structure
         return Data(self.features, structure.record, target, given, structure.parts, structure.memory, messages)
 
-    def space(self) -> Space:
-        """Allocate scratch for one thread."""
+    def space(self, gradients: bool = True) -> Space:
+        """Allocate scratch for one thread; without `gradients`, for drivers that make none of single instances."""
         work = Record(*(buffer.copy() for buffer in self.structure.work))
-        found: FeatureScratch = self.feature_map.scratch(self.encoded, self.structure)
+        none = FeatureScratch(EMPTY, 0, 0)
+        found: FeatureScratch = self.feature_map.scratch(self.encoded, self.structure) if gradients else none
         vectors = [np.zeros(self.most_parts) for _ in range(4)]
         numbers = [np.zeros(size, np.int64) for size in (found.runs, found.runs, found.coordinates)]
         return Space(*vectors, work, found.gradient, *numbers, np.zeros(found.coordinates))  # type: ignore[call-arg, arg-type]
 
-    def shards(self) -> list[tuple[int, int]]:
+    def shards(self, count: int = SHARDS) -> list[tuple[int, int]]:
         """Ranges of instances: as many whatever the number of workers, so that sums have the same bits."""
-        bounds = np.linspace(0, len(self), SHARDS + 1).astype(int)
-        return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
+        bounds = np.linspace(0, len(self), count + 1).astype(int)
+        return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
+
+
+def target_of(gold: SparseVectors, cost: SparseVectors) -> Record:
+    """Pack gold indicators and costs for the losses' kernels."""
+    return pack(ints=[gold.parts, cost.parts], longs=[gold.offsets, cost.offsets], floats=[gold.values, cost.values])
 
 
 class Certificate(NamedTuple):
@@ -194,22 +201,21 @@ class Problem:
         self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
         self.structure, self.feature_map = examples.structure, examples.feature_map
         self.m, self.dimension = len(examples), examples.feature_map.dimension
-        target = pack(
-            ints=[gold.parts, cost.parts], longs=[gold.offsets, cost.offsets], floats=[gold.values, cost.values]
-        )
+        self.gold, self.cost, self.inference, self.variant = gold, cost, inference, variant
+        target = target_of(gold, cost)
         self.data = examples.data(target, loss.parameters())
         features = examples.feature_map.kernels
         solver = inference.kernels(self.structure.kind)
         self.kernels = compose(features, solver, loss.kernel(variant), calculus, rounding)
-        self._reported, self._objective_data = examples, self.data
-        reported = converged(inference, self.structure)
-        if reported is not inference:
-            solver, self._reported = reported.kernels(self.structure.kind), examples.solved_by(reported)
+        self._converged, self._reported, self._objective_data = converged(inference, self.structure), examples, self.data
+        if self._converged is not inference:
+            solver, self._reported = self._converged.kernels(self.structure.kind), examples.solved_by(self._converged)
             self._objective_data = self._reported.data(target, loss.parameters())
         self.objective_kernels = compose(features, solver, loss.kernel(), calculus, rounding)
         self.executor = executor or InThisThread()
         self.judge = judge or (lambda weights: -self.objective(weights))
         self._spaces: deque[Space] = deque()  # scratch that no thread is using
+        self._placed: Placed | None = None
         _check_gold(examples, gold)
 
     @property
@@ -264,18 +270,26 @@ class Problem:
         return self.regularization / 2 * float(weights @ weights)
 
     def gradient(self, weights: Array, out: Array | None = None) -> tuple[float, Array]:
-        """Sum of L_i at the given weights, and its (sub)gradient sum_i F_i (z_bar_i - z_i), written to `out` if given."""
-        from structopt.kernels.passes import residual_pass
+        """Sum of L_i at the given weights, and its (sub)gradient sum_i F_i (z_bar_i - z_i), written to `out` if given.
 
-        out = np.empty(self.dimension) if out is None else out
-        data = self._objective_data._replace(features=self.examples.batch.record)
-        losses = sum(self._over_shards(residual_pass, data, self.examples.batch.widen(weights), self._residuals))
-        self.sum_gradients(self._residuals, out)
-        return float(losses), out
+        Weights go out to the shards, and their sums are added up in the order of the shards: the bits are the same whichever
+        executor there is.
+        """
+        placed, losses, sums = self._shards(), 0.0, np.zeros(self.feature_map.count)
+        found = placed.placement.call("gradient", self.feature_map.compress(weights))
+        for bounds, places, one in zip(placed.bounds, placed.coordinates, found, strict=True):
+            losses += one.losses
+            _add(one.gradient, places, sums)
+            self._remember(bounds, one.messages)
+        return losses, self.feature_map.expand(sums, np.empty(self.dimension) if out is None else out)
 
     def sum_gradients(self, residuals: Array, out: Array) -> None:
         """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances; on all the executor's workers."""
-        self.examples.batch.gradient_sum(residuals, self.executor, out)
+        placed, sums, parts = self._shards(), np.zeros(self.feature_map.count), self.structure.parts
+        found = placed.placement.call("pullback", each=[residuals[parts[a] : parts[b]] for a, b in placed.bounds])
+        for places, one in zip(placed.coordinates, found, strict=True):
+            _add(one, places, sums)
+        self.feature_map.expand(sums, out)
 
     def certificate(self, weights: Array) -> Certificate:
         """P at the given weights, and the best lower bound on its minimum that one evaluation gives.
@@ -297,9 +311,43 @@ class Problem:
         t = min(1.0, max(0.0, slope * self.regularization / norm)) if norm > 0 else 1.0
         return t * slope - t * t * norm / (2 * self.regularization)
 
-    @cached_property
-    def _residuals(self) -> Array:
-        return np.zeros(int(self.structure.parts[-1]))
+    def pieces(self, bounds: Sequence[tuple[int, int]]) -> list[Any]:
+        """The instances of some ranges, as shards are made of them."""
+        from structopt.shards import Piece
+
+        if len(bounds) == 1:
+            return [Piece(self.examples.encoded, self.gold, self.cost)]
+        return [Piece(self.examples.encoded.subset(*b), self.gold.subset(*b), self.cost.subset(*b)) for b in bounds]
+
+    def recipe(self, inference: Inference) -> Any:
+        """What all shards have in common, at an inference: this problem's, or the one by which P is reported."""
+        from structopt.shards import Recipe
+
+        whole = self._reported if inference is self._converged else self.examples
+        return Recipe(self.examples.graphs or (lambda encoded: whole.structure), self.feature_map, self.loss, inference)
+
+    def passes(self, optimizer: Any, shards: int) -> Any:
+        """Place shards over which an online optimizer is to pass side by side."""
+        from structopt.shards import Passes
+
+        if self.examples.graphs is None and shards > 1:
+            raise ConfigError("This corpus cannot be divided: give Examples the function that builds its graphs.")
+        return Passes(self, optimizer, shards)
+
+    def _shards(self) -> Placed:
+        """The shards of the corpus, placed at the first call; one shard, where nothing tells how to build the graphs of some."""
+        if self._placed is None or self._placed.executor is not self.executor:
+            bounds = self.examples.shards(self.executor.shards if self.examples.graphs else 1)
+            placement = self.executor.place(self.recipe(self._converged), self.pieces(bounds))
+            own = [one if one is None or one.flags.writeable else one.copy() for one in placement.call("coordinates")]
+            self._placed = Placed(self.executor, placement, bounds, own)
+        return self._placed
+
+    def _remember(self, bounds: tuple[int, int], messages: Array) -> None:
+        """Take what the inference left in the memory of some instances, where it is the one that steps."""
+        if len(messages) and self._reported is self.examples:
+            first, last = self.structure.memory[list(bounds)]
+            self.data.messages[first:last] = messages
 
     def _over_shards(self, driver: Any, data: Data, *arguments: Any) -> list[Any]:
         """Run a driver over ranges of instances, at the loss that is reported; results in the order of the ranges."""
@@ -313,13 +361,46 @@ class Problem:
             self._spaces.append(space)
             return result
 
-        return self.executor.map(shard, self.examples.shards())
+        return self.executor.map(shard, self.examples.shards(self.executor.shards))
+
+
+class Placed(NamedTuple):
+    """Where the shards of a corpus are.
+
+    Attributes
+    ----------
+    executor : Executor
+    placement : Placement
+    bounds : list of (first, last)
+        The instances of each shard.
+    coordinates : list of int64 vector or None
+        The weights that each has to do with, numbered among those that may move; None for all.
+    """
+
+    executor: Executor
+    placement: Placement
+    bounds: list[tuple[int, int]]
+    coordinates: list[Array | None]
+
+
+def _add(values: Array, places: Array | None, sums: Array) -> None:
+    """Add up the gradient of a shard."""
+    from structopt.kernels.coordinates import add
+
+    if places is None:
+        sums += values
+    else:
+        add(values, places, sums)
 
 
 class InThisThread:
     """The executor of whoever was given none."""
 
-    workers = 1
+    workers, shards, mixing, remote = 1, SHARDS, 0, False
+
+    def place(self, make: Callable[[Any], Any], pieces: Sequence[Any]) -> Placement:
+        """Make a shard of each piece, to stay here."""
+        return InThisProcess(make, pieces)
 
     def map(self, function: Callable[[Any], Any], shards: Any) -> list[Any]:
         """Apply `function` to each shard."""

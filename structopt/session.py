@@ -20,6 +20,7 @@ from structopt.decoding import best_outputs, predicted
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
+from structopt.learning import mixing
 from structopt.model import Model, find_model, model_config
 from structopt.problem import Examples, Problem, decoder_of, predicting, structure_for
 from structopt.pruning import Pruner
@@ -62,8 +63,9 @@ def make_components(config: Mapping[str, Any]) -> Components:
     compatibility.check(**made, structure_kind=made["factor_graph"].kind)
     made["loss"].kernel(getattr(made["optimizer"], "loss_variant", "max_loss"))
     executor = registry.create("executor", config["executor"])
-    if executor.workers == 1 and config["threads"] > 1:
-        executor = registry.create("executor", {"name": "threads", "workers": config["threads"]})
+    if executor.workers == 1 and not executor.remote and config["threads"] > 1:
+        executor = registry.create("executor", config["executor"] | {"name": "threads", "workers": config["threads"]})
+    compatibility.check_executor(executor, made["optimizer"])
     for path in made["task"].files.values():
         if not path.is_file():
             raise ConfigError(f"{path}: there is no such file. Check task.train, task.dev and task.test.")
@@ -113,6 +115,7 @@ class Session:
     ) -> None:
         self.config, self.folder, self.judge, self.place = config, folder, judge, place
         self.parts = make_components(config)
+        self.mixed_shards = mixing.shards_of(self.parts.executor, self.parts.optimizer)
         self.pruner: Pruner | None = None
         self.pruned: dict[str, dict[str, float | None]] = {}  # what the pruner did, by role
         folder.mkdir(parents=True, exist_ok=True)
@@ -145,6 +148,8 @@ class Session:
             raise
         finally:
             tracker.finish(status, _dotted(metrics))
+            if hasattr(self.parts.executor, "close"):
+                self.parts.executor.close()
 
     def _told(self, resuming: bool) -> Run:
         """What the tracker is told."""
@@ -170,7 +175,8 @@ class Session:
         if note := getattr(fitted, "note", ""):
             log.info("features: %s", note)
         self.feature_map, self.start_weights = self._start_weights(fitted)
-        examples = Examples(encoded, structure, self.feature_map.record(encoded, structure), self.feature_map)
+        graphs = partial(parts.graph.build, positional=positional)
+        examples = Examples(encoded, structure, self.feature_map.record(encoded, structure), self.feature_map, graphs)
         self.featurize_seconds = time.perf_counter() - started
         costs = parts.loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
@@ -257,7 +263,7 @@ class Session:
         if config.get("patience") is not None and "dev" not in self.held_out:
             raise ConfigError("patience needs a dev part to look at. Give task.dev, or leave patience=null.")
         return Trainer(
-            self.problem, parts.optimizer, self.folder,
+            self.problem, mixing.mixed(parts.optimizer, self.mixed_shards), self.folder,
             develop=partial(self._scores, "dev") if "dev" in self.held_out else None,
             metric=parts.task.main_metric,
             objective_every=config["objective_every"],
@@ -336,6 +342,7 @@ class Session:
             "features": self.feature_map.count,
             "featurize_seconds": self.featurize_seconds,
             "negative_losses": progress.negative_losses,
+            **({"mixed_shards": self.mixed_shards} if self.mixed_shards else {}),
             **self._convergence(),
             **self._decoding_seconds(weights),
         }
@@ -382,6 +389,8 @@ class Session:
                 f"{len(progress.evaluations)} evaluations, {train['seconds_per_evaluation']:.3f} s each; "
                 f"{train['overhead_per_epoch']:.4f} s a pass beside them"
             )
+        if self.mixed_shards:
+            lines.append(f"parameters of {self.mixed_shards} shards mixed after every pass (McDonald et al., 2010)")
         if self.pruned:
             lines.append("pruner: " + "; ".join(_kept(role, values) for role, values in self.pruned.items()))
         if "unconverged" in train:

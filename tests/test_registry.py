@@ -25,7 +25,7 @@ NAMES = {
         "perceptron", "sdca", "sgd", "smo",
     ],
     "tracker": ["mlflow", "none"],
-    "executor": ["serial", "threads"],
+    "executor": ["ray", "serial", "threads"],
 }
 
 MODULE = '''

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from structopt.errors import ConfigError
 from structopt.kernels.record import EMPTY, Array, Record
 
 
@@ -31,6 +32,12 @@ class AttributeTable:
     ids: Array
     values: Array | None
     size: int
+
+    def subset(self, first: int, last: int) -> AttributeTable:
+        """The rows first <= p < last; ids and values are views."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        values = None if self.values is None else self.values[begin:end]
+        return AttributeTable(self.offsets[first : last + 1] - begin, self.ids[begin:end], values, self.size)
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,40 @@ class Encoded:
         """Number of instances."""
         return len(self.offsets) - 1
 
+    def subset(self, first: int, last: int) -> Self:
+        """The instances first <= i < last, in arrays that are views where they can be. A class with more data extends it."""
+        return replace(self, **self._sliced(Encoded, first, last))
+
+    def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
+        """The fields of this class as they are for a subset; `known` is the class whose fields the caller knows to slice.
+
+        Raises
+        ------
+        ConfigError
+            Where there are others, or tables of which it is not known how many rows an instance has.
+        """
+        if len(fields(self)) > len(fields(known)):
+            raise ConfigError(
+                f"{type(self).__name__} has data beyond those of {known.__name__} and does not tell how to take some of the "
+                "instances: give it a method subset(first, last)."
+            )
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        return {
+            "offsets": self.offsets[first : last + 1] - begin,
+            "tables": {name: table.subset(*self._rows(name, first, last)) for name, table in self.tables.items()},
+            "gold": None if self.gold is None else self.gold[begin:end],
+            "allowed": None if self.allowed is None else self.allowed[begin:end],
+        }
+
+    def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
+        """The rows of a table that belong to the instances first <= i < last."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        if name == "label":
+            return begin, end
+        if name == "transition":  # no instance is without a token
+            return begin - first, end - last
+        raise ConfigError(f"{type(self).__name__} does not tell which rows of its table {name} belong to which instance.")
+
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedTrees(Encoded):
@@ -97,6 +138,17 @@ class EncodedTrees(Encoded):
     heads: Array | None = None
     candidates: tuple[Array, Array] | None = None
 
+    def subset(self, first: int, last: int) -> Self:
+        """The sentences first <= i < last."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        kept = None
+        if self.candidates is not None:
+            starts, heads = self.candidates
+            kept = starts[begin : end + 1] - starts[begin], heads[starts[begin] : starts[end]]
+        given = None if self.heads is None else self.heads[begin:end]
+        known = self._sliced(EncodedTrees, first, last)
+        return replace(self, **known, codes=self.codes[begin:end], heads=given, candidates=kept)
+
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedGraphs(Encoded):
@@ -117,6 +169,23 @@ class EncodedGraphs(Encoded):
 
     edges: tuple[Array, Array]
     wide: bool = False
+
+    def subset(self, first: int, last: int) -> Self:
+        """The graphs first <= i < last."""
+        return replace(self, **self._sliced(EncodedGraphs, first, last))
+
+    def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
+        starts, pairs = self.edges
+        edges = starts[first : last + 1] - starts[first], pairs[starts[first] : starts[last]]
+        return {**super()._sliced(known, first, last), "edges": edges}
+
+    def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
+        if name not in ("label", "edge"):
+            return super()._rows(name, first, last)
+        if self.wide and len(self.tables[name].offsets) == len(self) + 1:
+            return first, last
+        starts = self.offsets if name == "label" else self.edges[0]
+        return int(starts[first]), int(starts[last])
 
 
 ROOT = -1
@@ -204,6 +273,11 @@ class SparseVectors:
     offsets: Array
     parts: Array
     values: Array
+
+    def subset(self, first: int, last: int) -> SparseVectors:
+        """Those of the instances first <= i < last."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        return SparseVectors(self.offsets[first : last + 1] - begin, self.parts[begin:end], self.values[begin:end])
 
 
 def part_offsets(groups: tuple[PartGroup, ...]) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from pathlib import Path
@@ -164,21 +165,27 @@ class FeatureScratch(NamedTuple):
 
 
 class BatchMap(Protocol):
-    """The features of a corpus for evaluations over all its instances, read through `record` and `widen`.
+    """The features of a corpus for evaluations over all its instances, read through `record` and `widened`.
 
     Attributes
     ----------
     record : Record
         What the block's `scores` opens, given widened weights.
+    coordinates : int64 vector, or None
+        Which of the weights that may move the corpus has to do with, ascending, numbered among themselves; None for all.
     """
 
     record: Record
 
-    def widen(self, weights: Array) -> Array:
-        """Weights as `record` reads them."""
+    @property
+    def coordinates(self) -> Array | None:
+        """See above."""
 
-    def gradient_sum(self, residuals: Array, executor: Executor, out: Array) -> None:
-        """Fill `out` with sum_i F_i r_i, zero where a weight may not move; the same bits whatever the executor."""
+    def widened(self, moving: Array) -> AbstractContextManager[Array]:
+        """Lend weights as `record` reads them, given all those that may move."""
+
+    def gradient(self, residuals: Array) -> Array:
+        """sum_i F_i r_i at the `coordinates`, given residuals over the parts of all instances."""
 
 
 class FeatureMap(Protocol):
@@ -219,8 +226,8 @@ class FeatureMap(Protocol):
     def covers(self, array: Array) -> bool:
         """Whether `compress` loses nothing."""
 
-    def expand(self, compressed: Array) -> Array:
-        """Undo `compress`."""
+    def expand(self, compressed: Array, out: Array | None = None) -> Array:
+        """Undo `compress`, in `out` if it is given."""
 
     def state(self) -> tuple[dict[str, Any], Array]:
         """Layout as JSON values, its ``block`` among them, and the support as packed bits (empty when all may move)."""
@@ -338,7 +345,10 @@ class Optimizer(Protocol):
     ``certificate`` (whether the trainer shall bound the optimum after every pass by `Problem.certificate`),
     ``loss_variant`` (which residual it steps by), ``check_loss(loss)`` (raises where it cannot learn by a loss),
     ``check_inference(inference, name)`` and ``check_graph(graph)`` (likewise of an inference that has what it requires, and of a
-    graph), ``positional(loss, graph)`` (whether it needs a structure without tied parts; raises where the graph has none),
+    graph), ``batch`` (whether all it asks of the data are losses and gradients over all instances), ``mixable`` (whether its
+    state is a point and statistics of the way to it, without dual variables of instances, so that the states after passes over
+    shards may be averaged), ``positional(loss, graph)`` (whether it needs a structure without tied parts; raises where the graph
+    has none),
     ``kernel_modules`` (what its steps import: loaded, and compiled where need be, before the clock starts) and
     ``verify(problem, state, instances)`` (largest difference of its steps from the references', for check=true).
 
@@ -422,10 +432,44 @@ class Tracker(Protocol):
         """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log folder and model."""
 
 
+class Placement(Protocol):
+    """Shards of a corpus where they stay: objects of this process, or of workers elsewhere."""
+
+    def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
+        """Call a method of every shard k, with `common`, and with ``each[k]`` if given; the results come in shard order.
+
+        Results are computed as they are asked for, a few ahead of what was taken, so that no more than that lie about. Arrays
+        among the arguments and the results may be read-only.
+        """
+
+
 class Executor(Protocol):
-    """Maps a function over shards of the work, in shard order."""
+    """Where the work on shards of a corpus is done. What is computed does not depend on it, nor on its workers, to the last bit.
+
+    There are two kinds of work. Functions that look at what this process has anyway, such as decoding, are mapped. Shards of
+    the training corpus are placed once; then only arguments go out to them, and results come back.
+
+    An executor that is `remote` has workers in other processes, to which shards, arguments and results must be pickled. It may
+    have ``close()``, by which it shuts down what it started.
+
+    Attributes
+    ----------
+    workers : int
+    shards : int
+        Into how many shards evaluations of loss and gradient are divided; on which, as sums are made in their order, the last
+        bits of results depend.
+    mixing : int
+        Into how many shards the passes of an online optimizer are divided, whose parameters are then mixed; 0 for none.
+    remote : bool
+    """
 
     workers: int
+    shards: int
+    mixing: int
+    remote: bool
 
     def map(self, function: Any, shards: Sequence[Any]) -> list[Any]:
-        """Apply `function` to each shard; the results come back in shard order."""
+        """Apply `function` to each shard, in this process; the results come back in shard order."""
+
+    def place(self, make: Any, pieces: Sequence[Any]) -> Placement:
+        """Make a shard, ``make(piece)``, of each piece, where it is to stay."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from structopt.errors import ConfigError
+from structopt.core.placement import InThisProcess, in_order
+from structopt.executor import options
 
 
 class Threads:
@@ -17,16 +17,23 @@ class Threads:
     ----------
     workers : int or None
         Number of threads; None takes one a core.
+    shards : int
+        Into how many shards evaluations of loss and gradient are divided: no more threads than that have work. On it the last
+        bits of results depend, and not on the number of threads.
+    mixing : int or None
+        Into how many shards the passes of an online optimizer are divided, whose parameters are then mixed; None: no mixing.
     """
 
-    def __init__(self, workers: int | None = None) -> None:
-        if workers is not None and workers < 1:
-            raise ConfigError(f"executor.workers={workers} must be at least 1 (or null, for one a core).")
-        self.workers = workers or os.cpu_count() or 1
+    remote = False
+
+    def __init__(self, workers: int | None = None, shards: int = 8, mixing: int | None = None) -> None:
+        options.check(workers, shards, mixing)
+        self.workers, self.shards, self.mixing = workers or os.cpu_count() or 1, shards, mixing or 0
 
     def map(self, function: Callable[[Any], Any], shards: Sequence[Any]) -> list[Any]:
         """Apply `function` to each shard; results in shard order, whichever finishes first."""
-        if self.workers == 1 or len(shards) <= 1:
-            return [function(shard) for shard in shards]
-        with ThreadPoolExecutor(self.workers) as pool:
-            return list(pool.map(function, shards))
+        return list(in_order(function, shards, self.workers))
+
+    def place(self, make: Callable[[Any], Any], pieces: Sequence[Any]) -> InThisProcess:
+        """Make a shard of each piece, to stay here."""
+        return InThisProcess(make, pieces, self.workers)

@@ -1,16 +1,15 @@
-"""Features for batch work: scores of all instances from widened weights, and all instances' residuals to one dense gradient."""
+"""Features for batch work: scores of all instances from widened weights, and all instances' residuals to one gradient."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from structopt.core.data import AttributeTable, Structure
-from structopt.core.protocols import Executor
 from structopt.features.attribute_rows import AttributeRows, RowGroup
 from structopt.features.columns import SparseGroup
 from structopt.features.dense import DenseGroup
@@ -22,30 +21,52 @@ class BatchGroup(Protocol):
 
     Attributes
     ----------
+    attributes : int64, shape (occurring,)
+        The attributes that occur, in ascending order. Its *rows* are their weights, one after the other.
     table : AttributeTable
-        The rows of widened weights that each position reads.
+        The widened rows that each position reads.
     rows : int
         How many there are.
     """
 
+    attributes: Array
     table: AttributeTable
     rows: int
 
-    def widen(self, weights: Array, out: Array) -> None:
-        """Fill `out` with the widened weights."""
+    def open(self, wide: Array) -> Array:
+        """Take the group's part of the widened weights; return the vector that its rows are to be written to."""
 
-    def jobs(self, residuals: Array, out: Array, pieces: int) -> list[Callable[[], None]]:
-        """What has to be done, in any order and in about as many pieces, to fill `out` with the group's gradient."""
+    def widen(self) -> None:
+        """Make the widened weights of the rows."""
 
-    def finish(self, out: Array) -> None:
-        """And what after that."""
+    def gradient(self, residuals: Array, out: Array) -> None:
+        """Fill `out` with the gradient by the rows."""
+
+
+class Share(NamedTuple):
+    """What one group has of the weights that may move.
+
+    Attributes
+    ----------
+    group : BatchGroup
+    rows : float64 vector
+        Weights of the attributes that occur.
+    places, to : int64, shape (moving,)
+        Where those that may move stand among all weights that may, and in `rows`.
+    """
+
+    group: BatchGroup
+    rows: Array
+    places: Array
+    to: Array
 
 
 class BatchFeatures:
     """The features of a corpus for evaluations over all its instances.
 
     Weights are *widened*, group by group, to rows of which positions read few: by the sums over bundles of attributes that come
-    together (`SparseGroup`), or, where positions have all attributes, to the scores themselves (`DenseGroup`).
+    together (`SparseGroup`), or, where positions have all attributes, to the scores themselves (`DenseGroup`). Only attributes
+    that occur have rows, so that what a shard of a corpus reads and writes fits into smaller caches, and is soon sent.
 
     Parameters
     ----------
@@ -56,54 +77,60 @@ class BatchFeatures:
     """
 
     def __init__(self, rows: AttributeRows, tables: Sequence[AttributeTable], structure: Structure) -> None:
-        self.support = rows.support
         widths = [group.width for group in rows.groups]
         self.groups = [_batch_group(*one) for one in zip(tables, widths, _places(structure), strict=True)]
         pairs = list(zip(rows.groups, self.groups, strict=True))
-        self.wide = AttributeRows([RowGroup(g.name, g.width, batch.rows) for g, batch in pairs], None)
-        self.record: Record = self.wide.pack([group.table for group in self.groups], structure)
-        self._ranges = list(zip(self.groups, _runs(rows.groups), _runs(self.wide.groups), strict=True))
+        wide = AttributeRows([RowGroup(g.name, g.width, batch.rows) for g, batch in pairs], None)
+        self.record: Record = wide.pack([group.table for group in self.groups], structure)
+        self._weights = np.zeros(wide.dimension)
+        runs = zip(rows.groups, self.groups, _starts(rows.groups), pairwise(_starts(wide.groups)), strict=False)
+        self._shares = [_share(rows, g, batch, at, self._weights[slice(*run)]) for g, batch, at, run in runs]
+        self.coordinates: Array = np.concatenate([share.places for share in self._shares])
+        ends = np.cumsum([len(share.places) for share in self._shares])[:-1]
+        own = np.split(self.coordinates, ends)
+        self._shares = [share._replace(places=places) for share, places in zip(self._shares, own, strict=True)]
+        self._pool = rows.pool
 
-    @cached_property
-    def _wide_weights(self) -> Array:
-        return np.zeros(self.wide.dimension)
+    @contextmanager
+    def widened(self, moving: Array) -> Iterator[Array]:
+        """Weights as `record` reads them, given those that may move; the next call overwrites them."""
+        from structopt.kernels.coordinates import carry
 
-    def widen(self, weights: Array) -> Array:
-        """Weights as `record` reads them; a buffer that the next call overwrites."""
-        out = self._wide_weights
-        for group, narrow, wide in self._ranges:
-            group.widen(weights[narrow], out[wide])
+        for share in self._shares:
+            carry(moving, share.places, share.to, share.rows)
+            share.group.widen()
+        yield self._weights
+
+    def gradient(self, residuals: Array) -> Array:
+        """sum_i F_i r_i at the `coordinates`, given residuals over the parts of all instances."""
+        from structopt.kernels.coordinates import take
+
+        out, end = np.empty(len(self.coordinates)), 0
+        for share in self._shares:
+            begin, end = end, end + len(share.to)
+            with self._pool.lend(len(share.rows)) as rows:
+                share.group.gradient(residuals, rows)
+                take(rows, share.to, out[begin:end])
         return out
-
-    def gradient_sum(self, residuals: Array, executor: Executor, out: Array) -> None:
-        """Fill `out` with sum_i F_i r_i, zero where a weight may not move; the same bits whatever the executor.
-
-        Parameters
-        ----------
-        residuals : float64, shape (all parts,)
-        executor : Executor
-            Its workers share the attributes, so that no two add to the same weight.
-        out : float64, shape (dimension,)
-        """
-        from structopt.kernels.attribute_rows import mask
-
-        pieces = 4 * executor.workers if executor.workers > 1 else 1
-        jobs = [job for group, narrow, _ in self._ranges for job in group.jobs(residuals, out[narrow], pieces)]
-        executor.map(lambda job: job(), jobs)
-        for group, narrow, _ in self._ranges:
-            group.finish(out[narrow])
-        if self.support is not None:
-            mask(out, self.support)
 
 
 def _batch_group(table: AttributeTable, width: int, places: Array) -> BatchGroup:
     return DenseGroup.find(table, width, places) or SparseGroup(table, width, places)
 
 
-def _runs(groups: Sequence[RowGroup]) -> list[slice]:
-    """Where the weights of each group stand."""
-    ends = np.cumsum([0, *(group.width * group.size for group in groups)]).tolist()
-    return [slice(first, last) for first, last in pairwise(ends)]
+def _starts(groups: Sequence[RowGroup]) -> list[int]:
+    """Where the weights of each group begin, and where the last one's end."""
+    return [0, *np.cumsum([group.width * group.size for group in groups]).tolist()]
+
+
+def _share(rows: AttributeRows, layout: RowGroup, group: BatchGroup, start: int, wide: Array) -> Share:
+    """Find what a group, whose weights begin at `start`, has of the weights that may move."""
+    opened = group.open(wide)
+    stand = (start + group.attributes[:, np.newaxis] * layout.width + np.arange(layout.width)).ravel()
+    if rows.moving is None or rows.support is None:
+        return Share(group, opened, stand, np.arange(len(stand)))
+    to = np.flatnonzero(rows.support[stand])
+    return Share(group, opened, np.searchsorted(rows.moving, stand[to]), to)
 
 
 def _places(structure: Structure) -> list[Array]:

@@ -86,12 +86,11 @@ class Bundles:
         table = AttributeTable(offsets, numbers[ids].astype(np.int32), None, size + len(chosen))
         return cls(table, ends.astype(np.int64), members[flat], size)
 
-    def widen(self, rows: Array, out: Array, width: int) -> None:
-        """Fill `out`, shape ((size + count) * width,), with the attributes' rows and behind them the bundles' sums."""
+    def widen(self, rows: Array, sums: Array, width: int) -> None:
+        """Fill `sums`, shape (count * width,), with the sums of the attributes' rows, shape (size * width,)."""
         from structopt.kernels import bundles as kernels
 
-        out[: self.size * width] = rows
-        kernels.widen(self.starts, self.members, width, rows, out[self.size * width :])
+        kernels.widen(self.starts, self.members, width, rows, sums)
 
     def fold(self, sums: Array, out: Array, width: int) -> None:
         """Add the bundles' rows, shape (count * width,), to the rows of their attributes, shape (size * width,)."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -48,17 +46,11 @@ class Columns:
         first, rest = self.offsets[: size + 1], self.offsets[size:]
         return Columns(self.width, first, self.places, self.values), Columns(self.width, rest, self.places, self.values)
 
-    def ranges(self, count: int) -> list[tuple[int, int]]:
-        """Ranges of attributes with about equally many occurrences."""
-        wanted = np.linspace(self.offsets[0], self.offsets[-1], count + 1)[1:-1]
-        bounds = [0, *np.searchsorted(self.offsets, wanted), len(self.offsets) - 1]
-        return [(int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True) if a < b]
-
-    def sum_rows(self, residuals: Array, first: int, last: int, out: Array) -> None:
-        """Rows first <= a < last of the gradient: sums over the positions that have attribute a."""
+    def gradient(self, residuals: Array, out: Array) -> None:
+        """Fill `out` with a row of the gradient for every attribute: the sum over the positions that have it."""
         from structopt.kernels.attribute_rows import gather
 
-        gather(self.offsets, self.places, self.values, self.width, first, last, residuals, out)
+        gather(self.offsets, self.places, self.values, self.width, 0, len(self.offsets) - 1, residuals, out)
 
 
 class SparseGroup:
@@ -74,28 +66,25 @@ class SparseGroup:
     """
 
     def __init__(self, table: AttributeTable, width: int, places: Array) -> None:
-        self.bundles, self.width = Bundles.find(table), width
+        self.attributes, ids = np.unique(table.ids, return_inverse=True)
+        own = AttributeTable(table.offsets, ids.astype(np.int32), table.values, len(self.attributes))
+        self.bundles, self.width = Bundles.find(own), width
         self.table, self.rows = self.bundles.table, self.bundles.size + self.bundles.count
-        self._columns = Columns.of(self.table, width, places).split(self.bundles.size)
+        self._columns, self._bundled = Columns.of(self.table, width, places).split(self.bundles.size)
+        self._wide, self._sums = np.zeros(0), np.zeros(self.bundles.count * width)
 
-    @cached_property
-    def _sums(self) -> Array:
-        """Gradient of the bundles' rows."""
-        return np.zeros(self.bundles.count * self.width)
+    def open(self, wide: Array) -> Array:
+        """Return the first rows of the widened weights: the attributes' own; behind them stand the bundles'."""
+        self._wide = wide
+        return wide[: self.bundles.size * self.width]
 
-    def widen(self, weights: Array, out: Array) -> None:
-        """Fill `out` with the attributes' rows and behind them the bundles' sums."""
-        self.bundles.widen(weights, out, self.width)
+    def widen(self) -> None:
+        """Sum up the bundles' rows."""
+        size = self.bundles.size * self.width
+        self.bundles.widen(self._wide[:size], self._wide[size:], self.width)
 
-    def jobs(self, residuals: Array, out: Array, pieces: int) -> list[Callable[[], None]]:
-        """The gradient's rows, in about as many pieces of work, no two of which add to the same weight."""
-
-        def job(columns: Columns, target: Array, first: int, last: int) -> Callable[[], None]:
-            return lambda: columns.sum_rows(residuals, first, last, target)
-
-        targets = zip(self._columns, (out, self._sums), strict=True)
-        return [job(columns, target, *bounds) for columns, target in targets for bounds in columns.ranges(pieces)]
-
-    def finish(self, out: Array) -> None:
-        """Add the bundles' rows to those of their attributes, once all jobs are done."""
+    def gradient(self, residuals: Array, out: Array) -> None:
+        """Fill `out` with the gradient by the attributes' rows, to which those of their bundles are added."""
+        self._columns.gradient(residuals, out)
+        self._bundled.gradient(residuals, self._sums)
         self.bundles.fold(self._sums, out, self.width)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
@@ -30,14 +28,16 @@ class DenseGroup:
 
     Notes
     -----
-    Each product is one call of BLAS, never split among the executor's workers, so that its bits are the same however many there
-    are; BLAS itself may use threads. It costs O(positions x attributes x width), and takes positions x width floats for the
+    Each product is one call of BLAS for each shard of a corpus, so that its bits are the same however many workers there are;
+    BLAS itself may use threads. It costs O(positions x attributes x width), and takes positions x width floats for the
     scores, as many again for the residuals where other groups' parts lie between the positions at unequal distances.
     """
 
     def __init__(self, values: Array, width: int, places: Array) -> None:
         self.values, self.width, self.places = values, width, places
-        self.rows, self.attributes = values.shape
+        self.rows, size = values.shape
+        self.attributes = np.arange(size)
+        self._weights, self._scores = np.zeros(size * width), np.zeros(0)
         self.table = AttributeTable(np.arange(self.rows + 1), np.arange(self.rows, dtype=np.int32), None, self.rows)
         self._stride = _stride(places, width)
         self._gathered = np.empty(0 if self._stride else self.rows * width)
@@ -54,20 +54,18 @@ class DenseGroup:
             return None
         return cls(table.values.reshape(positions, -1), width, places)
 
-    def widen(self, weights: Array, out: Array) -> None:
-        """Fill `out` with the scores of all positions."""
-        np.matmul(self.values, weights.reshape(self.attributes, -1), out=out.reshape(self.rows, -1))
+    def open(self, wide: Array) -> Array:
+        """Return room for the weights; the widened ones are the scores."""
+        self._scores = wide
+        return self._weights
 
-    def jobs(self, residuals: Array, out: Array, pieces: int) -> list[Callable[[], None]]:
-        """The gradient X^T R, as one piece of work."""
+    def widen(self) -> None:
+        """Compute the scores of all positions."""
+        np.matmul(self.values, self._weights.reshape(-1, self.width), out=self._scores.reshape(self.rows, -1))
 
-        def product() -> None:
-            np.matmul(self.values.T, self._residuals(residuals), out=out.reshape(self.attributes, -1))
-
-        return [product]
-
-    def finish(self, out: Array) -> None:
-        """There is nothing left to do."""
+    def gradient(self, residuals: Array, out: Array) -> None:
+        """Fill `out` with X^T R."""
+        np.matmul(self.values.T, self._residuals(residuals), out=out.reshape(-1, self.width))
 
     def _residuals(self, residuals: Array) -> Array:
         """R, shape (positions, width): a view where the positions lie at equal distances."""

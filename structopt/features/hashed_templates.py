@@ -81,7 +81,7 @@ class HashedTemplates(Supported):
         """Return the features for evaluations over all instances."""
         from structopt.features.hashed_batch import HashedBatch
 
-        return HashedBatch(self.record(encoded, structure), self.support, structure)
+        return HashedBatch(self, self.record(encoded, structure), structure)
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""

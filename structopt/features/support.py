@@ -1,10 +1,43 @@
-"""Which weights of a feature map may move, and vectors of weights without the others."""
+"""Which weights of a feature map may move, vectors of weights without the others, and room for vectors."""
 
 from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from structopt.kernels.record import Array
+
+
+class Pool:
+    """Vectors that no thread is using: as many as were ever in use at once, since to find room takes longer than to fill it.
+
+    To other processes an empty pool travels.
+    """
+
+    def __init__(self) -> None:
+        self._idle: deque[Array] = deque()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pool, ()
+
+    @contextmanager
+    def lend(self, length: int) -> Iterator[Array]:
+        """Lend a vector, whatever it may hold."""
+        try:
+            vector = self._idle.pop()
+        except IndexError:
+            vector = np.empty(length)
+        if len(vector) < length:
+            vector = np.empty(length)
+        try:
+            yield vector[:length]
+        finally:
+            self._idle.append(vector)
 
 
 class Supported:
@@ -19,16 +52,21 @@ class Supported:
     """
 
     def __init__(self, dimension: int, support: Array | None) -> None:
-        self.dimension, self.support = dimension, support
+        self.dimension, self.support, self.pool = dimension, support, Pool()
 
     @property
     def count(self) -> int:
         """Number of weights that may move."""
         return self.dimension if self.support is None else int(self.support.sum())
 
+    @cached_property
+    def moving(self) -> Array | None:
+        """Where the weights that may move stand, int64, shape (count,); None when all may."""
+        return None if self.support is None else np.flatnonzero(self.support)
+
     def compress(self, weights: Array) -> Array:
         """Keep the weights that may move."""
-        return weights if self.support is None else weights[self.support]
+        return weights if self.moving is None else weights[self.moving]
 
     def covers(self, array: Array) -> bool:
         """Whether `compress` loses nothing: the array is as long as the weights, and zero wherever one may not move."""
@@ -36,12 +74,13 @@ class Supported:
             return False
         return self.support is None or np.count_nonzero(array) == np.count_nonzero(array[self.support])
 
-    def expand(self, compressed: Array) -> Array:
-        """Undo `compress`: zeros where a weight may not move."""
-        if self.support is None:
+    def expand(self, compressed: Array, out: Array | None = None) -> Array:
+        """Undo `compress`, in `out` if it is given: zeros where a weight may not move."""
+        if self.moving is None and out is None:
             return compressed
-        weights = np.zeros(self.dimension)
-        weights[self.support] = compressed
+        weights = np.empty(self.dimension) if out is None else out
+        weights[:] = 0.0
+        weights[slice(None) if self.moving is None else self.moving] = compressed
         return weights
 
     def with_more(self, more: Array) -> Array | None:

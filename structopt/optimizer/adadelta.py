@@ -52,6 +52,7 @@ class AdaDelta:
     """
 
     kernel_modules = ("structopt.kernels.adadelta", "structopt.kernels.lazy")
+    mixable = True
 
     def __init__(
         self,

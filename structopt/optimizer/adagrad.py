@@ -53,6 +53,7 @@ class AdaGrad:
     """
 
     kernel_modules = ("structopt.kernels.adagrad", "structopt.kernels.lazy")
+    mixable = True
 
     def __init__(
         self,

@@ -52,7 +52,7 @@ class CuttingPlane:
     requires = Ability.MAP | Ability.CONVEX
     kernel_modules = (
         "structopt.kernels.cutting_plane", "structopt.kernels.plane_cache", "structopt.kernels.planes",
-        "structopt.kernels.passes", "structopt.kernels.bundles",
+        "structopt.kernels.passes", "structopt.kernels.bundles", "structopt.kernels.coordinates",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +68,7 @@ class CuttingPlane:
         options.positive("cache_mb", cache_mb)
         self.C, self.epochs, self.tolerance = float(C), epochs, float(tolerance)
         self.variant, self.limit = variant, int(cache_mb * 1_000_000)
+        self.batch = variant == "one_slack"  # all it asks of the data is the mean loss and its gradient
 
     def check_loss(self, loss: Any) -> None:
         """Refuse losses that are no maximum of planes, and those that zero weights minimise."""

@@ -49,6 +49,7 @@ class DualCoordinateAscent:
 
     requires = Ability(0)
     kernel_modules = ("structopt.kernels.dca", "structopt.kernels.proximal")
+    mixable = True
 
     def __init__(
         self,

@@ -46,7 +46,11 @@ class LBFGS:
     """
 
     requires = Ability.MARGINALS | Ability.UPPER
-    kernel_modules = ("structopt.kernels.lbfgs", "structopt.kernels.passes", "structopt.kernels.bundles", "scipy.optimize")
+    kernel_modules = (
+        "structopt.kernels.lbfgs", "structopt.kernels.passes", "structopt.kernels.bundles", "structopt.kernels.coordinates",
+        "scipy.optimize",
+    )  # fmt: skip
+    batch = True
 
     def __init__(
         self,

@@ -53,6 +53,7 @@ class Pegasos:
     """
 
     kernel_modules = ("structopt.kernels.pegasos",)
+    mixable = True
 
     def __init__(
         self,

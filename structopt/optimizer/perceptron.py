@@ -35,6 +35,7 @@ class AveragedPerceptron:
 
     requires = Ability.MAP
     kernel_modules = ("structopt.kernels.perceptron",)
+    mixable = True
 
     def __init__(self, C: float = 1.0, epochs: int = 10, tolerance: float = 0.0, average: bool = True) -> None:
         options.check(C=C, epochs=epochs)

@@ -42,6 +42,7 @@ class StochasticGradientDescent:
     """
 
     kernel_modules = ("structopt.kernels.sgd",)
+    mixable = True
 
     def __init__(
         self,

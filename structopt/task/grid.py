@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +31,11 @@ class EncodedImages(EncodedGraphs):
     """Images as graphs, and the images themselves, which outputs are made of."""
 
     images: Images
+
+    def subset(self, first: int, last: int) -> EncodedImages:
+        """The images first <= i < last."""
+        images = self.images.taken(range(first, last), self.images.path)
+        return replace(self, **self._sliced(EncodedImages, first, last), images=images)
 
 
 class Grid(WholeInputs):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf, isqrt
 from typing import Any, Literal, NamedTuple
 
@@ -184,7 +185,8 @@ def make_problem(
     gold = graph.gold(encoded, structure)
     costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
     feature_map = features.fit(encoded, structure, gold, {"support": support} | dict(options or {}))
-    examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map)
+    graphs = partial(graph.build, positional=positional)
+    examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map, graphs)
     calculus = graph.calculus if positional else None
     cost = graph.cost(encoded, structure, costs, loss.part_group)
     rounding = getattr(graph, "rounding", None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -60,7 +60,8 @@ def problem(loss: str, C: float, optimizer: Any = None, **parameters: Any) -> Pr
     structure = graph.build(encoded, positional)
     gold = graph.gold(encoded, structure)
     rows = AttributeRows.fit(encoded, structure, gold)
-    examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
+    graphs = partial(graph.build, positional=positional)
+    examples = Examples(encoded, structure, rows.record(encoded, structure), rows, graphs)
     cost = graph.cost(encoded, structure, np.ones(len(encoded.gold)))
     inference = registry.create("inference", {"name": "exact"})
     variant = getattr(optimizer, "loss_variant", "max_loss")

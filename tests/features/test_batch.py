@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from structopt.core.data import AttributeTable
+from structopt.executor.serial import Serial
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.features import bundles
@@ -58,7 +59,8 @@ def test_widen_and_fold_are_transposed():
     found, generator = Bundles.find(table_of()), np.random.default_rng(1)
     narrow, wide = generator.normal(size=found.size * 3), generator.normal(size=(found.size + found.count) * 3)
     widened, folded = np.zeros_like(wide), wide[: len(narrow)].copy()
-    found.widen(narrow, widened, 3)
+    widened[: len(narrow)] = narrow
+    found.widen(narrow, widened[len(narrow) :], 3)
     found.fold(wide[len(narrow) :], folded, 3)
     assert widened @ wide == pytest.approx(narrow @ folded)
     np.testing.assert_array_equal(widened[: len(narrow)], narrow)
@@ -81,7 +83,7 @@ def test_small_tables_are_not_worth_it(monkeypatch):
 
 
 @pytest.mark.parametrize("support", ["seen", "all"])
-@pytest.mark.parametrize("executor", [None, Threads(3)])
+@pytest.mark.parametrize("executor", [Serial(shards=1), Threads(3, shards=2), Threads(3)])
 def test_gradient_with_bundles(support, executor):
     lengths = (7, 1, 12, 20, 5, 9)
     encoded = random_encoded(3, lengths)
@@ -90,7 +92,7 @@ def test_gradient_with_bundles(support, executor):
     problem = make_problem(encoded, LinearChain(), LossFamily(1.0, 1.0), Exact(), support=support)
     tables = problem.feature_map.tables(encoded, problem.structure)
     assert BatchFeatures(problem.feature_map, tables, problem.structure).groups[0].bundles.count > 0
-    problem.executor = executor or problem.executor
+    problem.executor = executor
     weights = random_weights(problem, 1)
     single = [loss_and_gradient(problem, weights, i) for i in range(problem.m)]
     for _ in range(2):  # buffers are used again

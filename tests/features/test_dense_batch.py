@@ -85,10 +85,14 @@ def tables_of(problem):
     return problem.feature_map.tables(problem.examples.encoded, problem.structure)
 
 
+def batch_of(problem):
+    return problem.feature_map.batch(problem.examples.encoded, problem.structure)
+
+
 @pytest.mark.parametrize("name", CORPORA)
 def test_groups_are_found(name):
     problem = problem_of(name)
-    assert [isinstance(group, DenseGroup) for group in problem.examples.batch.groups] == CORPORA[name][-1]
+    assert [isinstance(group, DenseGroup) for group in batch_of(problem).groups] == CORPORA[name][-1]
 
 
 @pytest.mark.parametrize("name", CORPORA)
@@ -96,13 +100,13 @@ def test_groups_are_found(name):
 def test_scores(name, support):
     """Those the rows give, from the same kernel."""
     problem = problem_of(name, support)
-    batch, weights, parts = problem.examples.batch, random_weights(problem, 2), problem.structure.parts
-    widened = batch.widen(weights)
-    for i in range(problem.m):
-        found, expected = (np.zeros(int(parts[i + 1] - parts[i])) for _ in range(2))
-        scores(batch.record, widened, i, found)
-        scores(problem.data.features, weights, i, expected)
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    batch, weights, parts = batch_of(problem), random_weights(problem, 2), problem.structure.parts
+    with batch.widened(problem.feature_map.compress(weights)) as widened:
+        for i in range(problem.m):
+            found, expected = (np.zeros(int(parts[i + 1] - parts[i])) for _ in range(2))
+            scores(batch.record, widened, i, found)
+            scores(problem.data.features, weights, i, expected)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", CORPORA)
@@ -112,9 +116,10 @@ def test_gradient_of_any_residuals(name, support, monkeypatch):
     other, generator = sparse_batch(problem, monkeypatch), np.random.default_rng(5)
     for _ in range(2):  # buffers are used again
         residuals = generator.normal(size=int(problem.structure.parts[-1]))
-        found, expected = np.full((2, problem.dimension), np.nan)
+        found, moving = np.full(problem.dimension, np.nan), np.zeros(problem.feature_map.count)
         problem.sum_gradients(residuals, found)
-        other.gradient_sum(residuals, problem.executor, expected)
+        moving[other.coordinates] = other.gradient(residuals)
+        expected = problem.feature_map.expand(moving)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
         if support == "seen" and problem.feature_map.support is not None:
             assert not found[~problem.feature_map.support].any()

@@ -11,8 +11,6 @@ from structopt import features
 from structopt.core.data import NONE, ROOT, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.protocols import FeatureScratch
 from structopt.errors import ConfigError
-from structopt.executor.serial import Serial
-from structopt.executor.threads import Threads
 from structopt.features import collisions
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.kernels.record import EMPTY
@@ -330,16 +328,15 @@ def test_batch_gradient(case):
     want = np.zeros(case.map.dimension)
     for i in range(len(LENGTHS)):
         want += case.matrix(i) @ residuals[slice(*case.structure.parts[i : i + 2])]
-    batch, found = case.map.batch(case.trees, case.structure), []
-    for executor in (Serial(), Threads(2), Threads(3)):
-        out = np.full(case.map.dimension, np.nan)
-        batch.gradient_sum(residuals, executor, out)
-        np.testing.assert_allclose(out, case.masked(want), atol=1e-11)
-        found.append(out)
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
-    theta, s, again = case.weights(), np.zeros(case.size(2)), np.zeros(case.size(2))
-    case.k.scores(batch.record, batch.widen(theta), 2, s)
+    batch = case.map.batch(case.trees, case.structure)
+    for _ in range(2):  # vectors are used again
+        found = batch.gradient(residuals)
+        assert found.shape == (case.map.count,)
+        np.testing.assert_allclose(case.map.expand(found), case.masked(want), atol=1e-11)
+    theta, s, again = case.masked(case.weights()), np.zeros(case.size(2)), np.zeros(case.size(2))
+    with batch.widened(case.map.compress(theta)) as widened:
+        np.testing.assert_array_equal(widened, theta)
+        case.k.scores(batch.record, widened, 2, s)
     case.k.scores(case.record, theta, 2, again)
     np.testing.assert_array_equal(s, again)
 
@@ -391,9 +388,7 @@ def test_few_templates_and_no_instance(templates):
     structure = structure_of(empty, ("label", "arc"))
     found = features.fit(empty, structure, gold_of(empty, structure), options)
     assert found.count == 0
-    out = np.full(found.dimension, np.nan)
-    found.batch(empty, structure).gradient_sum(np.zeros(0), Threads(2), out)
-    np.testing.assert_array_equal(out, 0.0)
+    assert found.batch(empty, structure).gradient(np.zeros(0)).shape == (0,)
     found.scratch(empty, structure)
     trees = trees_of((3, 1))
     structure = structure_of(trees, ("label", "arc"))
