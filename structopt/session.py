@@ -390,7 +390,7 @@ class Session:
                 f"{train['overhead_per_epoch']:.4f} s a pass beside them"
             )
         if self.mixed_shards:
-            lines.append(f"parameters of {self.mixed_shards} shards mixed after every pass (McDonald et al., 2010)")
+            lines.append(f"parameters of {self.mixed_shards} shards mixed after every pass but the first (McDonald et al., 2010)")
         if self.pruned:
             lines.append("pruner: " + "; ".join(_kept(role, values) for role, values in self.pruned.items()))
         if "unconverged" in train:

@@ -10,6 +10,11 @@ import numpy as np
 from structopt.core.protocols import FeatureMap, Report, State
 from structopt.kernels.record import Array
 
+ALONE = 1
+"""Passes over the whole corpus before the first on shards: mixing from zero weights on is several times as slow."""
+DONE = "passes_done"
+"""In a state: the passes so far."""
+
 
 class Parcel(NamedTuple):
     """A state without the weights that may not move: what travels.
@@ -48,12 +53,15 @@ class Passed(NamedTuple):
 class Mixed:
     """An online optimizer whose passes are made on the shards of the corpus, and their states mixed.
 
-    Every pass begins on all shards with the same state; then
+    The first pass is the optimizer's own, over the whole corpus. Every later one begins on all shards with the same state x;
+    then
 
-        state <- (1/S) sum_s state_s     over the states that the optimizer's own pass over each shard s leaves.
+        x_j <- x_j + (1/n_j) sum_s (x_sj - x_j),
 
-    All numbers and arrays of a state are averaged; so the mean of all iterates that a state keeps is that over all shards (as
-    their sizes differ by one instance at most, up to that). With one shard it is the optimizer itself, bit for bit.
+    x_s the state that the optimizer's pass over shard s leaves, n_j the number of shards that moved weight j or a statistic of
+    it: every entry is averaged over the shards that have to do with it (all, where every step shrinks all weights), numbers over
+    all. So the mean of the iterates that a state keeps is mixed as the iterates are. With one shard it is the optimizer itself,
+    bit for bit.
 
     Parameters
     ----------
@@ -64,8 +72,8 @@ class Mixed:
 
     Notes
     -----
-    McDonald, Hall and Mann (2010), "Distributed training strategies for the structured perceptron", Figure 3, with uniform
-    mixture weights.
+    McDonald, Hall and Mann (2010), "Distributed training strategies for the structured perceptron", Figure 3. Theirs has uniform
+    mixture weights, by which a weight that one shard alone has to do with moves 1/S as far; and no first pass alone.
     """
 
     def __init__(self, optimizer: Any, shards: int) -> None:
@@ -78,55 +86,79 @@ class Mixed:
 
     def init(self, problem: Any, weights: Array) -> State:
         """The optimizer's first state, of the whole problem."""
-        state: State = self.optimizer.init(problem, weights)
-        return state
+        return {**self.optimizer.init(problem, weights), DONE: 0}
 
     def step(self, problem: Any, state: State) -> tuple[State, Report]:
-        """One pass on every shard, and the mean of their states."""
+        """One pass: over the whole corpus at first, then on every shard, from whose states the next is mixed."""
+        done = state[DONE]
+        own = {name: value for name, value in state.items() if name != DONE}
+        own, report = (self._mixed if done >= ALONE else self.optimizer.step)(problem, own)
+        return {**own, DONE: done + 1}, report
+
+    def _mixed(self, problem: Any, state: State) -> tuple[State, Report]:
         if self._passes is None or self._passes.problem is not problem:
             self._passes = problem.passes(self.optimizer, self.shards)
-        reports, mean = [], Mean()
-        for passed in self._passes.run(Parcel.of(state, problem.feature_map)):
-            mean.add(passed.state, problem.feature_map)
+        start = Parcel.of(state, problem.feature_map)
+        reports, mixture = [], Mixture(start, problem.feature_map)
+        for passed in self._passes.run(start):
+            mixture.add(passed.state)
             reports.append(passed.report)
-        return mean.state(problem.feature_map), _together(reports)
+        return mixture.state(), _together(reports)
 
 
-class Mean:
-    """The mean of states that come one by one, in their order; what is no float is the same in all of them."""
+class Mixture:
+    """The mixture of states that come one by one, in their order; what is no float is the same in all of them.
 
-    def __init__(self) -> None:
-        self.sum = Parcel({}, ())
-        self._floats: list[dict[str, float]] = []
+    Parameters
+    ----------
+    start : Parcel
+        The state that all began with.
+    rows : FeatureMap
+    """
 
-    def add(self, parcel: Parcel, rows: FeatureMap) -> None:
+    def __init__(self, start: Parcel, rows: FeatureMap) -> None:
+        self.start, self.rows = start, rows
+        self.moves: dict[str, Array] = {}
+        self.movers: dict[int, Array] = {}  # by length: entries of arrays as long as each other are of the same weights
+        self._last, self._floats = start, [dict[str, float]()]
+
+    def add(self, parcel: Parcel) -> None:
         """Add a state."""
+        if parcel.weights != self.start.weights:  # an array left the weights that may move
+            self._open()
+            parcel = Parcel(parcel.opened(self.rows), ())
+        self._last = parcel
         self._floats.append({name: value for name, value in parcel.values.items() if isinstance(value, float)})
-        if len(self._floats) == 1:
-            self.sum = Parcel({name: _own(value) for name, value in parcel.values.items()}, parcel.weights)
-            return
-        if parcel.weights != self.sum.weights:  # an array left the weights that may move
-            self.sum, parcel = (Parcel(one.opened(rows), ()) for one in (self.sum, parcel))
-        for name, value in parcel.values.items():
-            if _averaged(value):
-                self.sum.values[name] += value
+        moves = {name: value - self.start.values[name] for name, value in parcel.values.items() if _averaged(value)}
+        for name, move in moves.items():
+            self.moves[name] = self.moves.get(name, 0.0) + move
+        for length in {len(move) for move in moves.values()}:
+            moved = np.logical_or.reduce([move != 0 for move in moves.values() if len(move) == length])
+            self.movers[length] = self.movers.get(length, 0) + moved.astype(np.int32)
 
-    def state(self, rows: FeatureMap) -> State:
-        """The mean."""
-        values, count = self.sum.values, len(self._floats)
-        arrays = {name: value / count for name, value in values.items() if _averaged(value)}
-        floats = {name: _mean([one[name] for one in self._floats]) for name in self._floats[0]}
-        return Parcel({**values, **arrays, **floats}, self.sum.weights).opened(rows)
+    def state(self) -> State:
+        """The mixture."""
+        floats = {name: _mean([one[name] for one in self._floats[1:]]) for name in self._floats[-1]}
+        if len(self._floats) == 2:  # to the last bit
+            return self._last.opened(self.rows)
+        shares = {length: np.maximum(count, 1) for length, count in self.movers.items()}
+        arrays = {name: self.start.values[name] + move / shares[len(move)] for name, move in self.moves.items()}
+        return Parcel({**self._last.values, **arrays, **floats}, self.start.weights).opened(self.rows)
+
+    def _open(self) -> None:
+        """Go on with all weights, those that may not move among them."""
+        opened = Parcel(self.start.opened(self.rows), ())
+        self.moves |= {name: self.rows.expand(self.moves[name]) for name in self.start.weights if name in self.moves}
+        lengths = {len(self.start.values[name]): len(opened.values[name]) for name in self.start.weights}
+        self.movers |= {
+            full: self.rows.expand(self.movers.pop(length)) for length, full in lengths.items() if length in self.movers
+        }
+        self.start = opened
 
 
 def _averaged(value: Any) -> bool:
     """Whether it is an array of floats."""
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
-
-
-def _own(value: Any) -> Any:
-    """What may be written to."""
-    return np.array(value) if isinstance(value, np.ndarray) else value
 
 
 def _mean(values: Sequence[float]) -> float:
