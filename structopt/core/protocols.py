@@ -34,7 +34,13 @@ class Task(Protocol):
     A task whose outputs are no labels of tokens has ``write_outputs(corpus, target, outputs, probabilities, ranked)`` instead of
     ``write``, and may have ``output_columns`` (names and types of the columns of an output) and ``output_table(outputs)`` (the
     outputs as those columns), for whoever serves them as tables; ``configuration_names(group)`` names the configurations of a
-    part where they are no tuples of labels, so that warm starts can match them.
+    part where they are no tuples of labels, so that warm starts can match them. ``outcomes(gold, predicted)`` is what each
+    instance adds to the counts that scores are made of: it has a length, and ``scores(times=None)``, the metrics of the corpus in
+    which instance i stands ``times[i]`` often; ``evaluate`` is ``outcomes(...).scores()``. A task without it cannot be tested
+    for significance. ``missing_columns(corpus)`` names the columns that were known in training and are not there;
+    ``given_labels(corpus)`` gives the labels that stand in an input, for ``predict partial=true``.
+
+    A saved model keeps no paths: a constructor's ``train``, ``dev``, ``test``, ``limit`` and ``labels`` need defaults.
 
     Attributes
     ----------
