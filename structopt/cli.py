@@ -109,7 +109,7 @@ def _train(words: list[str]) -> int:
     outcome = _Outcome()
     application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(_job(outcome))
     try:
-        with _hydra_environment(words), _closing_sweep() as code:
+        with _hydra_environment(_multirun_first(words)), _closing_sweep() as code:
             application()
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         if outcome.started or _jobs_began():
@@ -118,6 +118,11 @@ def _train(words: list[str]) -> int:
     if outcome.failure:
         raise outcome.failure
     return code[0] if code else DONE
+
+
+def _multirun_first(words: list[str]) -> list[str]:
+    """Put the flag of a sweep before the overrides: Hydra does not read those that stand after a flag between them."""
+    return sorted(words, key=lambda word: word not in ("-m", "--multirun"))
 
 
 def _jobs_began() -> bool:
@@ -178,6 +183,8 @@ def _train_composed(config: DictConfig) -> Any:
     from structopt import configuration
 
     checked = configuration.validate(configuration.resolved(config))
+    if checked["sweep"]["resume"]:
+        raise ConfigError("sweep.resume=true goes on with a sweep: add --multirun. A single run goes on with: resume=RUN_FOLDER")
     from structopt import session
 
     return session.train(checked, Path(HydraConfig.get().runtime.output_dir))

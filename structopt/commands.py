@@ -124,9 +124,9 @@ def parse_options(command: str, words: Sequence[str], options: Any) -> dict[str,
     missing = [key for key in hints if key not in given and key not in presets]
     if missing:
         raise ConfigError(f"{command} needs {' and '.join(f'{key}=...' for key in missing)}. Usage: {USAGE[command]}")
-    for key in ("threads", "k_best", "sentence", "samples"):
-        if given.get(key, 1) < 1:
-            raise ConfigError(f"{key}={given[key]} is too small: at least 1.")
+    for key, lowest in {"threads": 1, "k_best": 1, "sentence": 1, "samples": 1, "seed": 0}.items():
+        if given.get(key, lowest) < lowest:
+            raise ConfigError(f"{key}={given[key]} is too small: at least {lowest}.")
     return {key: given.get(key, presets.get(key)) for key in hints}
 
 

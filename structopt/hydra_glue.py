@@ -89,6 +89,10 @@ def friendly(error: Exception, overrides: list[str]) -> str:
         return _missing_key(cause)
     if isinstance(error, OmegaConfBaseException) and error.full_key:
         return f"{error.full_key}: {_first_line(error)}."
+    if "not in 'BasicSweeperConf'" in str(error):
+        return "hydra/sweeper=basic cannot run this experiment, which brings a sweeper of its own. Leave out hydra/sweeper=basic."
+    if ambiguous := re.match("Ambiguous value for argument '(.*)'\n", str(error)):
+        return f"'{ambiguous[1]}' has several values. To run each: --multirun. A list is KEY=[A,B], a text 'KEY=\"A,B\"'."
     if "Config group override must be" in str(error):
         return f"A group takes the name of a choice, such as task=ner. Groups: {_listed(groups())}."
     return _without_hints(error, overrides)

@@ -77,14 +77,14 @@ def read_run(folder: Path) -> RunRecord:
     ConfigError
         If it is not the folder of a run, or one of its files cannot be read.
     """
-    job, metrics = _json(folder / JOB), folder / "metrics.json"
+    job, metrics = read_json(folder / JOB), folder / "metrics.json"
     config = job.get("config") or _yaml(folder / ".hydra" / "config.yaml")
     if not config:
         raise ConfigError(f"{folder}: this is not the folder of a run; it has no .hydra/config.yaml.")
     overrides = job.get("overrides") or _yaml(folder / ".hydra" / "overrides.yaml") or ()
     name = config.get("label") or ",".join(overrides) or folder.name
     status = job.get("status") or (FINISHED if metrics.is_file() else KILLED)
-    return RunRecord(folder, str(name), tuple(overrides), config, _json(metrics), status, job.get("error", ""))
+    return RunRecord(folder, str(name), tuple(overrides), config, read_json(metrics), status, job.get("error", ""))
 
 
 def read_sweep(folder: Path) -> list[RunRecord]:
@@ -95,13 +95,26 @@ def read_sweep(folder: Path) -> list[RunRecord]:
 
 def _yaml(path: Path) -> Any:
     from omegaconf import OmegaConf
+    from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
-    return OmegaConf.to_container(OmegaConf.load(path)) if path.is_file() else None
+    try:
+        return OmegaConf.to_container(OmegaConf.load(path)) if path.is_file() else None
+    except (YAMLError, OSError) as error:
+        raise ConfigError(f"{path}: this is not YAML ({' '.join(str(error).split())}).") from None
 
 
-def _json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
+    """Read an object from a JSON file; an empty one where there is no file.
+
+    Raises
+    ------
+    ConfigError
+        If there is something else in it.
+    """
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
     except ValueError as error:
         raise ConfigError(f"{path}: this is not JSON ({error}).") from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: this is no JSON object.")
     return found

@@ -147,9 +147,11 @@ class Session:
             status = "FAILED"
             raise
         finally:
-            tracker.finish(status, _dotted(metrics))
-            if hasattr(self.parts.executor, "close"):
-                self.parts.executor.close()
+            try:
+                tracker.finish(status, _dotted(metrics))
+            finally:
+                if hasattr(self.parts.executor, "close"):
+                    self.parts.executor.close()
 
     def _told(self, resuming: bool) -> Run:
         """What the tracker is told."""
@@ -186,6 +188,7 @@ class Session:
             parts.graph.calculus if positional else None, parts.executor, self._judge if "dev" in self.held_out else None,
             getattr(parts.optimizer, "penalty", "l2"), getattr(parts.graph, "rounding", None),
         )  # fmt: skip
+        self.mixed_shards = min(self.mixed_shards, len(examples))
         log.info(
             "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
             files["train"].name, len(examples), fitted.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,

@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -82,6 +83,10 @@ class Sweep:
         The tracker's id of the parent run; empty where there is none.
     tracked : bool
         Whether jobs shall be tracked: a store that cannot take the parent is not asked again by every job.
+    environment : list of str
+        Variables that were set for its workers.
+    replaced : mapping of Path to bytes
+        What an earlier sweep had noted in the folder; put back where no job of this one begins.
     """
 
     folder: Path
@@ -92,12 +97,14 @@ class Sweep:
     parent: str = ""
     tracked: bool = True
     environment: list[str] = field(default_factory=list)
+    replaced: Mapping[Path, bytes] = field(default_factory=dict)
 
     @classmethod
     def open(cls, config: DictConfig, words: Sequence[str]) -> Sweep:
         """Begin a sweep, or go on with an earlier one where ``sweep.resume=true`` is typed."""
         command = [word for word in words if _key(word) != RESUMING]
-        earlier = _earlier(config, command) if config.get("sweep", {}).get("resume") else None
+        resuming = _resuming(config)
+        earlier = _earlier(config, command) if resuming else None
         typed = _Typed.parse(config)
         typed.check(config)
         folder = earlier or Path(str(config.hydra.sweep.dir)).resolve()
@@ -105,15 +112,24 @@ class Sweep:
         _pin(config, folder)
         if earlier is None:
             print(f"structopt: {sweep.label} in {folder}", file=sys.stderr, flush=True)
-            _forget_jobs(folder)
-        sweep._begin(_read(earlier / SWEEP)["parent"] if earlier else "")
+            sweep.replaced = _forget_jobs(folder, resuming)
+        try:
+            sweep._begin(_read(earlier / SWEEP)["parent"] if earlier else "")
+        except BaseException:  # an impatient user, too
+            if earlier is None:
+                sweep._drop()
+            raise
         if OmegaConf.select(config, "hydra.launcher._target_") != BASIC:
             sweep._one_thread_a_worker()
         return sweep
 
     def _begin(self, parent: str) -> None:
         self.parent = parent
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = f"this folder cannot be made ({error.strerror}). Name another."
+            raise ConfigError(f"hydra.sweep.dir={self.folder}: {why}") from None
         self._write()  # a sweep that is killed while its parent run is made can go on, too
         tracker = self._make_tracker()
         if hasattr(tracker, "open_sweep"):
@@ -175,12 +191,15 @@ class Sweep:
         return code
 
     def _drop(self) -> None:
-        """Leave nothing of a sweep of which no job began."""
+        """Leave nothing of a sweep of which no job began, and all of one before it in the same folder."""
         if self.parent:
             self._make_tracker().drop_sweep(self.parent)
         for name in (SWEEP, "multirun.yaml"):
-            (self.folder / name).unlink(missing_ok=True)
-        if not any(self.folder.iterdir()):
+            with suppress(OSError):  # such as a folder that could not be made
+                (self.folder / name).unlink()
+        for path, content in self.replaced.items():
+            path.write_bytes(content)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
 
 
@@ -270,6 +289,14 @@ def _pin(config: DictConfig, folder: Path) -> None:
         config.hydra.overrides.hydra.append(f"hydra.sweep.dir='{quoted}'")
 
 
+def _resuming(config: DictConfig) -> bool:
+    """Whether an earlier sweep shall go on."""
+    typed = OmegaConf.select(config, RESUMING)
+    if not isinstance(typed, bool):
+        raise ConfigError(f"{RESUMING}={typed} is neither true nor false. Type {RESUMING}=true to go on with an earlier sweep.")
+    return typed
+
+
 def _earlier(config: DictConfig, command: Sequence[str]) -> Path | None:
     """Find the newest sweep of the same command, or say that there is none.
 
@@ -318,15 +345,22 @@ def _key(word: str) -> str:
 def _read(path: Path) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: this cannot be read ({error}). Delete the folder, or restore the file.") from None
-    return found
+        command = found["command"]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ConfigError(f"{path}: this cannot be read ({error}). Delete the file, or restore it.") from None
+    return {"parent": "", **found, "command": [str(word) for word in command]}
 
 
-def _forget_jobs(folder: Path) -> None:
-    """A sweep that begins anew in a folder that was used before has no jobs yet; a search goes on there by itself."""
-    if not any(folder.glob("*.journal")):
-        for path in [*folder.glob("*/job.json"), *folder.glob("*/tracking.json")]:
-            path.unlink()
+def _forget_jobs(folder: Path, resuming: bool) -> dict[Path, bytes]:
+    """A sweep that begins anew in a folder that was used before has no jobs yet; return what the one before had noted.
+
+    A search that is to go on does so by its journal, whatever became of ``sweep.json``.
+    """
+    jobs = [] if resuming and any(folder.glob("*.journal")) else [*folder.glob("*/job.json"), *folder.glob("*/tracking.json")]
+    noted = [*jobs, *(path for name in (SWEEP, "multirun.yaml") if (path := folder / name).is_file())]
+    before = {path: path.read_bytes() for path in noted}
+    for path in jobs:
+        path.unlink()
+    return before
 
 

@@ -102,6 +102,11 @@ class SweepJob:
         return labels[-1] if labels else " ".join(self.own)
 
     @property
+    def title(self) -> str:
+        """The job on the terminal."""
+        return f"job {self.number} ({self.name})" if self.name else f"job {self.number}"
+
+    @property
     def parent(self) -> str:
         """The tracker's id of the sweep's run; empty where there is none."""
         return str(self.shared.get("parent", ""))
@@ -138,7 +143,7 @@ class SweepJob:
 
     def _skip(self) -> None:
         self.facts = self.before
-        print(f"job {self.number} ({self.name}): {self.before['status'].lower()} before, skipped", flush=True)
+        print(f"{self.title}: {self.before['status'].lower()} before, skipped", flush=True)
 
     def _finish(self, status: str, metric: str) -> None:
         metrics = _read(self.folder / "metrics.json")
@@ -146,7 +151,7 @@ class SweepJob:
         self.facts |= {"score": score, "metric": metric}
         self.write(status)
         shown = "" if score is None else f", dev {metric} {100 * score:.2f}"
-        print(f"job {self.number} ({self.name}): {status.lower()}{shown}, {self.facts['seconds']:.1f} s", flush=True)
+        print(f"{self.title}: {status.lower()}{shown}, {self.facts['seconds']:.1f} s", flush=True)
 
     def fail(self, config: DictConfig, text: str, mendable: bool) -> None:
         """Note why the job failed, and say so in one line."""
@@ -157,7 +162,7 @@ class SweepJob:
         self.write(FAILED)
         where = "" if mendable else f" (traceback: {self.folder})"
         line = " ".join(text.split())
-        print(f"structopt: job {self.number} ({self.name}): {line}{where}", file=sys.stderr, flush=True)
+        print(f"structopt: {self.title}: {line}{where}", file=sys.stderr, flush=True)
 
     def _track_failure(self) -> None:
         """Give a job that failed before its run was tracked a run all the same: a sweep has one for every job."""

@@ -8,6 +8,9 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import IntervalSweep, Override
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 NOT_TRAINING = ("predict", "evaluate", "components", "compare", "resume=RUN_FOLDER")
@@ -43,12 +46,19 @@ def trainings(page: str) -> list[str]:
 
 
 def runs(line: str) -> list[list[str]]:
-    """Overrides of each run that a command starts: several, of a sweep."""
+    """Overrides of each run that a command starts: several, of a sweep; of an interval, one at its lower end."""
     words = [word for word in shlex.split(line) if not word.startswith("-")]
-    choices = [[word] for word in words]
-    if "--multirun" in line:
-        choices = [[f"{word.partition('=')[0]}={value}" for value in word.partition("=")[2].split(",")] for word in words]
-    return [list(overrides) for overrides in product(*choices)]
+    if "--multirun" not in line:
+        return [words]
+    return [list(overrides) for overrides in product(*map(_choices, OverridesParser.create().parse_overrides(words)))]
+
+
+def _choices(override: Override) -> list[str]:
+    key = override.get_key_element()
+    if isinstance(override.value(), IntervalSweep):
+        return [f"{key}={override.value().start}"]
+    values = override.sweep_string_iterator() if override.is_sweep_override() else [override.get_value_element_as_str()]
+    return [f"{key}={value}" for value in values]
 
 
 class Entry(NamedTuple):

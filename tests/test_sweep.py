@@ -82,8 +82,9 @@ def test_one_parent_and_a_child_a_job(side_by_side: SimpleNamespace) -> None:
     assert parent.data.tags["command"].startswith("structopt --multirun task.limit=60")
     assert "version.structopt" in parent.data.tags
     best = max(job(side_by_side.folder, number)["score"] for number in (0, 1))
-    counts = {"jobs": 4.0, "finished": 2.0, "failed": 2.0, "pruned": 0.0, "killed": 0.0, "best.dev.f1": best}
+    counts = {"jobs": 4.0, "finished": 2.0, "failed": 2.0, "best.dev.f1": best}
     assert parent.data.metrics == pytest.approx(counts)
+    assert parent.data.tags["mlflow.note.content"] == (side_by_side.folder / "table.md").read_text()
     files = {file.path for file in side_by_side.client.list_artifacts(parent.info.run_id)}
     assert {"table.csv", "table.md", "sweep.json", "multirun.yaml"} <= files
 

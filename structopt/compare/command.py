@@ -73,6 +73,8 @@ def compare(words: Sequence[str], options: Mapping[str, Any]) -> Path:
     """
     store = Store(options["uri"])
     output = Path(options["output"] or Path("outputs", "compare", datetime.now().strftime("%Y-%m-%d_%H-%M-%S")))
+    if output.exists() and not output.is_dir():
+        raise ConfigError(f"output={output}: this is a file. Name a folder; it is made where it is missing.")
     found = runs.find(words, options["experiment"], store, output / "runs")
     chosen = _sorted(_finished(found), options["metric"])
     baseline = _baseline(chosen, options["baseline"])
@@ -152,7 +154,8 @@ def _baseline(chosen: Chosen, word: str) -> int:
         names = (title, run.record.name, folder.name, run.run_id, f"runs:/{run.run_id}")
         if word in names or Path(word).resolve() == folder.resolve():
             return number
-    raise ConfigError(f"baseline={word} is none of the compared runs.{did_you_mean(word, chosen.titles)} Runs: {chosen.titles}.")
+    known = "; ".join(chosen.titles)
+    raise ConfigError(f"baseline={word} is none of the compared runs.{did_you_mean(word, chosen.titles)} Runs: {known}.")
 
 
 def _tested(chosen: Chosen, baseline: int, options: Mapping[str, Any], store: Store) -> tables.Table | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from structopt.compare.store import ADDRESS, Store
 from structopt.errors import ConfigError
-from structopt.records import JOB, SWEEP, RunRecord, read_run, read_sweep
+from structopt.records import JOB, SWEEP, RunRecord, read_json, read_run, read_sweep
 
 TRACKED = "tracking.json"
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
@@ -83,8 +82,7 @@ def _of_folder(folder: Path) -> list[RunRecord]:
 
 def _tracked(folder: Path) -> tuple[str, str]:
     """Store and id that the tracker noted in a run's folder."""
-    noted = folder / TRACKED
-    told = json.loads(noted.read_text(encoding="utf8")) if noted.is_file() else {}
+    told = read_json(folder / TRACKED)
     return str(told.get("uri") or ""), str(told.get("run_id") or "")
 
 

@@ -14,6 +14,7 @@ from structopt.executor import options
 
 log = logging.getLogger(__name__)
 MOST_LOSSES = 5  # of workers in one run, after which it is given up
+AHEAD = 2  # calls a worker that are asked for before the first result is taken: so no worker waits, and few results lie about
 
 
 class Ray:
@@ -79,8 +80,17 @@ class Ray:
             os.environ.setdefault("RAY_AUTH_MODE", "disabled")
         import ray
 
-        if ray.is_initialized():
-            return
+        if not ray.is_initialized():
+            self._join()
+        there: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        if there.get("CPU", 0) < self.workers:
+            raise ConfigError(
+                f"executor.workers={self.workers}, of one CPU each, but Ray has {there.get('CPU', 0):g}. Take fewer workers."
+            )
+
+    def _join(self) -> None:
+        import ray
+
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         try:
             if self.address is None:
@@ -91,9 +101,6 @@ class Ray:
             where = "on this machine" if self.address is None else f"at executor.address={self.address}"
             raise ConfigError(f"executor=ray: Ray could not be reached or started {where}: {error}") from error
         self._started = True
-        there: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
-        if there.get("CPU", 0) < self.workers:
-            raise ConfigError(f"executor.workers={self.workers}: the cluster at {self.address} has fewer CPUs. Take fewer.")
 
 
 class Team:
@@ -171,13 +178,15 @@ class RayPlacement:
         import ray
 
         sent = [ray.put(argument) for argument in common]  # once, for all
-        own = [[]] * self._shards if each is None else [[ray.put(one)] for one in each]
 
         def ask(shard: int) -> Any:
-            return self.team.ask(self._number, shard, method, [*sent, *own[shard]])
+            own = [] if each is None else [ray.put(each[shard])]
+            return self.team.ask(self._number, shard, method, [*sent, *own])
 
-        asked = [ask(shard) for shard in range(self._shards)]
+        asked: list[Any] = []
         for shard in range(self._shards):
+            while len(asked) < min(self._shards, shard + AHEAD * len(self.team.actors)):
+                asked.append(ask(len(asked)))
             found = self._wait(asked, shard, ask)
             asked[shard] = None  # so that the object store may forget it
             yield found
@@ -187,6 +196,7 @@ class RayPlacement:
         import ray
 
         workers = len(self.team.actors)
+        lost = ray.exceptions.RayActorError, ray.exceptions.ObjectLostError, ray.exceptions.OutOfMemoryError
         while True:
             try:
                 return ray.get(asked[shard])
@@ -194,9 +204,9 @@ class RayPlacement:
                 if isinstance(error.cause, StructoptError):
                     raise error.cause from None
                 raise
-            except (ray.exceptions.RayActorError, ray.exceptions.ObjectLostError) as error:
+            except lost as error:
                 self.team.replace(shard % workers, error)
-                for other in range(shard, self._shards, workers):
+                for other in range(shard, len(asked), workers):
                     asked[other] = ask(other)
 
 

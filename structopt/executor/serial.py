@@ -15,7 +15,7 @@ class Serial:
     Parameters
     ----------
     workers : int or None
-        Must be 1 or None; for more, use ``executor=threads``.
+        There is one, whatever is given here; for more, use ``executor=threads``.
     shards : int
         Into how many shards evaluations of loss and gradient are divided; on which the last bits of results depend.
     mixing : int or None

@@ -11,7 +11,7 @@ from typing import Any
 
 from structopt.experiments.kummerfeld2015 import FEATURES, PAPER, notes, pass_seconds, seed_noise
 from structopt.experiments.report import Cell, Claim, Report, Table
-from structopt.experiments.runs import cannot_tell, grouped, setting_of
+from structopt.experiments.runs import cannot_tell, grouped, instances, setting_of
 from structopt.records import RunRecord
 
 PRIMAL, DUAL, BATCHES = ("OPS l2", "likelihood"), ("OCP", "CP"), "OPS l2 batches"
@@ -48,7 +48,7 @@ def robustness(records: Sequence[RunRecord], scale: str) -> Report:
         (*_observation4(grids), *_observation5(batches, speeds, noise)),
         notes(
             scale,
-            "Named entities, the first 5,000 sentences of English CoNLL-2003 (the paper: OntoNotes); the highest F1 on the "
+            f"Named entities, {instances(records)} sentences of English CoNLL-2003 (the paper: OntoNotes); the highest F1 on the "
             "dev part (testa) of five passes, of ten for batch cutting planes, as the paper tuned.",
             "C is 1/(λm) with m sentences; the paper's C, from 1e-1 to 1e-8, is λ. Here λ goes from 2e-1 to 2e-6, and η from "
             "1 to 1e-3 (theirs to 1e-4).",

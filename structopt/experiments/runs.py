@@ -69,3 +69,9 @@ def several_seeds(records: Sequence[RunRecord]) -> list[str]:
     """Say how many seeds every number is the mean of, where there are several."""
     seeds = {record.setting("seed") for record in records}
     return [f"Every number is the mean over {len(seeds)} seeds."] if len(seeds) > 1 else []
+
+
+def instances(records: Sequence[RunRecord]) -> str:
+    """Return on how many instances these runs trained, such as ``3,000``, or ``3,000 to 14,041``."""
+    counts = sorted({int(count) for record in records if (count := record.metric("train.instances")) is not None})
+    return " to ".join(f"{count:,}" for count in dict.fromkeys(counts[:1] + counts[-1:])) or "no"

@@ -59,6 +59,8 @@ class Search(JobSweeper):
 
     def sweep(self, arguments: list[str]) -> list[JobReturn]:
         """Run trials until there are as many as asked for; those of an interrupted search count, or go on."""
+        if self.given.get("report"):  # the keys of `structopt.sweepers.experiment`
+            raise ConfigError("A search cannot run this experiment, which brings a sweeper of its own. Leave out hydra/sweeper.")
         self.options = _checked(self.given)
         optuna()
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)

@@ -49,6 +49,12 @@ class ExecutorSuite:
             executor.map(lambda shard: 1 // shard, [2, 1, 0])
         assert executor.map(abs, [-1, 2]) == [1, 2]
 
+    def test_shards_are_made_once_and_stay(self, executor: Any) -> None:
+        """Each keeps what it met before; results come in the order of the pieces, also where every shard has an argument."""
+        placement = executor.place(Counter, [10, 20, 30])
+        assert list(placement.call("add", 1)) == [11, 21, 31]
+        assert list(placement.call("add", each=[1, 2, 3])) == [12, 23, 34]
+
     def test_same_bits_as_in_one_thread(self, executor: Any) -> None:
         """Loss and gradient over all instances do not depend on the executor."""
         made = {"factor_graph": "linear_chain", "loss": "crf", "inference": "exact"}
@@ -60,6 +66,18 @@ class ExecutorSuite:
         losses, gradient = problem.gradient(weights)
         assert losses == expected[0]
         np.testing.assert_array_equal(gradient, expected[1])
+
+
+class Counter:
+    """A shard that adds up what it is told."""
+
+    def __init__(self, start: int) -> None:
+        self.total = start
+
+    def add(self, more: int) -> int:
+        """Add, and return the sum."""
+        self.total += more
+        return self.total
 
 
 def _slow_square(shard: tuple[int, int]) -> int:

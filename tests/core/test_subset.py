@@ -14,10 +14,12 @@ from structopt.executor.threads import Threads
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
+from structopt.factor_graph.second_order import SecondOrder
 from structopt.factor_graph.single import Single
 from structopt.inference.exact import Exact
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.mplp import MPLP
+from structopt.inference.trw_bp import TreeReweightedBP
 from structopt.loss.family import LossFamily
 from structopt.task.grid import EncodedImages
 from structopt.task.grid_files import Images
@@ -32,6 +34,7 @@ from structopt.testing.problems import (
 
 LENGTHS = (3, 1, 4, 2, 5, 1, 3)
 HASHED = {"templates": ["h.form & m.form", "h.upos & m.upos"], "hash_bits": 10, "label_bits": 4, "distances": [1, 2]}
+JOINED = {"siblings": ["h.upos & m.upos & s.upos"], "grandparents": ["g.upos & h.upos & m.upos"]}
 
 
 def images():
@@ -54,9 +57,11 @@ def corpora():
         "classes": (random_encoded(4, (1,) * 9), Single(), exact, 1.0, {}),
         "trees": (random_trees(1, LENGTHS), ArcFactored(), exact, 1.0, HASHED),
         "pruned trees": (random_trees(1, LENGTHS, candidates=True), ArcFactored(), exact, 1.0, HASHED),
+        "second-order trees": (random_trees(1, LENGTHS, candidates=True), SecondOrder(), LoopyBP(), 1.0, HASHED | JOINED),
         "graphs": (random_graphs(2, (2, 3, 1, 4), 3, edge_attributes=4), Pairwise("task"), LoopyBP(), 1.0, {}),
         "complete graphs": (random_graphs(2, (2, 3, 1, 4), 3), Pairwise("complete"), LoopyBP(), 1.0, {}),
         "bounds": (random_graphs(2, (2, 3, 1, 4), 3, "chain"), Pairwise("task"), MPLP(), inf, {}),
+        "convex bounds": (random_graphs(2, (2, 3, 1, 4), 3), Pairwise("complete"), TreeReweightedBP(), 1.0, {}),
         "wide": (random_graphs(3, (3,) * 5, 2, wide=True, edge_attributes=4), Pairwise("task"), LoopyBP(), 1.0, {}),
         "one variable": (random_graphs(3, (1,) * 5, 2, wide=True), Pairwise("none"), LoopyBP(), 1.0, {}),
         "images": (images(), Pairwise("task"), LoopyBP(), 1.0, {}),
@@ -131,6 +136,21 @@ def test_messages_come_back():
     problem.gradient(random_weights(problem, 1))
     assert len(problem.messages) == problem.m
     assert (problem.messages != 0).all()
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_messages_that_are_kept_are_of_steps_alone(shards):
+    """P and its gradient are those of an inference that starts from nothing: neither read what steps left, nor change it."""
+    problem = make_problem(CORPORA["bounds"][0], Pairwise("task"), LossFamily(inf, 1.0), MPLP(passes=3, warm_start=True))
+    problem.executor = Serial(shards=shards)
+    weights = random_weights(problem, 1)
+    losses, gradient = problem.gradient(weights)
+    assert not problem.messages.any() and len(problem.messages)
+    problem.messages[:] = left = np.linspace(-5.0, 5.0, len(problem.messages))
+    again, same = problem.gradient(weights)
+    assert again == losses
+    np.testing.assert_array_equal(same, gradient)
+    np.testing.assert_array_equal(problem.messages, left)
 
 
 @dataclass(frozen=True, kw_only=True)

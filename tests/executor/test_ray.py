@@ -141,6 +141,16 @@ def test_errors_of_the_components_are_theirs(executor):
         list(executor.place(broken, ["this piece"]).call("gradient"))
 
 
+def test_more_workers_than_a_running_ray_has(executor):
+    """They would be waited for without end; and Ray is left to whoever started it."""
+    executor.place(str, ["a piece"])
+    other = Ray(workers=3)
+    with pytest.raises(ConfigError, match="executor.workers=3, of one CPU each, but Ray has 2. Take fewer workers."):
+        other.place(str, ["a piece"])
+    other.close()
+    assert ray.is_initialized()
+
+
 def test_options_and_what_ray_is_for(monkeypatch):
     assert [Ray(workers=3).mixing, Ray(workers=3, mixing=0).mixing, Ray(workers=3, mixing=5).mixing] == [3, 0, 5]
     with pytest.raises(ConfigError, match=r"executor.address names a cluster: .* executor.workers=N"):

@@ -16,6 +16,7 @@ from structopt.inference.mplp import MPLP
 from structopt.learning.mixing import DONE, Mixed, mixed, shards_of
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import make_problem, random_encoded, random_graphs
+from structopt.trainer import Trainer
 
 LENGTHS = (3, 1, 4, 2, 5, 1, 3, 2)
 MIXABLE = {
@@ -136,6 +137,47 @@ def test_the_same_bits_with_any_number_of_workers(name):
     for workers in (2, 4):
         found, _ = trained(Mixed(optimizer_of(name), 3), problem_of(name, Threads(workers)))
         assert_same(found[-1], expected[-1])
+
+
+def relaxed_problem():
+    """Graphs whose inference keeps messages of every instance."""
+    inference = MPLP(passes=5, warm_start=True)
+    problem = make_problem(random_graphs(2, (2, 3, 3, 4), 3), Pairwise("complete"), LossFamily(inf, 1.0), inference)
+    problem.executor = Serial()
+    return problem
+
+
+@pytest.mark.parametrize("name", [*MIXABLE, "dlpw"])
+@pytest.mark.parametrize("first", [1, 2])
+def test_resumed_to_the_same_bits(name, first, tmp_path):
+    """From the checkpoint of the pass over the whole corpus, and of one that was mixed, as if there had been no interrupt."""
+    found = []
+    for part, stops in ("whole", [4]), ("parts", [first, 4]):
+        folder = tmp_path / part
+        folder.mkdir()
+        for epochs in stops:
+            problem = relaxed_problem() if name == "dlpw" else problem_of(name)
+            trainer = Trainer(problem, Mixed(optimizer_of(name, epochs=epochs), 3), folder, objective_every=0)
+            assert trainer.resume() == (epochs != stops[0])
+            if not trainer.state:
+                trainer.start(np.zeros(problem.dimension))
+            weights = trainer.run()
+        found.append({**trainer.state, "weights": weights, "messages": problem.messages})
+    assert found[0][DONE] == 4
+    assert np.abs(weights).max() > 1e-3
+    assert_same(*found)
+
+
+@pytest.mark.parametrize("name", MIXABLE)
+def test_fewer_instances_than_shards(name):
+    """Every instance is a shard; one instance alone is the optimizer itself."""
+    problem = problem_of(name, lengths=(3, 1, 2))
+    found, expected = (trained(Mixed(optimizer_of(name), shards), problem)[0][-1] for shards in (8, 3))
+    assert_same(found, expected)
+    problem = problem_of(name, lengths=(4,))
+    found, expected = (trained(mixed(optimizer_of(name), shards), problem)[0][-1] for shards in (8, 0))
+    assert found.pop(DONE) == 3
+    assert_same(found, expected)
 
 
 def test_constants_stay_what_they_are():
