@@ -109,6 +109,8 @@ def test_defaults() -> None:
         "scale": None,
         "objective_every": 1,
         "patience": None,
+        "time_decoding": False,
+        "sweep": {"resume": False},
     }
     assert set(config) == set(settings) | set(registry.KINDS) | {"features"}
 

@@ -82,7 +82,9 @@ class Mixed:
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else the optimizer has."""
-        return getattr(self.__dict__["optimizer"], name)
+        if name == "optimizer":  # not set yet, as in a copy under way
+            raise AttributeError(name)
+        return getattr(self.optimizer, name)
 
     def init(self, problem: Any, weights: Array) -> State:
         """The optimizer's first state, of the whole problem."""
