@@ -191,4 +191,4 @@ def test_links_lead_somewhere(name):
 def test_every_picture_is_shown():
     """No picture is left behind when a page no longer shows it."""
     shown = {Path(target).name for text in TEXTS.values() for target in links(text)}
-    assert {path.name for path in (ROOT / "docs" / "images").iterdir()} <= shown
+    assert {path.name for path in (ROOT / "docs" / "images").rglob("*.*")} <= shown
