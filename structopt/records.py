@@ -13,6 +13,7 @@ from structopt import history
 from structopt.errors import ConfigError
 
 JOB, SWEEP = "job.json", "sweep.json"
+TRACKING = "tracking.json"  # where a tracker notes the run that it made for a folder, and its id
 FINISHED, FAILED, KILLED, PRUNED = "FINISHED", "FAILED", "KILLED", "PRUNED"
 
 

@@ -17,13 +17,12 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from structopt.errors import StructoptError
-from structopt.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP
+from structopt.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
 from structopt.sweep import BASIC
 
 log = logging.getLogger(__name__)
 
 SETTLED = (FINISHED, PRUNED)
-TRACKING = "tracking.json"  # where a tracker notes the run that it made for a folder, and its id
 ASIDE = ("sweep", "resume", "tracker")
 """Keys of a config that do not change what a job computes."""
 
@@ -87,8 +86,8 @@ class SweepJob:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.before = _read(self.folder / JOB)
-        self.shared = _read(self.sweep / SWEEP)
+        self.before = read_json(self.folder / JOB)
+        self.shared = read_json(self.sweep / SWEEP)
         common = self.shared.get("common", ())
         self.own = [word for word in self.overrides if word not in common and not word.startswith("sweep.resume=")]
         self.facts = {"number": self.number, "overrides": self.own, "status": KILLED, "score": None, "metric": None}
@@ -146,7 +145,7 @@ class SweepJob:
         print(f"{self.title}: {self.before['status'].lower()} before, skipped", flush=True)
 
     def _finish(self, status: str, metric: str) -> None:
-        metrics = _read(self.folder / "metrics.json")
+        metrics = read_json(self.folder / "metrics.json")
         score = metrics.get("dev", {}).get(metric)
         self.facts |= {"score": score, "metric": metric}
         self.write(status)
@@ -182,7 +181,7 @@ class SweepJob:
         """Write ``job.json``; infinities stay numbers in it."""
         from structopt.archive import write_bytes
 
-        run_id = _read(self.folder / TRACKING).get("run_id", "")
+        run_id = read_json(self.folder / TRACKING).get("run_id", "")
         spent = self.before.get("seconds") or 0.0 if self.before.get("status") == KILLED else 0.0
         self.facts |= {"status": status, "run_id": run_id, "seconds": spent + time.perf_counter() - self.began}
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -210,8 +209,3 @@ def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
     files = registry.create("task", config["task"], **given).files
     sources = {role: getattr(path, "source", path) for role, path in files.items()}  # a share of a file has a source
     return {role: digest(path) for role, path in sources.items() if path is not None and path.is_file()}
-
-
-def _read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
-    return found

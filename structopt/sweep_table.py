@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
 
-from structopt.records import FAILED, FINISHED, JOB, KILLED, PRUNED, RunRecord, read_sweep
+from structopt.records import FAILED, FINISHED, JOB, KILLED, PRUNED, RunRecord, read_json, read_sweep
 
 SEED, LABEL = "seed", "label"
 
@@ -181,7 +179,7 @@ def _parted(word: str) -> tuple[str, str]:
 
 
 def _row(record: RunRecord, keys: Sequence[str]) -> JobRow:
-    job: dict[str, Any] = json.loads((record.folder / JOB).read_text(encoding="utf8"))
+    job = read_json(record.folder / JOB)
     metric, done = str(job.get("metric") or ""), record.status in (FINISHED, PRUNED)
     typed = dict(map(_parted, record.overrides))
     return JobRow(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from structopt.compare.runs import Candidate
 from structopt.compare.store import Store
-from structopt.records import SWEEP
+from structopt.records import SWEEP, read_json
 
 log = logging.getLogger(__name__)
 NOTE = "mlflow.note.content"
@@ -52,7 +51,7 @@ def _record(runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | N
 
 def _parent(sweep: Path | None) -> str:
     """MLflow run of a sweep; empty where it has none."""
-    return str(json.loads((sweep / SWEEP).read_text(encoding="utf8")).get("parent") or "") if sweep else ""
+    return str(read_json(sweep / SWEEP).get("parent") or "") if sweep else ""
 
 
 def _files(output: Path) -> list[Path]:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from structopt.compare.store import ADDRESS, Store
 from structopt.errors import ConfigError
-from structopt.records import JOB, SWEEP, RunRecord, read_json, read_run, read_sweep
+from structopt.records import JOB, SWEEP, TRACKING, RunRecord, read_json, read_run, read_sweep
 
-TRACKED = "tracking.json"
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -82,7 +81,7 @@ def _of_folder(folder: Path) -> list[RunRecord]:
 
 def _tracked(folder: Path) -> tuple[str, str]:
     """Store and id that the tracker noted in a run's folder."""
-    told = read_json(folder / TRACKED)
+    told = read_json(folder / TRACKING)
     return str(told.get("uri") or ""), str(told.get("run_id") or "")
 
 
