@@ -26,7 +26,7 @@ from structopt.core.protocols import (
     Placement,
 )
 from structopt.errors import ConfigError
-from structopt.kernels.record import EMPTY, Array, Record, pack
+from structopt.kernels.record import EMPTY, Array, Record
 from structopt.kernels.signatures import Data, Kernels, Space
 from structopt.memory import free_bytes
 
@@ -141,7 +141,12 @@ class Examples:
 
 def target_of(gold: SparseVectors, cost: SparseVectors) -> Record:
     """Pack gold indicators and costs for the losses' kernels."""
-    return pack(ints=[gold.parts, cost.parts], longs=[gold.offsets, cost.offsets], floats=[gold.values, cost.values])
+    from structopt.kernels.target import TARGET
+
+    return TARGET.pack(
+        gold_offsets=gold.offsets, gold_parts=gold.parts, gold_values=gold.values,
+        cost_offsets=cost.offsets, cost_parts=cost.parts, cost_values=cost.values,
+    )  # fmt: skip
 
 
 class Certificate(NamedTuple):

@@ -11,7 +11,7 @@ from structopt.core.data import ROOT, Encoded, EncodedTrees, PartGroup, SparseVe
 from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.part_groups import check_cost_group
 from structopt.factor_graph.repair import admitted
-from structopt.kernels.record import Array, pack
+from structopt.kernels.record import Array
 
 
 class ArcFactored:
@@ -58,6 +58,8 @@ class ArcFactored:
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out the arcs of every sentence, and the labels on them; no part is tied, whether `positional` or not."""
+        from structopt.kernels.arcs import ARCS
+
         trees = trees_of(encoded)
         arcs, heads = candidate_arcs(trees)
         owned = arcs[trees.offsets]  # where the arcs of each sentence begin
@@ -67,7 +69,7 @@ class ArcFactored:
         lengths = np.diff(trees.offsets)
         algorithms = import_module(f"structopt.kernels.{self.kind}")
         return Structure(
-            record=pack(ints=[[L, self.single_root], heads], longs=[trees.offsets, arcs]),
+            record=ARCS.pack(labels=L, single_root=self.single_root, tokens=trees.offsets, arcs=arcs, heads=heads),
             groups=groups,
             parts=part_offsets(groups),
             kind=self.kind,

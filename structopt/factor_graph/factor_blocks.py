@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.factor_graph.factor_rows import pack_arrays
 from structopt.kernels.record import Array, Record
 
 
@@ -55,7 +54,7 @@ def pairs(offsets: Array, linked: Array) -> FactorBlock:
 
 def pack_blocks(tokens: Array, arcs: Array, blocks: Sequence[FactorBlock]) -> Record:
     """Pack the factor graphs: binary variables, the arcs; and the factors of a sentence block by block."""
-    from structopt.kernels.factors import Factors
+    from structopt.kernels.factors import FACTORS
 
     owned = arcs[tokens]
     sizes = np.diff(owned)
@@ -64,22 +63,20 @@ def pack_blocks(tokens: Array, arcs: Array, blocks: Sequence[FactorBlock]) -> Re
         return interleaved([Block(block.owned, column) for block, column in zip(blocks, columns, strict=True)])
 
     kinds = [np.full(len(block.links), block.kind, np.int32) for block in blocks]
-    return pack_arrays(
-        Factors(
-            variables=owned,
-            widths=np.ones(int(owned[-1]), np.int32),
-            starts=numbers(owned).astype(np.int64),
-            outputs=tokens,
-            choices=_choices(tokens, arcs),
-            factors=np.sum([block.owned for block in blocks], axis=0),
-            kinds=of_factors(kinds),
-            links=ends_of(of_factors([block.links for block in blocks])),
-            linked=interleaved([block.linked for block in blocks]),
-            privates=ends_of(of_factors([block.privates for block in blocks])),
-            extras=ends_of(of_factors([block.extras for block in blocks])),
-            extra=blocks[0].extra,  # of the TREE factors; no others have any
-            shared=sizes,
-        )
+    return FACTORS.pack(
+        variables=owned,
+        widths=np.ones(int(owned[-1]), np.int32),
+        starts=numbers(owned).astype(np.int64),
+        outputs=tokens,
+        choices=_choices(tokens, arcs),
+        factors=np.sum([block.owned for block in blocks], axis=0),
+        kinds=of_factors(kinds),
+        links=ends_of(of_factors([block.links for block in blocks])),
+        linked=interleaved([block.linked for block in blocks]),
+        privates=ends_of(of_factors([block.privates for block in blocks])),
+        extras=ends_of(of_factors([block.extras for block in blocks])),
+        extra=blocks[0].extra,  # of the TREE factors; no others have any
+        shared=sizes,
     )
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from structopt.kernels.record import Array, Record, pack
+from structopt.kernels.record import Array, Record
 
 
 @dataclass
@@ -42,35 +41,25 @@ class FactorRows:
 
 def pack_factors(rows: list[FactorRows]) -> Record:
     """Pack the factor graphs of a corpus, one `FactorRows` an instance."""
-    from structopt.kernels.factors import Factors
+    from structopt.kernels.factors import FACTORS
 
     links = [one for row in rows for one in row.links]
     extras = [one for row in rows for one in row.extras]
     nothing = [np.zeros(0, np.int64)]
-    return pack_arrays(
-        Factors(
-            variables=_offsets(len(row.widths) for row in rows),
-            widths=np.concatenate([row.widths for row in rows] + nothing),
-            starts=np.concatenate([np.cumsum(row.widths) - row.widths for row in rows] + nothing),
-            outputs=_offsets(len(row.choices) - 1 for row in rows),
-            choices=np.concatenate([row.choices for row in rows] + nothing),
-            factors=_offsets(len(row.kinds) for row in rows),
-            kinds=np.array([kind for row in rows for kind in row.kinds], np.int32),
-            links=_offsets(map(len, links)),
-            linked=np.concatenate([*links, *nothing]),
-            privates=_offsets(count for row in rows for count in row.privates),
-            extras=_offsets(map(len, extras)),
-            extra=np.concatenate([*extras, *nothing]),
-            shared=np.array([int(np.sum(row.widths)) for row in rows], np.int64),
-        )
-    )
-
-
-def pack_arrays(f: Any) -> Record:
-    """Pack `structopt.kernels.factors.Factors`: the inverse of its `open_factors`."""
-    return pack(
-        ints=[f.widths, f.kinds, f.linked, f.extra],
-        longs=[f.variables, f.starts, f.outputs, f.choices, f.factors, f.links, f.privates, f.extras, f.shared],
+    return FACTORS.pack(
+        variables=_offsets(len(row.widths) for row in rows),
+        widths=np.concatenate([row.widths for row in rows] + nothing),
+        starts=np.concatenate([np.cumsum(row.widths) - row.widths for row in rows] + nothing),
+        outputs=_offsets(len(row.choices) - 1 for row in rows),
+        choices=np.concatenate([row.choices for row in rows] + nothing),
+        factors=_offsets(len(row.kinds) for row in rows),
+        kinds=np.array([kind for row in rows for kind in row.kinds], np.int32),
+        links=_offsets(map(len, links)),
+        linked=np.concatenate([*links, *nothing]),
+        privates=_offsets(count for row in rows for count in row.privates),
+        extras=_offsets(map(len, extras)),
+        extra=np.concatenate([*extras, *nothing]),
+        shared=np.array([int(np.sum(row.widths)) for row in rows], np.int64),
     )
 
 

@@ -9,7 +9,7 @@ from structopt.core.protocols import Calculus
 from structopt.errors import ConfigError
 from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.part_groups import check_cost_group
-from structopt.kernels.record import Array, Record, pack
+from structopt.kernels.record import Array, Record
 
 LARGEST_STATE_SPACE = 1_000_000
 
@@ -105,15 +105,24 @@ class LinearChain:
         return labels, *(PartGroup(_ngram_name(j), L ** (j + 1), once, tied=True) for j in range(1, self.order + 1))
 
     def _record(self, encoded: Encoded, L: int, anchored: bool) -> Record:
-        pairs = [u * L + y for u, y in encoded.forbidden_transitions]
+        from structopt.kernels.chain import CHAIN
+
         excluded_offsets, excluded = _excluded(encoded)
-        return pack(
-            ints=[[L, self.order, anchored], encoded.forbidden_starts, encoded.forbidden_ends, pairs, excluded],
-            longs=[encoded.offsets, excluded_offsets],
+        return CHAIN.pack(
+            labels=L,
+            order=self.order,
+            anchored=anchored,
+            tokens=encoded.offsets,
+            forbidden_starts=encoded.forbidden_starts,
+            forbidden_ends=encoded.forbidden_ends,
+            forbidden_transitions=[u * L + y for u, y in encoded.forbidden_transitions],
+            excluded_offsets=excluded_offsets,
+            excluded=excluded,
         )
 
     def _work(self, offsets: Array, L: int, anchored: bool) -> Record:
         """Scratch for the longest sentence; rows of labels are padded where the order is 1."""
+        from structopt.kernels.chain import SCRATCH
         from structopt.kernels.first_order import padded
 
         n = int(np.diff(offsets).max(initial=1))
@@ -123,8 +132,10 @@ class LinearChain:
         else:
             row, states = L, max(L**self.order, self.order)
             tables = potentials = sum(L ** (j + 1) for j in range(1, self.order + 1))
-        sizes = (n * states, n * states, n, n * row, tables, potentials, states)
-        return pack(ints=[np.zeros(n * states)], floats=[np.zeros(size) for size in sizes])
+        return SCRATCH.pack(
+            alpha=n * states, beta=n * states, scale=n, node=n * row, table=tables, potential=potentials, temporary=states,
+            back=n * states,
+        )  # fmt: skip
 
 
 def _ngram_name(order: int) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 from structopt.core.data import Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.errors import ConfigError
 from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
-from structopt.factor_graph.factor_rows import pack_arrays
 from structopt.factor_graph.part_groups import check_cost_group
 from structopt.kernels.record import Array, Record
 from structopt.memory import free_bytes
@@ -248,26 +247,24 @@ def _label_parts(graphs: EncodedGraphs) -> Array:
 
 def _record(graphs: EncodedGraphs, edges: Edges) -> Record:
     """Pack variables of width K, and one TABLE factor an edge."""
-    from structopt.kernels.factors import TABLE, Factors
+    from structopt.kernels.factors import FACTORS, TABLE
 
     (begin, joined), K, offsets = edges, len(graphs.labels), np.ascontiguousarray(graphs.offsets, np.int64)
     variables, count, lengths = int(offsets[-1]), len(joined), np.diff(offsets)
     starts = K * numbers(offsets).astype(np.int64)
     ends = Block(np.arange(len(offsets)), K * lengths)
-    return pack_arrays(
-        Factors(
-            variables=offsets,
-            widths=np.full(variables, K, np.int32),
-            starts=starts,
-            outputs=offsets,
-            choices=interleaved([Block(offsets, starts), ends]),
-            factors=begin,
-            kinds=np.full(count, TABLE, np.int32),
-            links=2 * np.arange(count + 1, dtype=np.int64),
-            linked=joined.ravel(),
-            privates=K * K * np.arange(count + 1, dtype=np.int64),
-            extras=np.zeros(count + 1, np.int64),
-            extra=np.zeros(0, np.int32),
-            shared=K * lengths,
-        )
+    return FACTORS.pack(
+        variables=offsets,
+        widths=np.full(variables, K, np.int32),
+        starts=starts,
+        outputs=offsets,
+        choices=interleaved([Block(offsets, starts), ends]),
+        factors=begin,
+        kinds=np.full(count, TABLE, np.int32),
+        links=2 * np.arange(count + 1, dtype=np.int64),
+        linked=joined.ravel(),
+        privates=K * K * np.arange(count + 1, dtype=np.int64),
+        extras=np.zeros(count + 1, np.int64),
+        extra=np.zeros(0, np.int32),
+        shared=K * lengths,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
 from structopt.core.protocols import BatchMap, FeatureKernels, FeatureScratch
 from structopt.features.support import Supported, unpacked
-from structopt.kernels.record import Array, Record, pack
+from structopt.kernels.record import Array, Record
 
 
 @dataclass(frozen=True)
@@ -70,24 +70,25 @@ class AttributeRows(Supported):
 
     def pack(self, tables: Sequence[AttributeTable], structure: Structure) -> Record:
         """Pack tables of attributes, one a group."""
+        from structopt.kernels.attribute_rows import ROWS
+
         entries = np.cumsum([0, *(len(table.ids) for table in tables)])
         offsets = [table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)]
         starts = np.cumsum([0, *(len(o) for o in offsets)])[:-1]
         valued = any(table.values is not None for table in tables)
         values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
         masks, support = self._support_words()
-        return pack(
-            ints=[[group.width for group in self.groups], np.concatenate([table.ids for table in tables])],
-            longs=[
-                np.cumsum([0, *(group.width * group.size for group in self.groups)]),
-                np.cumsum([0, *(group.size for group in self.groups)]),
-                np.concatenate([group.offsets for group in structure.groups]),
-                starts,
-                np.concatenate(offsets),
-                masks,
-                support,
-            ],
-            floats=[np.concatenate([*values, np.zeros(0)])],
+        return ROWS.pack(
+            widths=[group.width for group in self.groups],
+            ids=np.concatenate([table.ids for table in tables]),
+            weights=np.cumsum([0, *(group.width * group.size for group in self.groups)]),
+            attributes=np.cumsum([0, *(group.size for group in self.groups)]),
+            positions=np.concatenate([group.offsets for group in structure.groups]),
+            starts=starts,
+            offsets=np.concatenate(offsets),
+            values=np.concatenate([*values, np.zeros(0)]),
+            masks=masks,
+            support=support,
         )
 
     def _support_words(self) -> tuple[Array, Array]:
@@ -113,12 +114,12 @@ class AttributeRows(Supported):
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
+        from structopt.kernels.attribute_rows import GRADIENT
+
         entries = [_most_entries(group, _table(group, encoded)) for group in structure.groups]
         rows = sum(n * group.width for n, group in zip(entries, self.groups, strict=True))
         slots = sum(group.size for group in self.groups)
-        gradient = pack(
-            ints=[np.full(slots, -1), np.zeros(sum(entries))], longs=[np.zeros(len(entries))], floats=[np.zeros(rows)]
-        )
+        gradient = GRADIENT.pack(slot=np.full(slots, -1), touched=sum(entries), counts=len(entries), rows=rows)
         return FeatureScratch(gradient, sum(entries), rows)
 
     def widened(self, more: Array) -> AttributeRows:

@@ -12,7 +12,7 @@ from structopt.core.protocols import BatchMap, FeatureKernels, FeatureScratch
 from structopt.errors import ConfigError
 from structopt.features.support import Supported, unpacked
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, shape
-from structopt.kernels.record import Array, Record, pack
+from structopt.kernels.record import Array, Record
 
 FEWEST = 4096
 """Places of the smallest table that the kernels use."""
@@ -85,18 +85,19 @@ class HashedTemplates(Supported):
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
+        from structopt.kernels.template_gradient import GRADIENT
+
         layout = self.layout
         weights, rows = (int(found.max(initial=0)) for found in _most_features(layout, _trees(encoded), structure))
         touched, touched_rows = min(weights, layout.weights), min(rows, layout.rows)
-        gradient = pack(
-            ints=[
-                np.zeros(_table_size(touched), np.int32),
-                np.zeros(touched, np.int32),
-                np.zeros(layout.rows if touched_rows else 0, np.int32),
-                np.zeros(touched_rows, np.int32),
-            ],
-            longs=[np.zeros(3, np.int64)],
-            floats=[np.zeros(touched), np.zeros(touched_rows * layout.labels)],
+        gradient = GRADIENT.pack(
+            slot=_table_size(touched),
+            touched=touched,
+            row_slot=layout.rows if touched_rows else 0,
+            row_touched=touched_rows,
+            counts=3,
+            values=touched,
+            rows=touched_rows * layout.labels,
         )
         runs = min(weights + rows, layout.weights + layout.rows) + 1  # a single one where there would be more
         return FeatureScratch(gradient, runs, touched + touched_rows * layout.labels)

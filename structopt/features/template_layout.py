@@ -12,7 +12,7 @@ import numpy as np
 from structopt.core.arc_templates import BETWEEN, ROLES, Template, check_columns, columns_of, parse
 from structopt.core.data import EncodedTrees, Structure
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array, Record, pack
+from structopt.kernels.record import Array, Record
 
 KINDS = {"label": "labels", "arc": "templates", "sibling": "siblings", "grandparent": "grandparents"}
 """The templates that score each part group, in the order in which the kernels number the kinds of parts."""
@@ -120,23 +120,30 @@ class Layout:
 
     def record(self, encoded: EncodedTrees, structure: Structure, support: Array | None) -> Record:
         """Pack a corpus for the kernels of `structopt.kernels.hashed_templates` (see `structopt.kernels.template_parts`)."""
+        from structopt.kernels.template_parts import HASHED
+
         kinds = list(KINDS)
         groups = [kinds.index(_known(group.name)) for group in structure.groups]
         bounds, templates, atoms = self._tables()
         places, starts = _slots(structure)
         bits, row_bits = (np.zeros(0, np.int64),) * 2 if support is None else self._support_words(support)
-        return pack(
-            ints=[
-                [self.hash_bits, self.label_bits, self.labels, max(len(self.columns), 1)],
-                groups,
-                bounds,
-                templates,
-                atoms,
-                distance_bins(self.distances),
-                self.codes(encoded),
-                places,
-            ],
-            longs=[starts, encoded.offsets, np.concatenate([[], *(g.offsets for g in structure.groups)]), bits, row_bits],
+        return HASHED.pack(
+            hash_bits=self.hash_bits,
+            label_bits=self.label_bits,
+            labels=self.labels,
+            columns=max(len(self.columns), 1),
+            groups=groups,
+            bounds=bounds,
+            templates=templates,
+            atoms=atoms,
+            bins=distance_bins(self.distances),
+            codes=self.codes(encoded),
+            places=places,
+            starts=starts,
+            tokens=encoded.offsets,
+            positions=np.concatenate([[], *(g.offsets for g in structure.groups)]),
+            support=bits,
+            row_support=row_bits,
         )
 
     def codes(self, encoded: EncodedTrees) -> Array:

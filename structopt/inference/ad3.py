@@ -11,7 +11,7 @@ from structopt.core.data import Structure
 from structopt.core.protocols import Ability, Inference, InferenceKernels
 from structopt.errors import ConfigError
 from structopt.inference.programs import check_kind
-from structopt.kernels.record import Array, Record, pack
+from structopt.kernels.record import Array, Record
 
 TOLERANCE, OF_TABLES = 1e-3, 2e-5
 """When the passes end by themselves: the second in graphs of tables alone, where a pass takes little and converges fast."""
@@ -79,24 +79,26 @@ class AD3:
 
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure scratch for its largest instance, and memory where visits start from the last."""
+        from structopt.kernels.ad3_work import WORK
         from structopt.kernels.factor_kinds import scratch_sizes
 
         sizes = Sizes(structure.record)
         floats, ints = scratch_sizes(structure.record)
         C, P, N = (int(one.max(initial=1)) for one in (sizes.copies, sizes.shared, np.diff(structure.parts)))
-        k, N_set, privates = sizes.most_linked, sizes.most_kept, sizes.most_private
-        options = [sizes.tolerance if self.tolerance is None else self.tolerance, self.eta]
-        work = pack(
-            ints=[np.zeros(size) for size in (C, P, P, sizes.members.max(initial=0), ints)],
-            longs=[[self.passes, self.exact, 0], *(np.zeros(sizes.factors.max(initial=1) + more) for more in (0, 1))],
-            floats=[
-                options,
-                *(np.zeros(size) for size in (C, C, C, P, P, P, P, P, N, N, sizes.sets.max(initial=0))),
-                *(np.zeros(size) for size in (N_set, N_set, N_set, k, k, privates, floats, C, P)),
-            ],
-        )
-        kept = sizes.copies + sizes.shared + 1 if self.warm_start else np.zeros(len(structure), np.int64)
-        return replace(structure, work=work, memory=np.concatenate([[0], np.cumsum(kept)]).astype(np.int64))
+        F, k, kept = sizes.factors.max(initial=1), sizes.most_linked, sizes.most_kept
+        work = WORK.pack(
+            passes=self.passes, exact=self.exact, spent=1,
+            tolerance=sizes.tolerance if self.tolerance is None else self.tolerance, eta=self.eta,
+            part=C, begins=F + 1, counts=F, fixed=P, state=P,
+            multipliers=C, copies=C, asked=C, share=P, degree=P, mean=P, sums=P, output=P, best=N, scores=N,
+            sets=sizes.sets.max(initial=0), members=sizes.members.max(initial=0), total=C, centre=P,
+            scratch={
+                "image": kept, "target": kept, "sines": kept, "residual": k, "vector": k,
+                "private": sizes.most_private, "floats": floats, "ints": ints,
+            },
+        )  # fmt: skip
+        held = sizes.copies + sizes.shared + 1 if self.warm_start else np.zeros(len(structure), np.int64)
+        return replace(structure, work=work, memory=np.concatenate([[0], np.cumsum(held)]).astype(np.int64))
 
     def converged(self, structure: Structure | None = None) -> Inference:
         """Return itself, or with `warm_start` what its value comes to: itself stateless, and run until the copies agree."""
@@ -121,9 +123,9 @@ class Sizes:
 
     def __init__(self, record: Record) -> None:
         from structopt.kernels.ad3_factors import kept_size, set_size
-        from structopt.kernels.factors import TABLE, open_factors
+        from structopt.kernels.factors import FACTORS, TABLE
 
-        f = open_factors(record)
+        f = FACTORS.open(record)
         self.tolerance = OF_TABLES if (f.kinds == TABLE).all() else TOLERANCE
         self.factors, self.shared = np.diff(f.factors), f.shared
         factor = np.repeat(np.arange(len(f.kinds)), np.diff(f.links))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt.inference.polytopes import described
-from structopt.kernels.factors import TABLE, Factors, open_factors
+from structopt.kernels.factors import FACTORS, TABLE, Factors
 from structopt.kernels.record import Array, Record
 
 
@@ -49,7 +49,7 @@ class CompactPolytope(NamedTuple):
 
 def compact_polytope(structure: Record, i: int, parts: int) -> CompactPolytope:
     """Describe the local polytope of instance i, which has `parts` parts; factors of other kinds as `local_polytope` does."""
-    f: Factors = open_factors.py_func(structure)
+    f = FACTORS.open(structure)
     first, last = f.variables[i], f.variables[i + 1]
     starts, widths = f.starts[first:last], f.widths[first:last]
     tables, others = _two_state_tables(f, i, widths)

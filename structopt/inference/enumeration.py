@@ -84,9 +84,9 @@ def _maximum(vertices: Array, scores: Array, temperature: float, z: Array) -> fl
 
 def _chain_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
     """All labellings of chain i, and their part vectors; hard constraints go into s."""
-    from structopt.kernels.chain import constrain, mark, open_chain
+    from structopt.kernels.chain import CHAIN, constrain, mark
 
-    c = open_chain(structure)
+    c = CHAIN.open(structure)
     n = int(c.tokens[i + 1] - c.tokens[i])
     if c.labels**n > MOST_OUTPUTS:
         raise ConfigError(
@@ -110,9 +110,9 @@ def _single_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
 
 def _tree_outputs(structure: Record, i: int, s: Array, projective: bool = False) -> tuple[Array, Array]:
     """All trees that the candidate arcs of sentence i make, with all labels, and their part vectors."""
-    from structopt.kernels.arcs import open_arcs
+    from structopt.kernels.arcs import ARCS
 
-    a = open_arcs.py_func(structure)
+    a = ARCS.open(structure)
     arcs = a.arcs[a.tokens[i] : a.tokens[i + 1] + 1]
     _check_count(i, prod(np.diff(arcs).tolist()), "choices of heads")
     chosen = np.array(list(product(*(range(int(count)) for count in np.diff(arcs)))), np.int32)

@@ -12,11 +12,11 @@ from structopt.kernels.factors import (
     AUTOMATON,
     BUDGET,
     EXACTLY_ONE,
+    FACTORS,
     PAIRS,
     TABLE,
     TREE,
     Factors,
-    open_factors,
     private_start,
 )
 from structopt.kernels.record import Array, Record
@@ -26,7 +26,7 @@ MOST = 1_000_000
 
 def factor_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
     """Chosen configurations of the output variables, and part vectors, of all outputs of instance i that the factors allow."""
-    f: Factors = open_factors.py_func(structure)
+    f = FACTORS.open(structure)
     shared = _variable_parts(f, i)
     private = np.zeros((len(shared), len(s) - shared.shape[1]))
     allowed = np.ones(len(shared), bool)

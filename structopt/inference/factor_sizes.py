@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.factors import Factors, open_factors
+from structopt.kernels.factors import FACTORS, Factors
 from structopt.kernels.record import Array, Record
 
 
@@ -37,7 +37,7 @@ def factor_sizes(record: Record) -> FactorSizes:
     """Measure a record of factor graphs."""
     from structopt.kernels.factor_kinds import scratch_sizes
 
-    f: Factors = open_factors.py_func(record)
+    f = FACTORS.open(record)
     floats, ints = scratch_sizes(record)
     return FactorSizes(
         shared=int(f.shared.max(initial=0)),
@@ -51,7 +51,7 @@ def factor_sizes(record: Record) -> FactorSizes:
 
 def message_offsets(record: Record) -> Array:
     """Where the messages of each instance begin: one number for every part of the linked variables of its factors."""
-    f: Factors = open_factors.py_func(record)
+    f = FACTORS.open(record)
     offsets: Array = _parts_before(f)[f.links[f.factors]]
     return offsets
 

@@ -9,7 +9,7 @@ import numpy as np
 from structopt.core.data import Structure
 from structopt.core.protocols import Ability, InferenceKernels
 from structopt.errors import CompatibilityError, ConfigError
-from structopt.kernels.record import Array, pack
+from structopt.kernels.record import Array
 
 
 class LoopyBP:
@@ -71,11 +71,14 @@ class LoopyBP:
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure scratch for its largest instance, and for each instance a place for the passes it took."""
         from structopt.inference.factor_sizes import factor_sizes
+        from structopt.kernels.loopy_bp import PROPAGATION
 
         size = factor_sizes(structure.record)
-        settings = [self.passes, self.damping, self.tolerance]
-        floats = [size.shared] * 4 + [size.messages, size.linked, size.linked, size.floats]
-        work = pack(ints=[np.zeros(size.ints)], floats=[settings, *map(np.zeros, floats)])
+        work = PROPAGATION.pack(
+            passes=self.passes, damping=self.damping, tolerance=self.tolerance,
+            b=size.shared, odds=size.shared, norm=size.shared, seen=size.shared,
+            messages=size.messages, n=size.linked, out=size.linked, floats=size.floats, ints=size.ints,
+        )  # fmt: skip
         return replace(structure, work=work, memory=np.arange(len(structure) + 1))
 
     def unconverged(self, memory: Array) -> float:

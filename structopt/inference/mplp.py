@@ -13,7 +13,7 @@ from structopt.core.protocols import Ability, Inference, InferenceKernels
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.factor_sizes import message_offsets
 from structopt.inference.programs import check_kind
-from structopt.kernels.record import Array, Record, pack
+from structopt.kernels.record import Array, Record
 
 CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
 """When messages count as converged: the bound falls by no more than this in a pass."""
@@ -83,17 +83,18 @@ class MPLP:
         CompatibilityError
             For factors over anything but two variables.
         """
-        from structopt.kernels.factors import open_factors
+        from structopt.kernels.factors import FACTORS
+        from structopt.kernels.mplp import STARS
 
-        f = open_factors.py_func(structure.record)
+        f = FACTORS.open(structure.record)
         _check_factors(f.kinds, f.widths)
         offsets, links = message_offsets(structure.record), f.links[f.factors]
         V, H, M = (int(np.diff(one).max(initial=0)) for one in (f.variables, links, offsets))
-        settings, states = [self.passes, self.tolerance, self.smoothing], int(f.widths.max(initial=0))
-        work = pack(
-            longs=[np.zeros(V + 1), *[np.zeros(H)] * 4],
-            floats=[settings, np.zeros(M), np.zeros(max(V, states)), np.zeros(H), np.zeros(H)],
-        )
+        work = STARS.pack(
+            passes=self.passes, tolerance=self.tolerance, smoothing=self.smoothing,
+            first=V + 1, links=H, slots=H, twin=H, starts=H,
+            messages=M, belief=max(V, int(f.widths.max(initial=0))), r=H, w=H,
+        )  # fmt: skip
         kept = np.where(_are_binary(structure.record), np.diff(links), np.diff(offsets)) * self.warm_start
         return replace(structure, work=work, memory=np.concatenate([[0], np.cumsum(kept)]).astype(np.int64))
 
@@ -111,9 +112,9 @@ class MPLP:
 
 def _are_binary(record: Record) -> Array:
     """Whether all variables of an instance have two states, shape (instances,)."""
-    from structopt.kernels.factors import open_factors
+    from structopt.kernels.factors import FACTORS
 
-    f = open_factors.py_func(record)
+    f = FACTORS.open(record)
     others = np.concatenate([[0], np.cumsum(f.widths != 2)])[f.variables]
     binary: Array = np.diff(others) == 0
     return binary

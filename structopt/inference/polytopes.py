@@ -15,11 +15,11 @@ from structopt.kernels.factors import (
     AUTOMATON,
     BUDGET,
     EXACTLY_ONE,
+    FACTORS,
     PAIRS,
     TABLE,
     TREE,
     Factors,
-    open_factors,
     private_start,
 )
 from structopt.kernels.record import Array, Record
@@ -83,7 +83,7 @@ def local_polytope(structure: Record, i: int, parts: int) -> Polytope:
     Rows and columns of a factor with k links: TREE over n tokens O(nk), and projective O(n^3); AUTOMATON O(k) rows; PAIRS 3
     rows a pair; EXACTLY_ONE and BUDGET one; TABLE K + K' rows.
     """
-    f = open_factors.py_func(structure)
+    f = FACTORS.open(structure)
     widths = f.widths[f.variables[i] : f.variables[i + 1]]
     return described(f, i, parts, widths > 1, np.arange(f.factors[i], f.factors[i + 1])).polytope(int(f.shared[i]))
 

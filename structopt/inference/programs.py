@@ -11,7 +11,7 @@ from typing import Any
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.compact import CompactPolytope, compact_polytope
 from structopt.inference.highs import Program
-from structopt.kernels.factors import Factors, open_factors
+from structopt.kernels.factors import FACTORS, Factors
 from structopt.kernels.record import Record
 
 ROOM = 1_000_000
@@ -37,7 +37,7 @@ class Programs:
     @contextmanager
     def program(self, structure: Record, i: int, parts: int) -> Iterator[Program]:
         """Lend the program of instance i, which has `parts` parts, to this thread."""
-        key = _shape(open_factors.py_func(structure), i, parts)
+        key = _shape(FACTORS.open(structure), i, parts)
         with self._lock:
             waiting = self._idle.get(key)
             program = waiting.pop() if waiting else None

@@ -12,7 +12,7 @@ from structopt.core.protocols import Ability, InferenceKernels
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.spanning_forests import Forests, spanning_forests
-from structopt.kernels.record import Array, Record, pack
+from structopt.kernels.record import Array, Record
 
 
 class TreeReweightedBP:
@@ -101,15 +101,13 @@ class TreeReweightedBP:
     def prepare(self, structure: Structure) -> Structure:
         """Choose forests, and give the structure scratch for its largest instance, and with `warm_start` room for messages."""
         from structopt.inference.factor_sizes import message_offsets
+        from structopt.kernels.trw_bp import WORK
 
         forests, graph = _forests(structure.record)
-        packed = [one.packed() for one in forests]
-        begins = np.cumsum([0, *map(len, packed)])
-        ints, floats, width = _scratch(structure.record, graph, forests)
-        work = pack(
-            ints=[*map(np.zeros, ints), np.concatenate([np.zeros(0, np.int32), *packed])],
-            longs=[graph, begins],
-            floats=[[self.passes, self.tolerance, self.smoothing, width], *map(np.zeros, floats)],
+        options = {"passes": self.passes, "tolerance": self.tolerance, "smoothing": self.smoothing}
+        work = WORK.pack(
+            reweighting=options | _scratch(structure.record, bool((graph < 0).any())),
+            forests=_room(structure.record, graph, forests),
         )
         memory = np.zeros(len(structure) + 1, np.int64)
         if self.warm_start:
@@ -121,9 +119,9 @@ class TreeReweightedBP:
 
 def _forests(record: Record) -> tuple[list[Forests], Array]:
     """Forests of the different graphs of pairs, and the number of each instance's; -1: it is no such graph."""
-    from structopt.kernels.factors import TABLE, open_factors
+    from structopt.kernels.factors import FACTORS, TABLE
 
-    f = open_factors.py_func(record)
+    f = FACTORS.open(record)
     others = np.cumsum([0, *(f.kinds != TABLE)])[f.factors], np.cumsum([0, *(f.widths < 2)])[f.variables]
     numbers: dict[tuple[int, bytes], int] = {}
     made: list[Forests] = []
@@ -138,29 +136,45 @@ def _forests(record: Record) -> tuple[list[Forests], Array]:
     return made, graph
 
 
-def _scratch(record: Record, graph: Array, forests: list[Forests]) -> tuple[list[int], list[int], int]:
-    """How many ints and floats, array by array, the kernel needs; and the most states of a variable in any graph of pairs."""
+def _scratch(record: Record, used: bool) -> dict[str, int]:
+    """Sizes of the scratch for the largest instance without forests; none where there is no such instance."""
     from structopt.inference.factor_sizes import factor_sizes
-    from structopt.kernels.factors import open_factors
 
-    f, size = open_factors.py_func(record), factor_sizes(record)
-    ints, floats = [0] * 2, [0] * 10
-    if (graph < 0).any():
-        ints = [size.ints, size.shared]
-        floats = [size.shared, size.shared + size.private, *[size.messages] * 5, size.linked]
-        floats += [max(size.private, size.linked), size.floats]
+    size = factor_sizes(record)
+    sizes = {"u": size.shared, "z": size.shared + size.private, "degree": size.shared, "n": size.linked}
+    sizes |= dict.fromkeys(("messages", "local", "direction", "kept", "kept_local"), size.messages)
+    sizes |= {"p": max(size.private, size.linked), "floats": size.floats, "ints": size.ints}
+    return sizes if used else dict.fromkeys(sizes, 0)
+
+
+def _room(record: Record, graph: Array, forests: list[Forests]) -> dict[str, Any]:
+    """The forests, the number of each instance's, and sizes of the scratch for the largest."""
+    from structopt.inference.factor_sizes import factor_sizes
+    from structopt.kernels.factors import FACTORS
+
+    packed = [one.packed() for one in forests]
     rows = max((one.downwards.size for one in forests), default=0)
-    variables = max((len(one.order) for one in forests), default=0)
-    edges = max((len(one.copies) for one in forests), default=0)
-    width = int(f.widths.max(initial=0))
-    ints += [rows, variables, 4 * edges]
-    floats += [rows, 3 * rows * width, *([size.private] * 2 if forests else [0] * 2), 3 * width]
-    return ints, floats, width
+    width = int(FACTORS.open(record).widths.max(initial=0))
+    private = factor_sizes(record).private if forests else 0
+    return {
+        "graph": graph,
+        "begins": np.cumsum([0, *map(len, packed)]),
+        "packed": np.concatenate([np.zeros(0, np.int32), *packed]),
+        "width": width,
+        "front": rows,
+        "path": max((len(one.order) for one in forests), default=0),
+        "edges": 4 * max((len(one.copies) for one in forests), default=0),
+        "logs": rows,
+        "state": 3 * rows * width,
+        "table": private,
+        "power": private,
+        "scratch": 3 * width,
+    }
 
 
 def _shared(record: Record) -> Array:
     """Parts of the variables of each instance."""
-    from structopt.kernels.factors import open_factors
+    from structopt.kernels.factors import FACTORS
 
-    shared: Array = open_factors.py_func(record).shared
+    shared: Array = FACTORS.open(record).shared
     return shared

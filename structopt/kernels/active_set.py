@@ -19,6 +19,7 @@ import numpy as np
 
 from structopt.kernels.factor_kinds import local_max
 from structopt.kernels.factors import AUTOMATON, TREE
+from structopt.kernels.fields import Floats, Ints
 from structopt.kernels.signatures import inlined
 
 MOST = 256  # configurations that are kept of a factor
@@ -62,14 +63,14 @@ class Scratch(NamedTuple):
     private, floats, ints : its private parts, and scratch of `local_max`
     """
 
-    image: np.ndarray
-    target: np.ndarray
-    sines: np.ndarray
-    residual: np.ndarray
-    vector: np.ndarray
-    private: np.ndarray
-    floats: np.ndarray
-    ints: np.ndarray
+    image: Floats
+    target: Floats
+    sines: Floats
+    residual: Floats
+    vector: Floats
+    private: Floats
+    floats: Floats
+    ints: Ints
 
 
 @inlined

@@ -8,6 +8,8 @@ import numpy as np
 
 from structopt.kernels.active_set import Scratch
 from structopt.kernels.factors import private_start
+from structopt.kernels.fields import Flag, Float, Floats, Ints, Long, Longs
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import inlined
 
 
@@ -37,49 +39,35 @@ class Work(NamedTuple):
     scratch : of the quadratic problems and of `local_max`
     """
 
-    passes: int
-    exact: bool
-    spent: np.ndarray
-    tolerance: float
-    eta: float
-    part: np.ndarray
-    begins: np.ndarray
-    counts: np.ndarray
-    fixed: np.ndarray
-    state: np.ndarray
-    multipliers: np.ndarray
-    copies: np.ndarray
-    asked: np.ndarray
-    share: np.ndarray
-    degree: np.ndarray
-    mean: np.ndarray
-    sums: np.ndarray
-    output: np.ndarray
-    best: np.ndarray
-    scores: np.ndarray
-    sets: np.ndarray
-    members: np.ndarray
-    total: np.ndarray
-    centre: np.ndarray
+    passes: Long
+    exact: Flag
+    spent: Longs
+    tolerance: Float
+    eta: Float
+    part: Ints
+    begins: Longs
+    counts: Longs
+    fixed: Ints
+    state: Ints
+    multipliers: Floats
+    copies: Floats
+    asked: Floats
+    share: Floats
+    degree: Floats
+    mean: Floats
+    sums: Floats
+    output: Floats
+    best: Floats
+    scores: Floats
+    sets: Floats
+    members: Ints
+    total: Floats
+    centre: Floats
     scratch: Scratch
 
 
-@inlined
-def open_work(work):
-    """Open the work record, packed by `structopt.inference.ad3`."""
-    i, n, f, at = work.ints, work.longs, work.floats, work.at
-    b = at[10:]
-    scratch = Scratch(
-        f[b[12] : b[13]], f[b[13] : b[14]], f[b[14] : b[15]], f[b[15] : b[16]], f[b[16] : b[17]], f[b[17] : b[18]],
-        f[b[18] : b[19]], i[at[4] : at[5]],
-    )  # fmt: skip
-    return Work(
-        n[at[6]], n[at[6] + 1] != 0, n[at[6] + 2 : at[7]], f[b[0]], f[b[0] + 1],
-        i[at[0] : at[1]], n[at[8] : at[9]], n[at[7] : at[8]], i[at[1] : at[2]], i[at[2] : at[3]],
-        f[b[1] : b[2]], f[b[2] : b[3]], f[b[3] : b[4]], f[b[4] : b[5]], f[b[5] : b[6]], f[b[6] : b[7]], f[b[7] : b[8]],
-        f[b[8] : b[9]], f[b[9] : b[10]], f[b[10] : b[11]], f[b[11] : b[12]], i[at[3] : at[4]],
-        f[b[19] : b[20]], f[b[20] : b[21]], scratch,
-    )  # fmt: skip
+WORK = RecordLayout(Work)
+open_work = WORK.compiled
 
 
 @inlined

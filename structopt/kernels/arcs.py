@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.exponential import exp_nonpositive
-from structopt.kernels.record import pack
+from structopt.kernels.fields import Flag, Floats, Int, Ints, Longs
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import inlined
 
 
@@ -32,18 +33,15 @@ class Arcs(NamedTuple):
     with L = 0 the arc parts alone.
     """
 
-    labels: int
-    single_root: bool
-    tokens: np.ndarray
-    arcs: np.ndarray
-    heads: np.ndarray
+    labels: Int
+    single_root: Flag
+    tokens: Longs
+    arcs: Longs
+    heads: Ints
 
 
-@inlined
-def open_arcs(structure):
-    """Open the record of a tree structure, packed as ints=[[labels, single_root], heads], longs=[tokens, arcs]."""
-    i, n, at = structure.ints, structure.longs, structure.at
-    return Arcs(np.int64(i[0]), i[1] != 0, n[at[3] : at[4]], n[at[4] : at[5]], i[at[1] : at[2]])
+ARCS = RecordLayout(Arcs)
+open_arcs = ARCS.compiled
 
 
 @inlined
@@ -152,23 +150,20 @@ class Scratch(NamedTuple):
     floats, ints : what the algorithm itself needs
     """
 
-    W: np.ndarray
-    M: np.ndarray
-    heads: np.ndarray
-    floats: np.ndarray
-    ints: np.ndarray
+    W: Floats
+    M: Floats
+    heads: Ints
+    floats: Floats
+    ints: Ints
+
+
+SCRATCH = RecordLayout(Scratch)
+open_scratch = SCRATCH.compiled
 
 
 def pack_scratch(n, floats, ints):
     """Pack a work record for sentences of at most n tokens, for an algorithm that needs so many floats and ints."""
-    return pack(ints=[np.zeros(n), np.zeros(ints)], floats=[np.zeros(n * n), np.zeros(n * n), np.zeros(floats)])
-
-
-@inlined
-def open_scratch(work):
-    """Open the work record packed by `pack_scratch`."""
-    i, f, at = work.ints, work.floats, work.at
-    return Scratch(f[at[4] : at[5]], f[at[5] : at[6]], i[at[0] : at[1]], f[at[6] : at[7]], i[at[1] : at[2]])
+    return SCRATCH.pack(W=n * n, M=n * n, heads=n, floats=floats, ints=ints)
 
 
 @inlined

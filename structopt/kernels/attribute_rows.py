@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
+from structopt.kernels.fields import Floats, Ints, Longs
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import (
     ACCUMULATE,
     ADD,
@@ -49,50 +51,33 @@ class Rows(NamedTuple):
     support : one bit a weight, set when it may move: ceil(width / 64) words an attribute; or empty when all may move
     """
 
-    widths: np.ndarray
-    ids: np.ndarray
-    weights: np.ndarray
-    attributes: np.ndarray
-    positions: np.ndarray
-    starts: np.ndarray
-    offsets: np.ndarray
-    values: np.ndarray
-    masks: np.ndarray
-    support: np.ndarray
+    widths: Ints
+    ids: Ints
+    weights: Longs
+    attributes: Longs
+    positions: Longs
+    starts: Longs
+    offsets: Longs
+    values: Floats
+    masks: Longs
+    support: Longs
+
+
+ROWS = RecordLayout(Rows)
+open_rows = ROWS.compiled
 
 
 class RowGradient(NamedTuple):
     """A sparse gradient, opened: row of every attribute (`slot`, -1: none), touched attributes, counts a group, and the rows."""
 
-    slot: np.ndarray
-    touched: np.ndarray
-    counts: np.ndarray
-    rows: np.ndarray
+    slot: Ints
+    touched: Ints
+    counts: Longs
+    rows: Floats
 
 
-@inlined
-def open_rows(features):
-    """Open the record of the features."""
-    i, n, f, at = features.ints, features.longs, features.floats, features.at
-    return Rows(
-        i[at[0] : at[1]],
-        i[at[1] : at[2]],
-        n[at[3] : at[4]],
-        n[at[4] : at[5]],
-        n[at[5] : at[6]],
-        n[at[6] : at[7]],
-        n[at[7] : at[8]],
-        f[at[11] : at[12]],
-        n[at[8] : at[9]],
-        n[at[9] : at[10]],
-    )
-
-
-@inlined
-def open_gradient(gradient):
-    """Open a gradient record."""
-    i, n, f, at = gradient.ints, gradient.longs, gradient.floats, gradient.at
-    return RowGradient(i[at[0] : at[1]], i[at[1] : at[2]], n[at[3] : at[4]], f[at[5] : at[6]])
+GRADIENT = RecordLayout(RowGradient)
+open_gradient = GRADIENT.compiled
 
 
 @inlined

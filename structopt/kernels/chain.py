@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structopt.kernels.fields import Flag, Floats, Int, Ints, Longs
 from structopt.kernels.first_order import LOST, first_order, first_order_viterbi, potentials
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import K_BEST, SOLVE, VERTEX, inlined, kernel
 
 
@@ -33,61 +35,36 @@ class Chain(NamedTuple):
     excluded_offsets, excluded : per instance, further label parts that are forbidden (partially labelled input)
     """
 
-    labels: int
-    order: int
-    anchored: bool
-    tokens: np.ndarray
-    forbidden_starts: np.ndarray
-    forbidden_ends: np.ndarray
-    forbidden_transitions: np.ndarray
-    excluded_offsets: np.ndarray
-    excluded: np.ndarray
+    labels: Int
+    order: Int
+    anchored: Flag
+    tokens: Longs
+    forbidden_starts: Ints
+    forbidden_ends: Ints
+    forbidden_transitions: Ints
+    excluded_offsets: Longs
+    excluded: Ints
+
+
+CHAIN = RecordLayout(Chain)
+open_chain = CHAIN.compiled
 
 
 class Scratch(NamedTuple):
     """The work record, opened: forward and backward tables, scales, score and potential tables, back pointers."""
 
-    alpha: np.ndarray
-    beta: np.ndarray
-    scale: np.ndarray
-    node: np.ndarray
-    table: np.ndarray
-    potential: np.ndarray
-    temporary: np.ndarray
-    back: np.ndarray
+    alpha: Floats
+    beta: Floats
+    scale: Floats
+    node: Floats
+    table: Floats
+    potential: Floats
+    temporary: Floats
+    back: Ints
 
 
-@inlined
-def open_chain(structure):
-    """Open the structure record."""
-    i, n, at = structure.ints, structure.longs, structure.at
-    return Chain(
-        np.int64(i[0]),
-        np.int64(i[1]),
-        i[2] != 0,
-        n[at[6] : at[7]],
-        i[at[1] : at[2]],
-        i[at[2] : at[3]],
-        i[at[3] : at[4]],
-        n[at[7] : at[8]],
-        i[at[4] : at[5]],
-    )
-
-
-@inlined
-def open_scratch(work):
-    """Open the work record."""
-    f, at = work.floats, work.at[3:]
-    return Scratch(
-        f[at[0] : at[1]],
-        f[at[1] : at[2]],
-        f[at[2] : at[3]],
-        f[at[3] : at[4]],
-        f[at[4] : at[5]],
-        f[at[5] : at[6]],
-        f[at[6] : at[7]],
-        work.ints,
-    )
+SCRATCH = RecordLayout(Scratch)
+open_scratch = SCRATCH.compiled
 
 
 @inlined

@@ -25,7 +25,7 @@ import numpy as np
 from structopt.kernels import arborescence, projective
 from structopt.kernels.automaton import automaton_marginals, automaton_max, row_start
 from structopt.kernels.chain import log_add
-from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TABLE, TREE, open_factors, private_start
+from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, FACTORS, PAIRS, TABLE, TREE, private_start
 from structopt.kernels.record import Record
 from structopt.kernels.signatures import inlined
 
@@ -35,7 +35,7 @@ best_projective, sum_projective = projective.best_tree, projective.partition
 
 def scratch_sizes(record: Record) -> tuple[int, int]:
     """Floats and ints that the functions need for any factor of a record."""
-    f = open_factors.py_func(record)
+    f = FACTORS.open(record)
     links = np.diff(f.links)
     most = int(links.max(initial=0)) + 2
     floats, ints = [3 * most], [most]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
+from structopt.kernels.fields import Ints, Longs
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import inlined
 
 TREE = 0
@@ -57,40 +57,23 @@ class Factors(NamedTuple):
     shared : (m,) how many parts the variables of each instance have: its private parts begin there
     """
 
-    variables: np.ndarray
-    widths: np.ndarray
-    starts: np.ndarray
-    outputs: np.ndarray
-    choices: np.ndarray
-    factors: np.ndarray
-    kinds: np.ndarray
-    links: np.ndarray
-    linked: np.ndarray
-    privates: np.ndarray
-    extras: np.ndarray
-    extra: np.ndarray
-    shared: np.ndarray
+    variables: Longs
+    widths: Ints
+    starts: Longs
+    outputs: Longs
+    choices: Longs
+    factors: Longs
+    kinds: Ints
+    links: Longs
+    linked: Ints
+    privates: Longs
+    extras: Longs
+    extra: Ints
+    shared: Longs
 
 
-@inlined
-def open_factors(structure):
-    """Open the record of factor graphs, packed by `structopt.factor_graph.factor_rows.pack_factors`."""
-    i, n, at = structure.ints, structure.longs, structure.at
-    return Factors(
-        n[at[5] : at[6]],
-        i[at[0] : at[1]],
-        n[at[6] : at[7]],
-        n[at[7] : at[8]],
-        n[at[8] : at[9]],
-        n[at[9] : at[10]],
-        i[at[1] : at[2]],
-        n[at[10] : at[11]],
-        i[at[2] : at[3]],
-        n[at[11] : at[12]],
-        n[at[12] : at[13]],
-        i[at[3] : at[4]],
-        n[at[13] : at[14]],
-    )
+FACTORS = RecordLayout(Factors)
+open_factors = FACTORS.compiled
 
 
 @inlined

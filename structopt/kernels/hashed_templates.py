@@ -103,8 +103,8 @@ def pullback(features, i, r, gradient):
 @kernel(ADD)
 def add(features, theta, gradient, step):
     """Theta += step * gradient, in O(nnz)."""
-    g = open_gradient(gradient)
-    hash_bits, L = np.int64(features.ints[0]), np.int64(features.ints[2])
+    x, g = open_hashed(features), open_gradient(gradient)
+    hash_bits, L = x.hash_bits, x.labels
     for q in range(g.counts[0]):
         theta[np.uint64(g.touched[q])] += step * g.values[q]
     for q in range(g.counts[1]):
@@ -125,8 +125,8 @@ def add_both(features, theta, lag, gradient, step, share):
 @kernel(DOT)
 def dot(features, theta, gradient):
     """Inner product of theta and the gradient, in O(nnz)."""
-    g, total = open_gradient(gradient), 0.0
-    hash_bits, L = np.int64(features.ints[0]), np.int64(features.ints[2])
+    x, g, total = open_hashed(features), open_gradient(gradient), 0.0
+    hash_bits, L = x.hash_bits, x.labels
     for q in range(g.counts[0]):
         total += theta[np.uint64(g.touched[q])] * g.values[q]
     for q in range(g.counts[1]):
@@ -140,8 +140,8 @@ def dot(features, theta, gradient):
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
     """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
-    g, found = open_gradient(gradient), 0
-    hash_bits, L = np.int64(features.ints[0]), np.int64(features.ints[2])
+    x, g, found = open_hashed(features), open_gradient(gradient), 0
+    hash_bits, L = x.hash_bits, x.labels
     for q in range(g.counts[0]):
         if g.values[q] != 0.0:
             indices[found] = g.touched[q]

@@ -32,6 +32,8 @@ from structopt.kernels.factor_kinds import (
     local_max,
 )
 from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TREE, open_factors, private_start
+from structopt.kernels.fields import Float, Floats, Ints, Long
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.messages import automaton_messages, bounded, send
 from structopt.kernels.signatures import SOLVE, inlined, kernel
 from structopt.kernels.target import product
@@ -60,29 +62,22 @@ class Propagation(NamedTuple):
     floats, ints : scratch of one factor
     """
 
-    passes: int
-    damping: float
-    tolerance: float
-    b: np.ndarray
-    odds: np.ndarray
-    norm: np.ndarray
-    seen: np.ndarray
-    messages: np.ndarray
-    n: np.ndarray
-    out: np.ndarray
-    floats: np.ndarray
-    ints: np.ndarray
+    passes: Long
+    damping: Float
+    tolerance: Float
+    b: Floats
+    odds: Floats
+    norm: Floats
+    seen: Floats
+    messages: Floats
+    n: Floats
+    out: Floats
+    floats: Floats
+    ints: Ints
 
 
-@inlined
-def open_propagation(work):
-    """Open the work record, packed as ints=[scratch], floats=[settings, b, odds, norm, seen, messages, n, out, scratch]."""
-    x, at = work.floats, work.at[3:]
-    return Propagation(
-        np.int64(x[0]), x[1], x[2],
-        x[at[1] : at[2]], x[at[2] : at[3]], x[at[3] : at[4]], x[at[4] : at[5]], x[at[5] : at[6]], x[at[6] : at[7]],
-        x[at[7] : at[8]], x[at[8] : at[9]], work.ints,
-    )  # fmt: skip
+PROPAGATION = RecordLayout(Propagation)
+open_propagation = PROPAGATION.compiled
 
 
 @inlined

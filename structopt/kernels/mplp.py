@@ -33,6 +33,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.factors import open_factors, private_start
+from structopt.kernels.fields import Float, Floats, Long, Longs
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import SOLVE, inlined, kernel
 
 
@@ -52,29 +54,22 @@ class Stars(NamedTuple):
     r, w : as above, a number a slot
     """
 
-    passes: int
-    tolerance: float
-    smoothing: float
-    first: np.ndarray
-    links: np.ndarray
-    slots: np.ndarray
-    twin: np.ndarray
-    starts: np.ndarray
-    messages: np.ndarray
-    belief: np.ndarray
-    r: np.ndarray
-    w: np.ndarray
+    passes: Long
+    tolerance: Float
+    smoothing: Float
+    first: Longs
+    links: Longs
+    slots: Longs
+    twin: Longs
+    starts: Longs
+    messages: Floats
+    belief: Floats
+    r: Floats
+    w: Floats
 
 
-@inlined
-def open_stars(work):
-    """Open the work record, packed as longs=[first, links, slots, twin, starts], floats=[settings, messages, belief, r, w]."""
-    n, x, at = work.longs, work.floats, work.at
-    return Stars(
-        np.int64(x[0]), x[1], x[2],
-        n[at[1] : at[2]], n[at[2] : at[3]], n[at[3] : at[4]], n[at[4] : at[5]], n[at[5] : at[6]],
-        x[at[8] : at[9]], x[at[9] : at[10]], x[at[10] : at[11]], x[at[11] : at[12]],
-    )  # fmt: skip
+STARS = RecordLayout(Stars)
+open_stars = STARS.compiled
 
 
 @inlined

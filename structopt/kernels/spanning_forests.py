@@ -33,6 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.factors import private_start
+from structopt.kernels.fields import Floats, Int, Ints, Longs
 from structopt.kernels.signatures import inlined
 
 PARENT, EDGE, DEPTH, ROOT, CHILD, SIBLING, FIELDS = range(7)
@@ -79,19 +80,41 @@ class Forests(NamedTuple):
     scratch: np.ndarray
 
 
+class Room(NamedTuple):
+    """Part of a work record: the forests of G different graphs, and scratch for any of them.
+
+    Attributes
+    ----------
+    graph : (m,) number of the graph of each instance; -1 where it has no forests
+    begins : (G + 1,) where the forests of each graph begin in `packed`
+    packed : as `structopt.inference.spanning_forests` packs them
+    width, front, path, edges, logs, state, table, power, scratch : as those of `Forests`
+    """
+
+    graph: Longs
+    begins: Longs
+    packed: Ints
+    width: Int
+    front: Ints
+    path: Ints
+    edges: Ints
+    logs: Floats
+    state: Floats
+    table: Floats
+    power: Floats
+    scratch: Floats
+
+
 @inlined
-def open_forests(f, i, packed, ints, int_ends, width, floats, ends):
-    """Open the forests of instance i, packed by `structopt.inference.spanning_forests`, and the scratch, array by array."""
-    n, edges = f.variables[i + 1] - f.variables[i], f.factors[i + 1] - f.factors[i]
+def open_forests(f, i, x):
+    """Open the forests of instance i, which has some, in their room."""
+    n, edges, packed = f.variables[i + 1] - f.variables[i], f.factors[i + 1] - f.factors[i], x.packed[x.begins[x.graph[i]] :]
     F = np.int64(packed[0])
     begin = 1 + n + edges
     return Forests(
         F, packed[1 : 1 + n], packed[1 + n : begin], packed[begin : begin + F * n],
         packed[begin + F * n : begin + (1 + FIELDS) * F * n],
-        ints[int_ends[0] : int_ends[1]], ints[int_ends[1] : int_ends[2]], ints[int_ends[2] : int_ends[3]],
-        width,
-        floats[ends[0] : ends[1]], floats[ends[1] : ends[2]], floats[ends[2] : ends[3]], floats[ends[3] : ends[4]],
-        floats[ends[4] : ends[5]],
+        x.front, x.path, x.edges, x.width, x.logs, x.state, x.table, x.power, x.scratch,
     )  # fmt: skip
 
 

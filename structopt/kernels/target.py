@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
+from structopt.kernels.fields import Floats, Ints, Longs
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import inlined
 
 
 class Target(NamedTuple):
     """The record of the targets, opened: offsets an instance, part numbers, values; of the gold z and of the cost p."""
 
-    gold_offsets: np.ndarray
-    gold_parts: np.ndarray
-    gold_values: np.ndarray
-    cost_offsets: np.ndarray
-    cost_parts: np.ndarray
-    cost_values: np.ndarray
+    gold_offsets: Longs
+    gold_parts: Ints
+    gold_values: Floats
+    cost_offsets: Longs
+    cost_parts: Ints
+    cost_values: Floats
 
 
-@inlined
-def open_target(target):
-    """Open the record of the targets."""
-    i, n, f, at = target.ints, target.longs, target.floats, target.at
-    return Target(
-        n[at[3] : at[4]], i[at[0] : at[1]], f[at[6] : at[7]], n[at[4] : at[5]], i[at[1] : at[2]], f[at[7] : at[8]]
-    )
+TARGET = RecordLayout(Target)
+open_target = TARGET.compiled
 
 
 @inlined

@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structopt.kernels.fields import Floats, Ints, Longs
 from structopt.kernels.hashing import add_hashes, finish, rotated
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import inlined
 from structopt.kernels.template_parts import (
     BOTH,
@@ -46,28 +48,17 @@ class SparseGradient(NamedTuple):
     counts : (3,) how many weights and rows are in it; how much of the table is in use, a power of 2
     """
 
-    slot: np.ndarray
-    touched: np.ndarray
-    row_slot: np.ndarray
-    row_touched: np.ndarray
-    counts: np.ndarray
-    values: np.ndarray
-    rows: np.ndarray
+    slot: Ints
+    touched: Ints
+    row_slot: Ints
+    row_touched: Ints
+    counts: Longs
+    values: Floats
+    rows: Floats
 
 
-@inlined
-def open_gradient(gradient):
-    """Open a gradient record."""
-    i, n, f, at = gradient.ints, gradient.longs, gradient.floats, gradient.at
-    return SparseGradient(
-        i[at[0] : at[1]],
-        i[at[1] : at[2]],
-        i[at[2] : at[3]],
-        i[at[3] : at[4]],
-        n[at[5] : at[6]],
-        f[at[7] : at[8]],
-        f[at[8] : at[9]],
-    )
+GRADIENT = RecordLayout(SparseGradient)
+open_gradient = GRADIENT.compiled
 
 
 class Sink(NamedTuple):

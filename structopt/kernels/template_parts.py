@@ -7,11 +7,13 @@ head and modifier of grandparents. Templates of arcs, and of labels on them, dif
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from structopt.kernels.fields import Int, Ints, Longs, Wide, Words
 from structopt.kernels.hashing import NONE_SLOT, ROOT_SLOT, TOKENS, partial, value_at
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import inlined
 
 LABEL, ARC, SIBLING, GRANDPARENT = 0, 1, 2, 3
@@ -29,6 +31,7 @@ class Hashed(NamedTuple):
     ----------
     hash_bits, label_bits : 2^hash_bits weights stand before 2^label_bits rows of label weights
     labels : L, weights of such a row; 0 where arcs have no labels
+    columns : of the codes
     groups : (G,) the kind of each part group
     bounds : (4 * 4 + 1,) where the templates of each kind and shape begin (siblings and grandparents have all in the third)
     templates : (T, 4) number in the hash, first atom, last atom + 1, column of its ``between`` atom
@@ -43,21 +46,26 @@ class Hashed(NamedTuple):
     row_support : the same of label weights, ceil(L / 64) words a row
     """
 
-    hash_bits: int
-    label_bits: int
-    labels: int
-    groups: np.ndarray
-    bounds: np.ndarray
-    templates: np.ndarray
-    atoms: np.ndarray
-    bins: np.ndarray
-    codes: np.ndarray
-    places: np.ndarray
-    starts: np.ndarray
-    tokens: np.ndarray
-    positions: np.ndarray
-    support: np.ndarray
-    row_support: np.ndarray
+    hash_bits: Int
+    label_bits: Int
+    labels: Int
+    columns: Int
+    groups: Ints
+    bounds: Ints
+    templates: Annotated[Ints, Wide(4)]
+    atoms: Annotated[Ints, Wide(3)]
+    bins: Ints
+    codes: Annotated[Ints, Wide("columns")]
+    places: Ints
+    starts: Longs
+    tokens: Longs
+    positions: Longs
+    support: Words
+    row_support: Words
+
+
+HASHED = RecordLayout(Hashed)
+open_hashed = HASHED.compiled
 
 
 class Sums(NamedTuple):
@@ -73,27 +81,6 @@ class Sums(NamedTuple):
     constants: np.ndarray
     partials: np.ndarray
     bounds: np.ndarray
-
-
-@inlined
-def open_hashed(features):
-    """Open the record of the features."""
-    i, n, at = features.ints, features.longs, features.at
-    return Hashed(
-        np.int64(i[0]), np.int64(i[1]), np.int64(i[2]),
-        i[at[1] : at[2]],
-        i[at[2] : at[3]],
-        i[at[3] : at[4]].reshape((-1, 4)),
-        i[at[4] : at[5]].reshape((-1, 3)),
-        i[at[5] : at[6]],
-        i[at[6] : at[7]].reshape((-1, np.int64(i[3]))),
-        i[at[7] : at[8]],
-        n[at[9] : at[10]],
-        n[at[10] : at[11]],
-        n[at[11] : at[12]],
-        n[at[12] : at[13]].view(np.uint64),
-        n[at[13] : at[14]].view(np.uint64),
-    )  # fmt: skip
 
 
 @inlined

@@ -33,8 +33,10 @@ import numpy as np
 
 from structopt.kernels.factor_kinds import linked_parts, local_marginals, local_max
 from structopt.kernels.factors import PAIRS, TREE, open_factors, private_start
+from structopt.kernels.fields import Float, Floats, Ints, Long
+from structopt.kernels.layout import RecordLayout
 from structopt.kernels.signatures import SOLVE, inlined, kernel
-from structopt.kernels.spanning_forests import open_forests, solve_forests
+from structopt.kernels.spanning_forests import Room, open_forests, solve_forests
 
 FIRST, GROWTH, DECAY, RETREAT = 0.1, 1.5, 0.7, 0.4
 """Of the level: its first distance as a share of the squared norm of the derivative, and what success, failure, and a failure
@@ -43,7 +45,7 @@ INERTIA = 0.5
 
 
 class Reweighting(NamedTuple):
-    """The work record, opened.
+    """Of the work record what instances without forests need.
 
     Attributes
     ----------
@@ -57,42 +59,32 @@ class Reweighting(NamedTuple):
     floats, ints : scratch of one factor
     """
 
-    passes: int
-    tolerance: float
-    smoothing: float
-    u: np.ndarray
-    z: np.ndarray
-    degree: np.ndarray
-    messages: np.ndarray
-    local: np.ndarray
-    direction: np.ndarray
-    kept: np.ndarray
-    kept_local: np.ndarray
-    n: np.ndarray
-    p: np.ndarray
-    floats: np.ndarray
-    ints: np.ndarray
+    passes: Long
+    tolerance: Float
+    smoothing: Float
+    u: Floats
+    z: Floats
+    degree: Ints
+    messages: Floats
+    local: Floats
+    direction: Floats
+    kept: Floats
+    kept_local: Floats
+    n: Floats
+    p: Floats
+    floats: Floats
+    ints: Ints
 
 
-@inlined
-def open_reweighting(work):
-    """Open the work record: ints=[scratch, degree, ...], longs=[graph, begins], floats=[settings, u, z, messages, ...]."""
-    x, at = work.floats, work.at[10:]
-    return Reweighting(
-        np.int64(x[0]), x[1], x[2],
-        x[at[1] : at[2]], x[at[2] : at[3]], work.ints[work.at[1] : work.at[2]],
-        x[at[3] : at[4]], x[at[4] : at[5]], x[at[5] : at[6]], x[at[6] : at[7]], x[at[7] : at[8]], x[at[8] : at[9]],
-        x[at[9] : at[10]], x[at[10] : at[11]],
-        work.ints[: work.at[1]],
-    )  # fmt: skip
+class Work(NamedTuple):
+    """The work record, opened."""
+
+    reweighting: Reweighting
+    forests: Room
 
 
-@inlined
-def forests_of(f, i, graph, work):
-    """Open the forests of an instance: ints=[..., front, path, edges, packed], floats=[..., scratch of forests]."""
-    at, n = work.at, work.ints
-    begin = at[5] + work.longs[at[8] + graph]
-    return open_forests(f, i, n[begin : at[6]], n, at[2:], np.int64(work.floats[3]), work.floats, at[21:])
+WORK = RecordLayout(Work)
+open_work = WORK.compiled
 
 
 @inlined
@@ -292,9 +284,10 @@ def solve(structure, i, s, temperature, z, memory, work):
     `memory`, where there is any, holds the messages to begin with, and receives those of the least bound. Returns -inf, with
     z = 0, where a factor allows nothing. An instance that has a graph among those of the work record takes its forests.
     """
-    f, x, graph = open_factors(structure), open_reweighting(work), work.longs[i]
-    if graph >= 0:
-        return solve_forests(f, i, s, temperature, z, memory, x.passes, x.tolerance, forests_of(f, i, graph, work))
+    f, w = open_factors(structure), open_work(work)
+    x = w.reweighting
+    if w.forests.graph[i] >= 0:
+        return solve_forests(f, i, s, temperature, z, memory, x.passes, x.tolerance, open_forests(f, i, w.forests))
     cover = find_cover(f, i)
     count_links(f, i, cover, x.degree)
     links = 0

@@ -245,9 +245,9 @@ def outputs(problem: Problem, i: int) -> Outputs:
 
 def gold_and_cost(problem: Problem, i: int, size: int) -> tuple[Array, Array]:
     """Gold indicators and costs of one instance as dense vectors."""
-    from structopt.kernels.target import open_target
+    from structopt.kernels.target import TARGET
 
-    t = open_target.py_func(problem.data.target)
+    t = TARGET.open(problem.data.target)
     gold, cost = np.zeros(size), np.zeros(size)
     inside, charged = slice(*t.gold_offsets[i : i + 2]), slice(*t.cost_offsets[i : i + 2])
     np.add.at(gold, t.gold_parts[inside], t.gold_values[inside])

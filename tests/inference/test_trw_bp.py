@@ -61,7 +61,7 @@ class Messages:
 
     def __init__(self, rows, smoothing):
         structure = TreeReweightedBP(smoothing=smoothing).prepare(factor_structure([rows]))
-        self.f, self.x = open_factors(structure.record), kernels.open_reweighting(structure.work)
+        self.f, self.x = open_factors(structure.record), kernels.WORK.open(structure.work).reweighting
         self.cover = kernels.find_cover(self.f, 0)
         kernels.count_links(self.f, 0, self.cover, self.x.degree)
         covered = 0 if self.cover < 0 else int(self.f.links[self.cover + 1] - self.f.links[self.cover])

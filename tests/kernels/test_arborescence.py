@@ -9,6 +9,7 @@ import pytest
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.kernels import arborescence
 from structopt.kernels.arborescence import best_tree, floats_needed, ints_needed, partition
+from structopt.kernels.arcs import ARCS
 from structopt.kernels.log_matrix_tree import log_partition
 from structopt.testing.problems import random_trees
 
@@ -337,8 +338,8 @@ def parts_of(structure, i, tree, labels, L):
 def test_solve_against_all_labelled_trees(candidates, labels, single_root):
     encoded = random_trees(4, (1, 4, 2, 3), max(labels, 1), candidates=candidates, single_root=single_root)
     structure = ArcFactored(labeled=labels > 0, single_root=single_root).build(encoded)
-    i, n, at = structure.record.ints, structure.record.longs, structure.record.at
-    layout = n[at[3] : at[4]], n[at[4] : at[5]], i[at[1] : at[2]]
+    arcs = ARCS.open(structure.record)
+    layout = arcs.tokens, arcs.arcs, arcs.heads
     generator, memory = np.random.default_rng(labels), np.zeros(0)
     for sentence, length in enumerate((1, 4, 2, 3)):
         every = product(CASES[length, single_root].tolist(), product(range(max(labels, 1)), repeat=length))
