@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 SHOWN = (
     "f1", "precision", "recall", "accuracy", "micro_f1", "macro_f1", "hamming_loss", "subset_accuracy",
-    "uas", "las", "uas_nopunct", "las_nopunct",
+    "uas", "las", "las_universal", "uas_nopunct", "las_nopunct", "las_universal_nopunct",
 )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from structopt.task.trees import Arc, Trees
 
 Punctuation = Literal["auto", "upos", "unicode", "none"]
 PUNCT = "PUNCT"
+TITLES = {"uas": "right heads (UAS)", "las": "and relations (LAS)", "las_universal": "without subtypes"}
+"""Scores of the table."""
 LENGTHS = (1, 2, 6)
 """Lengths of arcs that end a bin of the table."""
 
@@ -30,8 +32,9 @@ class Comparison:
     offsets : int64, shape (sentences + 1,)
     gold, predicted : int32, shape (words,)
         Heads, from 1; 0 for the root.
-    relations : bool, shape (words,), or None
-        Whether head and relation are right; None where no relations are predicted.
+    relations, universal : bool, shape (words,), or None
+        Whether head and relation are right, and whether head and universal relation are; None where no relations are
+        predicted.
     counted : bool, shape (words,)
         Words that are no punctuation.
     """
@@ -40,6 +43,7 @@ class Comparison:
     gold: Array
     predicted: Array
     relations: Array | None
+    universal: Array | None
     counted: Array
 
     @property
@@ -61,18 +65,29 @@ def compare(corpus: Trees, outputs: Sequence[Sequence[Arc]], punctuation: Punctu
         raise DataError(corpus.path, None, "the predicted trees are not of these sentences: predict this file.")
     arcs = [arc for output in outputs for arc in output]
     predicted = np.fromiter((arc.head for arc in arcs), np.int32, len(arcs))
-    relations = None
+    relations = universal = None
     if any(arc.relation is not None for arc in arcs):
-        pairs = zip(arcs, corpus.relations, strict=True)
-        relations = np.fromiter((arc.relation == relation for arc, relation in pairs), bool, len(arcs)) & (gold == predicted)
-    return Comparison(corpus.offsets, gold, predicted, relations, ~punctuation_of(corpus, punctuation))
+        right, found = gold == predicted, [arc.relation or "" for arc in arcs]
+        relations = right & np.fromiter(map(str.__eq__, found, corpus.relations), bool, len(arcs))
+        cut = (map(universal_relation, relations) for relations in (found, corpus.relations))
+        universal = right & np.fromiter(map(str.__eq__, *cut), bool, len(arcs))
+    return Comparison(corpus.offsets, gold, predicted, relations, universal, ~punctuation_of(corpus, punctuation))
+
+
+def universal_relation(relation: str) -> str:
+    """Return a relation without its subtype: ``nsubj`` of ``nsubj:pass``.
+
+    Subtypes are those of one language in Universal Dependencies; the evaluation of the CoNLL 2018 shared task
+    (conll18_ud_eval.py) cuts them before it compares relations.
+    """
+    return relation.partition(":")[0]
 
 
 def metrics(comparison: Comparison) -> dict[str, float]:
     """Fractions.
 
-    ``uas``: words with the right head; ``las``: and the right relation, where relations are predicted; both also without
-    punctuation (``_nopunct``). ``exact``: sentences all of whose heads are right. ``nonprojective_recall``: non-projective
+    ``uas``: words with the right head; ``las``: and the right relation, where relations are predicted; ``las_universal``: the
+    same with the subtypes of relations cut (`universal_relation`); each also without punctuation (``_nopunct``). ``exact``: sentences all of whose heads are right. ``nonprojective_recall``: non-projective
     gold arcs that are found, where there are any.
     """
     return outcomes(comparison).scores()
@@ -82,13 +97,15 @@ def outcomes(comparison: Comparison) -> Outcomes:
     """Counts of every sentence.
 
     Itself and whether it is all right; its words, those that are no punctuation, those whose arcs cross, and behind each how
-    many have the right head; where relations are predicted, words with head and relation right, and those no punctuation.
+    many have the right head; where relations are predicted, words with head and relation right, and those no punctuation,
+    then the same of universal relations.
     """
     right, counted, words = comparison.right, comparison.counted, np.diff(comparison.offsets)
     crossing = nonprojective(comparison.gold, comparison.offsets)
     masks = [np.ones(len(right), bool), right, counted, right & counted, crossing, right & crossing]
-    if comparison.relations is not None:
-        masks += [comparison.relations, comparison.relations & counted]
+    for labelled in (comparison.relations, comparison.universal):
+        if labelled is not None:
+            masks += [labelled, labelled & counted]
     before = np.concatenate([np.zeros((1, len(masks)), np.int64), np.cumsum(np.stack(masks, axis=1), axis=0)])
     sums = np.diff(before[comparison.offsets], axis=0)
     return Outcomes.of_table(np.column_stack([np.ones(len(words)), sums[:, 1] == words, sums]), _scores)
@@ -97,8 +114,8 @@ def outcomes(comparison: Comparison) -> Outcomes:
 def _scores(totals: Array) -> dict[str, float]:
     sentences, exact, words, right, counted, right_counted, crossing, right_crossing, *labelled = totals.tolist()
     found = {"uas": _share(right, words), "uas_nopunct": _share(right_counted, counted)}
-    if labelled:
-        found |= {"las": _share(labelled[0], words), "las_nopunct": _share(labelled[1], counted)}
+    for name, both, both_counted in zip(("las", "las_universal"), labelled[::2], labelled[1::2], strict=False):
+        found |= {name: _share(both, words), f"{name}_nopunct": _share(both_counted, counted)}
     found["exact"] = _share(exact, sentences)
     if crossing:
         found["nonprojective_recall"] = right_crossing / crossing
@@ -111,7 +128,7 @@ def table(comparison: Comparison) -> str:
     words, sentences = len(counted), len(comparison.offsets) - 1
     lines = [f"{sentences} sentences, {words} words, {words - int(counted.sum())} of them punctuation"]
     lines.append(f"{'':21}     all  no punctuation")
-    for name, title in (("uas", "right heads (UAS)"), ("las", "and relations (LAS)")):
+    for name, title in TITLES.items():
         if name in scores:
             lines.append(f"{title:<21}  {100 * scores[name]:6.2f}  {100 * scores[name + '_nopunct']:14.2f}")
     lines.append(f"{'whole trees':<21}  {100 * scores['exact']:6.2f}")

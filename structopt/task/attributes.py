@@ -116,8 +116,11 @@ class AttributeLabelling(Labelling):
         names = unpack_strings(arrays["attribute_bytes"], arrays["attribute_offsets"])
         self._attributes = {name: j for j, name in enumerate(names)}
 
-    def _gold_labels(self, corpus: AttributeText) -> list[str] | None:
+    def _file_labels(self, corpus: AttributeText) -> list[str] | None:
         return corpus.labels or None
+
+    def _gold_labels(self, corpus: AttributeText) -> list[str] | None:
+        return self._file_labels(corpus)
 
     def _table(self, corpus: AttributeText) -> AttributeTable:
         numbers = np.array([self._attributes.get(name, -1) for name in corpus.attributes], np.int32)

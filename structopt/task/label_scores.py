@@ -25,7 +25,8 @@ def score(gold: Array, predicted: Array) -> dict[str, float]:
 
             F1 = 2 * right / (found + gold)
 
-        over all pairs; and ``macro_f1``, its mean over the labels that are gold or predicted somewhere.
+        over all pairs; and ``macro_f1``, its mean over the labels that are gold or predicted somewhere. Others have no F1:
+        scikit-learn counts them as 0 (or leaves them out, too: ``zero_division=nan``), Mulan as 1.
 
     Notes
     -----
@@ -66,9 +67,12 @@ def table(names: Sequence[str], gold: Array, predicted: Array) -> str:
         f"subset accuracy: {all_of_them['subset_accuracy']:.2f}%; "
         f"micro F1: {all_of_them['micro_f1']:.2f}; macro F1: {all_of_them['macro_f1']:.2f}"
     ]
+    counts = np.stack([(gold & predicted).sum(axis=0), predicted.sum(axis=0), gold.sum(axis=0)], axis=1)
+    there = int((counts[:, 1:].sum(axis=1) > 0).sum())
+    if there < len(names):
+        lines[0] += f" over {there} of {len(names)} labels, which are gold or predicted here"
     width = max(map(len, ["label", *names]))
     lines.append(f"{'label':>{width}}  precision  recall      F1   found    gold")
-    counts = np.stack([(gold & predicted).sum(axis=0), predicted.sum(axis=0), gold.sum(axis=0)], axis=1)
     for name, (right, found, wanted) in zip(names, counts.tolist(), strict=True):
         if found + wanted:
             precision, recall, f1 = right / max(found, 1), right / max(wanted, 1), 2 * right / (found + wanted)

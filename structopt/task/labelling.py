@@ -101,23 +101,26 @@ class Labelling(ABC):
         return [names[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
     def evaluate(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-        """Token accuracy, and precision, recall and F1 of entities where labels are tags (fractions)."""
+        """Token accuracy, and precision, recall and F1 of entities where labels are tags (fractions).
+
+        As conlleval counts them: gold labels as they stand in the file, predicted ones as `predict` writes them beside it.
+        """
         return self.outcomes(corpus, predicted).scores()
 
     def outcomes(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> Outcomes:
         """What every sentence adds to the scores."""
-        return (entities.token_outcomes if self.scheme == "none" else entities.outcomes)(self.gold_outputs(corpus), predicted)
+        count = entities.token_outcomes if self.scheme == "none" else entities.outcomes
+        return count(self.gold_outputs(corpus), self.written(predicted))
 
     def report(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> str:
         """Scores as a table to read."""
-        gold = self.gold_outputs(corpus)
         if self.scheme == "none":
-            return f"accuracy: {100 * entities.token_outcomes(gold, predicted).scores()['accuracy']:.2f}%\n"
-        return entities.report(gold, predicted)
+            return f"accuracy: {100 * self.evaluate(corpus, predicted)['accuracy']:.2f}%\n"
+        return entities.report(self.gold_outputs(corpus), self.written(predicted))
 
     def gold_outputs(self, corpus: Any) -> list[list[str]]:
-        """Gold label sequences of a corpus, in the learnt scheme."""
-        labels = self._gold_labels(corpus)
+        """Gold label sequences of a corpus, as they stand in the file."""
+        labels = self._file_labels(corpus)
         if labels is None:
             raise DataError(corpus.path, None, "has no labels to compare with; give a file with a label column.")
         bounds = corpus.offsets.tolist()
@@ -125,9 +128,13 @@ class Labelling(ABC):
 
     def written(self, outputs: Sequence[Sequence[str]]) -> list[list[str]]:
         """Label sequences in the scheme of the files."""
-        if self.scheme in ("none", "auto", self.target_scheme):
+        if self.target_scheme == "none" or self.scheme in ("none", "auto", self.target_scheme):
             return [list(output) for output in outputs]
         return [tags.convert(output, self.target_scheme, self.scheme) for output in outputs]
+
+    @abstractmethod
+    def _file_labels(self, corpus: Any) -> list[str] | None:
+        """Gold labels of all tokens, as they stand in the file; None for unlabelled input."""
 
     @abstractmethod
     def _gold_labels(self, corpus: Any) -> list[str] | None:
@@ -191,7 +198,8 @@ def _check_scheme(key: str, scheme: str, known: tuple[str, ...]) -> None:
 def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:
     """Tell the tag scheme from the tags: bioes, iob2 or iob1 by their prefixes, none when they have no prefixes.
 
-    Entities that all begin with B- are iob2; with any that begins with I-, iob1.
+    Tags with B- and I- only are iob2 or iob1: the one that forbids fewer of the sentences, since files have slips (one entity
+    of all of CoNLL-2002's Spanish ones begins with I-); iob2 if both forbid as many.
     """
     distinct = {tag for sentence in sentences for tag in sentence}
     prefixed = {tag for tag in distinct if tag[1:2] == "-" and tag[:1] in "BIES" and len(tag) > 2}
@@ -199,7 +207,8 @@ def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:
         return "none"
     if any(tag[0] in "ES" for tag in prefixed):
         return "bioes"
-    return "iob2" if all(tags.valid(sentence, "iob2") is None for sentence in sentences) else "iob1"
+    slips = {scheme: sum(tags.valid(sentence, scheme) is not None for sentence in sentences) for scheme in ("iob2", "iob1")}
+    return min(slips, key=slips.__getitem__)
 
 
 def rows_of(table: AttributeTable, keep: Array) -> AttributeTable:

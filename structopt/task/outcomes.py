@@ -101,6 +101,9 @@ def classes_of(totals: Array, first: int) -> Array:
 
 
 def macro_f1(classes: Array) -> float:
-    """Mean F1 of the classes that are gold or found somewhere; 0 of none."""
+    """Mean F1 of the classes that are gold or found somewhere; 0 of none.
+
+    Precision and recall are combined class by class, and the F1s averaged; a class that is neither gold nor found has no F1.
+    """
     there = classes[classes[:, FOUND] + classes[:, GOLD] > 0]
     return float((2.0 * there[:, RIGHT] / (there[:, FOUND] + there[:, GOLD])).mean()) if len(there) else 0.0

@@ -153,6 +153,9 @@ class SequenceLabelling(Labelling):
             own = {key.removeprefix(f"{name}."): a for key, a in arrays.items() if key.startswith(f"{name}.")}
             self._templates[name] = FeatureTemplates.restore(part, own)
 
+    def _file_labels(self, corpus: Columns) -> list[str] | None:
+        return corpus.cells.get("tag")
+
     def _gold_labels(self, corpus: Columns) -> list[str] | None:
         if "tag" not in corpus.cells:
             return None

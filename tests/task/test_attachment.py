@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from structopt.errors import DataError
 from structopt.task import attachment
+from structopt.task.dependency import Dependency
 from structopt.task.trees import Arc, Trees
 
 # the: dog <- ; dog: barked; barked: root; loudly: barked; .: barked | Go: root; !: Go
@@ -35,6 +38,7 @@ PREDICTED = [
 
 def test_attachment_counted_by_hand() -> None:
     expected = {"uas": 6 / 7, "las": 4 / 7, "uas_nopunct": 4 / 5, "las_nopunct": 3 / 5, "exact": 1 / 2}
+    expected |= {"las_universal": 4 / 7, "las_universal_nopunct": 3 / 5}
     assert scores(PREDICTED) == pytest.approx(expected)
     assert scores(PREDICTED, upos=TAGS) == pytest.approx(expected)
 
@@ -47,6 +51,34 @@ def test_no_relations_no_las() -> None:
 def test_a_right_relation_on_a_wrong_head_does_not_count() -> None:
     outputs = [[Arc(5, relation) for relation in RELATIONS[:5]], [Arc(2, "root"), Arc(0, "punct")]]
     assert scores(outputs)["las"] == 0.0
+
+
+def test_universal_relations_are_compared_without_their_subtypes() -> None:
+    """Right: det, obj of obj:pass, the root, and punct:x of punct; on a wrong head nothing is; nsubj is no nsub."""
+    gold = ["det", "obj:pass", "root", "advmod:emph", "punct", "root", "nsubj:outer:x"]
+    found = [
+        [Arc(2, "det"), Arc(3, "obj"), Arc(0, "root:x"), Arc(2, "advmod:emph"), Arc(3, "punct:x")],
+        [Arc(0, "root"), Arc(1, "nsub")],
+    ]
+    wanted = {"las": 2 / 7, "las_universal": 5 / 7, "las_nopunct": 2 / 5, "las_universal_nopunct": 4 / 5}
+    assert scores(found, deprel=gold).items() >= wanted.items()
+    nested = [found[0], [Arc(0, "root"), Arc(1, "nsubj:pass")]]
+    assert (scores(nested, deprel=gold)["las"], scores(nested, deprel=gold)["las_universal"]) == (2 / 7, 6 / 7)
+    lines = attachment.table(attachment.compare(corpus(deprel=gold), nested)).splitlines()
+    assert ["without", "subtypes", "85.71", "80.00"] in [line.split() for line in lines]
+
+
+def test_what_the_conll_2018_evaluation_counts_of_a_file(tmp_path: Path) -> None:
+    """Words count, also those within a token of several words; that token's own line and an empty node do not."""
+    rows = ["1-2\tZum\t_\t_\t_\t_\t_\t_\t_\t_"]
+    for number, head, relation in ((1, 3, "case"), (2, 3, "det:art"), (3, 0, "root"), (4, 3, "obl:arg")):
+        rows.append(f"{number}\tw{number}\t_\tX\t_\t_\t{head}\t{relation}\t_\t_")
+    rows.insert(4, "3.1\te\t_\t_\t_\t_\t_\t_\t3:dep\t_")
+    (tmp_path / "gold.conllu").write_text("\n".join(rows) + "\n\n")
+    task = Dependency()
+    found = [[Arc(3, "case"), Arc(3, "det"), Arc(0, "root"), Arc(2, "obl:arg")]]
+    scores = task.evaluate(task.read(tmp_path / "gold.conllu"), found)
+    assert (scores["uas"], scores["las"], scores["las_universal"]) == (3 / 4, 2 / 4, 3 / 4)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +96,14 @@ def test_a_right_relation_on_a_wrong_head_does_not_count() -> None:
 def test_punctuation(rule: attachment.Punctuation, tags: list[str] | None, left_out: str) -> None:
     found = attachment.punctuation_of(corpus(**({} if tags is None else {"upos": tags})), rule)
     assert [form for form, out in zip(FORMS, found, strict=True) if out] == left_out.split()
+
+
+def test_unicode_punctuation_is_that_of_conll_x() -> None:
+    """All characters of categories P*: symbols such as the dollar and the backtick of Penn's quotes are words."""
+    forms = ["...", "«", "''", "%", "#", "-LRB-", "``", "$", "+", "a."]
+    alone = corpus([[0, *[1] * 9]], deprel=["x"] * 10, form=forms)
+    found = attachment.punctuation_of(alone, "unicode")
+    assert [form for form, out in zip(forms, found, strict=True) if out] == ["...", "«", "''", "%", "#"]
 
 
 def descends(heads: list[int], word: int, ancestor: int) -> bool:

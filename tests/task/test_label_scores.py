@@ -42,9 +42,23 @@ def test_agree_with_scikit_learn():
         assert score(gold, found) == pytest.approx(expected, abs=1e-12)
 
 
+def test_labels_that_are_neither_gold_nor_predicted():
+    """They have no F1 here. scikit-learn takes 0 for it unless told, Mulan 1; the page on scores converts between the three."""
+    metrics = pytest.importorskip("sklearn.metrics")
+    gold, found = (np.hstack([one, np.zeros((3, 1), bool)]) for one in (GOLD, FOUND))  # F1 of 4/5, 0 and 1, and two labels absent
+    ours, labels, absent = score(gold, found)["macro_f1"], 5, 2
+    assert ours == pytest.approx(3 / 5)
+    assert metrics.f1_score(gold, found, average="macro", zero_division=np.nan) == pytest.approx(ours)
+    as_zero = metrics.f1_score(gold, found, average="macro", zero_division=0)
+    assert as_zero == pytest.approx(ours * (labels - absent) / labels) == pytest.approx(9 / 25)
+    as_one = metrics.f1_score(gold, found, average="macro", zero_division=1)
+    assert as_one == pytest.approx((ours * (labels - absent) + absent) / labels) == pytest.approx(19 / 25)
+
+
 def test_table():
     assert table(["one", "two", "three", "four"], GOLD, FOUND).splitlines() == [
-        "3 instances; Hamming loss: 16.67%; subset accuracy: 33.33%; micro F1: 75.00; macro F1: 60.00",
+        "3 instances; Hamming loss: 16.67%; subset accuracy: 33.33%; micro F1: 75.00; macro F1: 60.00 over 3 of 4 labels, "
+        "which are gold or predicted here",
         "label  precision  recall      F1   found    gold",
         "  one      66.67  100.00   80.00       3       2",
         "  two       0.00    0.00    0.00       0       1",

@@ -88,13 +88,14 @@ def of_trees(generator: np.random.Generator, labelled: bool = True) -> Made:
 
     gold, found = heads(), heads()
     counted = [generator.random(n) < 0.8 for n in words]
-    right = [(a == b) & (generator.random(len(a)) < 0.7) for a, b in zip(gold, found, strict=True)]
+    cut = [(a == b) & (generator.random(len(a)) < 0.7) for a, b in zip(gold, found, strict=True)]
+    right = [one & (generator.random(len(one)) < 0.8) for one in cut]
 
     def comparison(numbers: Array) -> attachment.Comparison:
-        lists = ([one[k] for k in numbers] for one in (gold, found, right, counted))
-        first, second, relations, counts = map(np.concatenate, lists)
+        lists = ([one[k] for k in numbers] for one in (gold, found, right, cut, counted))
+        first, second, *relations, counts = map(np.concatenate, lists)
         offsets = np.concatenate([[0], np.cumsum(words[numbers])])
-        return attachment.Comparison(offsets, first, second, relations if labelled else None, counts)
+        return attachment.Comparison(offsets, first, second, *(relations if labelled else (None, None)), counts)
 
     return attachment.outcomes(comparison(np.arange(M))), lambda i: attachment.metrics(comparison(i))
 

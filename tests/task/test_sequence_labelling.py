@@ -30,6 +30,12 @@ def test_scheme(tags: list[str], scheme: str) -> None:
     assert detect_scheme([tags]) == scheme
 
 
+def test_a_slip_does_not_change_the_scheme() -> None:
+    regular, slip = ["B-X", "I-X", "O", "B-Y"], ["O", "I-Y", "O"]
+    assert detect_scheme([regular, regular, slip]) == "iob2"
+    assert detect_scheme([slip, slip, ["I-X", "B-X"], regular]) == "iob1"
+
+
 @pytest.mark.parametrize(
     ("target", "gold"),
     [
@@ -43,8 +49,18 @@ def test_learnt_scheme(path: Path, target: str, gold: list[str]) -> None:
     corpus = task.read(path)
     encoded = task.fit(corpus)
     assert encoded.gold is not None and [task.labels[y] for y in encoded.gold] == gold
-    assert task.written(task.gold_outputs(corpus)) == [["I-X", "I-X", "B-X"], ["O", "I-Y"]]
-    assert task.evaluate(corpus, task.gold_outputs(corpus))["f1"] == 1.0
+    outputs = task.decode(encoded, encoded.gold)
+    assert task.gold_outputs(corpus) == task.written(outputs) == [["I-X", "I-X", "B-X"], ["O", "I-Y"]]
+    scores = task.evaluate(corpus, outputs)
+    assert (scores["f1"], scores["accuracy"]) == (1.0, 1.0)
+
+
+def test_labels_of_a_scheme_can_be_learnt_as_they_stand(path: Path) -> None:
+    task = SequenceLabelling(target_scheme="none")
+    corpus = task.read(path)
+    outputs = task.decode(task.fit(corpus), task.encode(corpus).gold)
+    assert task.written(outputs) == outputs == task.gold_outputs(corpus)
+    assert task.evaluate(corpus, outputs)["f1"] == 1.0
 
 
 def allowed(task: SequenceLabelling, given: list[str]) -> list[set[str]]:
