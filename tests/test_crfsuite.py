@@ -77,9 +77,7 @@ def test_the_same_optimum(support: str, sentences: list[Sentence], path: Path, t
 
 
 @pytest.mark.parametrize("left_at_default", ["feature.minfreq", "feature.possible_transitions"])
-def test_at_its_defaults_crfsuite_has_fewer_weights(
-    left_at_default: str, sentences: list[Sentence], tmp_path: Path
-) -> None:
+def test_at_its_defaults_crfsuite_has_fewer_weights(left_at_default: str, sentences: list[Sentence], tmp_path: Path) -> None:
     """Pairs whose values sum to less than 0, and transitions that training does not show: a higher optimum."""
     expected, features = theirs(sentences, tmp_path / "m", **COMPARABLE)
     settings = {name: value for name, value in COMPARABLE.items() if name != left_at_default}

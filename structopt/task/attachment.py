@@ -87,8 +87,9 @@ def metrics(comparison: Comparison) -> dict[str, float]:
     """Fractions.
 
     ``uas``: words with the right head; ``las``: and the right relation, where relations are predicted; ``las_universal``: the
-    same with the subtypes of relations cut (`universal_relation`); each also without punctuation (``_nopunct``). ``exact``: sentences all of whose heads are right. ``nonprojective_recall``: non-projective
-    gold arcs that are found, where there are any.
+    same with the subtypes of relations cut (`universal_relation`); each also without punctuation (``_nopunct``).
+    ``exact``: sentences all of whose heads are right. ``nonprojective_recall``: non-projective gold arcs that are found,
+    where there are any.
     """
     return outcomes(comparison).scores()
 

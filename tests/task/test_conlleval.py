@@ -154,4 +154,4 @@ def test_strict_mode_agrees_on_valid_sequences(scheme: str, name: str) -> None:
 
 def test_prefixes_beyond_those_of_the_schemes() -> None:
     """By conlleval's rules L- and U- (BILOU) only begin an entity at a change of type, so that neighbours of a type melt."""
-    assert entities.entities("U-A U-A B-B L-B U-B".split()) == {(0, 2, "A"), (2, 5, "B")}
+    assert entities.entities(["U-A", "U-A", "B-B", "L-B", "U-B"]) == {(0, 2, "A"), (2, 5, "B")}
