@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 FORMAT = 1
 FILES = ("config.json", "vocabulary.json", "weights.safetensors")
+SCHEMA = "schema.json"
+"""The columns of the model's inputs and outputs; models of version 0.1.0 lack it, and are read all the same."""
 LEFT_OUT = {"task": ("train", "dev", "test", "limit", "default_C", "labels"), "factor_graph": ("pruner",)}
 """Options that say where things were, which a model does not need."""
 
@@ -98,19 +100,40 @@ class Model:
         """
         return self.best_outputs(self.examples(self.task.corpus(instances), executor=executor), executor)
 
-    def predict_columns(self, columns: Mapping[str, Sequence[Sequence[str]]]) -> list[Any]:
-        """Best outputs of instances given column by column; a column that is missing or all empty counts as padding."""
-        first = self.columns[0]
-        given = {name: cells for name, cells in columns.items() if name == first or any(map(any, cells))}
-        sentences = [dict(zip(given, cells, strict=True)) for cells in zip(*given.values(), strict=True)]
-        return self.predict(sentences)
+    def predict_columns(self, columns: Mapping[str, Sequence[Any]]) -> list[Any]:
+        """Best outputs of a table's rows, as of `predict`; the task's ``input_schema`` says which columns there are.
+
+        Parameters
+        ----------
+        columns : mapping of column name to sequence of cells
+            Of sentences ``tokens`` and further columns, of which one that is missing or all empty counts as padding.
+
+        Raises
+        ------
+        DataError
+            For a table that is not as the schema says.
+        """
+        return self._predict_rows(self.task.input_schema.checked(columns))
+
+    def predict_table(self, columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """Best outputs of a table's rows as a table, with columns as the task's ``output_schema`` says.
+
+        Raises
+        ------
+        DataError
+            For a table that is not as the ``input_schema`` says, or outputs that are not as many as theirs says.
+        """
+        table = self.task.input_schema.checked(columns)
+        made = self.output_table(self._predict_rows(table))
+        self.task.output_schema.check_outputs(made, table)
+        return made
 
     def output_table(self, outputs: Sequence[Any]) -> dict[str, list[Any]]:
         """Outputs as columns: ``labels``; of trees ``heads`` and ``relations``."""
-        made: dict[str, list[Any]] = {"labels": list(outputs)}
-        if hasattr(self.task, "output_table"):
-            made = self.task.output_table(outputs)
-        return made
+        return self.task.output_table(outputs)  # type: ignore[no-any-return]
+
+    def _predict_rows(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        return self.predict(self.task.instances(table))
 
     def marginals(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Array]:
         """Probability of every label of every variable: one array of shape (variables, labels) an instance."""
@@ -155,9 +178,15 @@ class Model:
             weights |= {f"pruner.{name}": array for name, array in pruner_arrays.items()}
         archive.write_json(folder / "config.json", self.config)
         archive.write_json(folder / "vocabulary.json", vocabulary)
+        archive.write_json(folder / SCHEMA, self._tables())
         archive.write_arrays(folder / "weights.safetensors", weights | task_arrays)
-        manifest = {"format": FORMAT, "sha256": {name: archive.digest(folder / name) for name in FILES}}
+        manifest = {"format": FORMAT, "sha256": {name: archive.digest(folder / name) for name in (*FILES, SCHEMA)}}
         archive.write_json(folder / "manifest.json", manifest)
+
+    def _tables(self) -> dict[str, Any]:
+        """What the model takes and gives as tables, for whoever serves it."""
+        task = self.task
+        return {"input": task.input_schema.state(), "output": task.output_schema.state(), "example": task.input_example()}
 
     @classmethod
     def load(cls, folder: Path) -> Model:
@@ -234,7 +263,7 @@ def _verify(folder: Path) -> None:
         raise ModelError(f"{folder / 'manifest.json'}: truncated or altered. Take it from a backup, or train again.") from None
     if version > FORMAT:
         raise ModelError(f"{folder}: the model has format {version}; this version reads {FORMAT}. Update structopt.")
-    for name in FILES:
+    for name in dict.fromkeys((*FILES, *expected)):
         if not (folder / name).is_file():
             raise ModelError(f"{folder / name}: the file is missing; the model is not complete.")
         if archive.digest(folder / name) != expected.get(name):

@@ -155,12 +155,9 @@ class Session:
 
     def _told(self, resuming: bool) -> Run:
         """What the tracker is told."""
-        task, outputs = self.parts.task, getattr(self.parts.task, "output_columns", {"labels": str})
         place = self.place or Place(None)
         label = place.name or self._label()
-        return Run(
-            self.folder, self.config, task.files, label, tuple(task.columns), outputs, place.parent, place.number, resuming
-        )
+        return Run(self.folder, self.config, self.parts.task.files, label, place.parent, place.number, resuming)
 
     def _prepare(self) -> None:
         """Read and encode the training part, build the problem, read the dev and test parts."""

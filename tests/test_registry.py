@@ -150,6 +150,17 @@ def test_plugin_that_cannot_be_imported(acme: Path) -> None:
     )
 
 
+def test_plugin_that_lacks_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as a task that was written before tasks had schemas."""
+    module = "class Old:\n    input_schema = output_schema = None\n\n    def output_table(self, outputs): ...\n"
+    write_distribution(tmp_path / "site", "structopt-old", {"task": {"old": "old_task:Old"}}, {"old_task.py": module})
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    assert message(registry.load, "task", "old") == (
+        "task=old of structopt-old lacks instances, input_example, which every task has (structopt.core.protocols). "
+        "Update structopt-old."
+    )
+
+
 def test_schema_from_class_and_from_source_agree(acme: Path) -> None:
     for kind, name in [("optimizer", "steps"), ("optimizer", "inherits"), ("executor", "sized")]:
         from_source = {one.name: one.doc for one in registry.described(registry.installed(kind)[name])}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Flag, auto
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.table_schema import Schema
 from structopt.kernels.record import Array, Record
 
 
@@ -32,8 +33,7 @@ class Task(Protocol):
     """The only component that knows words and files.
 
     A task whose outputs are no labels of tokens has ``write_outputs(corpus, target, outputs, probabilities, ranked)`` instead of
-    ``write``, and may have ``output_columns`` (names and types of the columns of an output) and ``output_table(outputs)`` (the
-    outputs as those columns), for whoever serves them as tables; ``configuration_names(group)`` names the configurations of a
+    ``write``; ``configuration_names(group)`` names the configurations of a
     part where they are no tuples of labels, so that warm starts can match them. ``outcomes(gold, predicted)`` is what each
     instance adds to the counts that scores are made of: it has a length, and ``scores(times=None)``, the metrics of the corpus in
     which instance i stands ``times[i]`` often; ``evaluate`` is ``outcomes(...).scores()``. A task without it cannot be tested
@@ -52,6 +52,9 @@ class Task(Protocol):
         Names of the input columns.
     main_metric : str
         The metric that early stopping and pictures look at.
+    input_schema, output_schema : Schema
+        The columns of inputs and of outputs as tables, one row an instance. All that serves a model (`Model.predict_columns`,
+        `Model.predict_table`, MLflow's signature and pyfunc) is made of them. They may depend on what `fit` learnt.
     """
 
     files: Mapping[str, Path]
@@ -59,6 +62,23 @@ class Task(Protocol):
     labels: tuple[str, ...]
     columns: tuple[str, ...]
     main_metric: str
+
+    @property
+    def input_schema(self) -> Schema:
+        """See above."""
+
+    @property
+    def output_schema(self) -> Schema:
+        """See above."""
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Instances, as `corpus` takes them, of a table that ``input_schema.checked`` has returned."""
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """Some rows in the input schema, of values that training has shown; no path, time or host."""
+
+    def output_table(self, outputs: Sequence[Any]) -> dict[str, list[Any]]:
+        """Outputs, as `written` returns them, as the columns of the output schema."""
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Any:
         """Read a file into a corpus, or raise `DataError` with file and line; unlabelled input may lack columns."""
@@ -395,10 +415,6 @@ class Run:
     files : mapping of role (train, dev, test) to path
     label : str
         A short name a person would give the run, such as ``ner-dca-beta1-gamma0``.
-    columns : tuple of str
-        The task's input columns.
-    outputs : mapping of name to type
-        The columns of an output, each a list with one entry a variable.
     parent : str
         The tracker's own id of the sweep that the run belongs to; empty where there is none.
     job : int or None
@@ -411,8 +427,6 @@ class Run:
     config: Mapping[str, Any]
     files: Mapping[str, Path]
     label: str
-    columns: tuple[str, ...] = ()
-    outputs: Mapping[str, type] = field(default_factory=lambda: {"labels": str})
     parent: str = ""
     job: int | None = None
     resumed: bool = False

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded
+from structopt.core.table_schema import Column, Schema
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.task import crfsuite_text
@@ -32,6 +33,12 @@ class AttributeLabelling(Labelling):
 
     shipped_format = "crfsuite"
     columns = ("attributes",)
+    input_schema = Schema(
+        (
+            Column("tokens", "string", 2, alias="attributes"),
+            Column("values", "double", 2, required=False, like="tokens", filler=1.0),
+        )
+    )
 
     def __init__(
         self,
@@ -71,6 +78,19 @@ class AttributeLabelling(Labelling):
             labels=[],
             lines=np.arange(1, len(tokens) + 1),
         )
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Sentences from a table: their tokens' attributes, with ``values`` as mappings."""
+        if "values" not in table:
+            return list(table["tokens"])
+        sentences = zip(table["tokens"], table["values"], strict=True)
+        return [[dict(zip(*token, strict=True)) for token in zip(*sentence, strict=True)] for sentence in sentences]
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """Two sentences of attributes that training has shown."""
+        names = list(self._attributes)[:5] or ["attribute"]
+        tokens = [[[name] for name in names], [names]]
+        return {"tokens": tokens, "values": [[[1.0] * len(token) for token in sentence] for sentence in tokens]}
 
     def fit(self, corpus: AttributeText) -> Encoded:
         """Learn labels and attributes from the training corpus, and encode it."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core.arc_templates import ROLES
 from structopt.core.data import EncodedTrees
+from structopt.core.table_schema import Column, Schema, example_sentences
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import attachment, tree_files, trees
@@ -53,7 +54,7 @@ class Dependency:
     columns = COLUMNS
     main_metric = "uas"
     unit = "words"
-    output_columns: ClassVar[Mapping[str, type]] = {"heads": int, "relations": str}
+    output_schema = Schema((Column("heads", "long", 1, like="tokens"), Column("relations", "string", 1, like="tokens")))
 
     def __init__(
         self,
@@ -90,6 +91,22 @@ class Dependency:
     def corpus(self, instances: Sequence[Any]) -> Trees:
         """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or mappings from column to cells."""
         return trees.in_memory(instances)
+
+    @property
+    def input_schema(self) -> Schema:
+        """The forms as ``tokens``, and the further columns that the templates look at: each a list of strings."""
+        further = [name for name in self._columns.bases if name != "form"]
+        columns = (Column(name, "string", 1, required=False, like="tokens", filler="") for name in further)
+        return Schema((Column("tokens", "string", 1, alias="form"), *columns))
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Sentences from a table: mappings from column name to cells."""
+        return self.input_schema.records(table)
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """Two sentences of values that training has shown."""
+        seen = {column.name: self._columns.values(column.own)[:6] or [column.own] for column in self.input_schema}
+        return example_sentences(seen)
 
     def fit(self, corpus: Trees) -> EncodedTrees:
         """Learn relations and the values of columns from the training corpus, and encode it."""

@@ -12,10 +12,11 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data import EncodedGraphs
+from structopt.core.table_schema import Column, Schema
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task.grid_features import GridFeatures, grid_edges
-from structopt.task.grid_files import Image, Images, images_of, read_images, share, write_images
+from structopt.task.grid_files import Image, Images, image_of_lists, images_of, read_images, share, write_images
 from structopt.task.npz_files import side_by_side
 from structopt.task.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
 from structopt.task.parts import ROLES, Part, part_of
@@ -73,6 +74,8 @@ class Grid(WholeInputs):
     """
 
     columns = ("pixels",)
+    input_schema = Schema((Column("pixels", "double", 3),))
+    output_schema = Schema((Column("labels", "long", 2, like="pixels"),))
     main_metric = "accuracy"
     unit = "cells"
 
@@ -135,6 +138,15 @@ class Grid(WholeInputs):
     def corpus(self, instances: Sequence[Any]) -> Images:
         """Make an unlabelled corpus of arrays of shape (rows, columns, channels), or of `Image`s."""
         return images_of(instances)
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Images from a table: arrays of shape (rows, columns, channels)."""
+        return [image_of_lists(cells, number) for number, cells in enumerate(table["pixels"], 1)]
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """An image of colours that training has shown."""
+        pixel = self.features.example()
+        return {"pixels": [[[pixel] * 3] * 2]}
 
     def fit(self, corpus: Images) -> EncodedImages:
         """Learn labels and colours from the training images, and encode them."""

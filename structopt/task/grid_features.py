@@ -84,6 +84,10 @@ class GridFeatures:
             values.append(np.ones(own.shape) if look.values is None else look.values[joined[:, end]])
         return _table(np.hstack(ids), np.hstack(values) if look.values is not None else None, len(WAYS) * (1 + 2 * look.size))
 
+    def example(self) -> list[float]:
+        """The channels of a pixel that training has shown, or of the largest values."""
+        return [float(value) for value in (self.symbols[0] if len(self.symbols) else self.scale)]
+
     def names(self, group: str) -> list[str]:
         """Readable names of the attributes of ``label`` and ``edge``."""
         looks = self._look_names()

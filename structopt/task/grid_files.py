@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt.core.table_schema import TABLE
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task.npz_files import read_arrays, write_arrays
@@ -137,6 +138,15 @@ def images_of(instances: Sequence[Any], path: str = MEMORY) -> Images:
     labels = [np.ravel(image.labels) for image in given if image.labels is not None]
     found = np.concatenate(labels).astype(np.int32) if given and len(labels) == len(given) else None
     return Images(path, shapes, np.concatenate(flat) if flat else np.zeros((0, 1)), found)
+
+
+def image_of_lists(cells: Sequence[Any], number: int) -> Array:
+    """An image from nested lists of rows, columns and channels; DataError where those are not everywhere as many."""
+    widths, channels = {len(row) for row in cells}, {len(pixel) for row in cells for pixel in row}
+    if len(widths) != 1 or len(channels) != 1 or 0 in widths | channels:
+        message = "the rows of an image must have as many pixels each, and the pixels as many channels."
+        raise DataError(TABLE, number, message)
+    return np.array(cells, np.float64)
 
 
 def share(images: Images, role: str, dev: float, test: float, seed: int, path: str) -> Images:

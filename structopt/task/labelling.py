@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded
+from structopt.core.table_schema import Column, Schema
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.kernels.record import Array
 from structopt.task import entities, tags
@@ -64,6 +65,7 @@ class Labelling(ABC):
     """
 
     shipped_format = "conll"
+    input_schema: Any  # a Schema, or a property that gives one; its first column has a cell a token
 
     def __init__(
         self,
@@ -131,6 +133,15 @@ class Labelling(ABC):
         if self.target_scheme == "none" or self.scheme in ("none", "auto", self.target_scheme):
             return [list(output) for output in outputs]
         return [tags.convert(output, self.target_scheme, self.scheme) for output in outputs]
+
+    @property
+    def output_schema(self) -> Schema:
+        """A label a token."""
+        return Schema((Column("labels", "string", 1, like=next(iter(self.input_schema)).name),))
+
+    def output_table(self, outputs: Sequence[Sequence[str]]) -> dict[str, list[Any]]:
+        """Labels of the tokens, a list a sentence."""
+        return {"labels": [list(output) for output in outputs]}
 
     @abstractmethod
     def _file_labels(self, corpus: Any) -> list[str] | None:

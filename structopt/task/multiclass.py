@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded
+from structopt.core.table_schema import Column, Schema, vector_columns, vectors
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import libsvm
@@ -45,6 +46,8 @@ class Multiclass(WholeInputs):
     """
 
     columns = ("vector",)
+    input_schema = vector_columns("indices", "long")
+    output_schema = Schema((Column("labels", "string"),))
     main_metric = "accuracy"
     unit = "instances"
 
@@ -86,6 +89,19 @@ class Multiclass(WholeInputs):
         The first value of a row has index 0 if training had an index 0, else index 1.
         """
         return libsvm.vectors(instances, first=0 if "0" in self._attributes else 1)
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Vectors from a table: mappings from index to value."""
+        return vectors(table)
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """Two vectors of indices that training has shown."""
+        indices = [int(index) for index in list(self._attributes)[:3]] or [1]
+        return {"indices": [indices, indices[:1]], "values": [[1.0] * len(indices), [0.5]]}
+
+    def output_table(self, outputs: Sequence[str]) -> dict[str, list[Any]]:
+        """The class of every vector."""
+        return {"labels": list(outputs)}
 
     def fit(self, corpus: Vectors) -> Encoded:
         """Learn classes and attributes from the training corpus, and encode it."""

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data import EncodedGraphs
+from structopt.core.table_schema import Column, Schema, vector_columns, vectors
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import arff_predictions, label_scores, libsvm, libsvm_multilabel, mulan
@@ -62,6 +63,7 @@ class Multilabel(WholeInputs):
     main_metric = "micro_f1"
     unit = "labels"
     labels = STATES
+    output_schema = Schema((Column("labels", "string", 1),))
 
     def __init__(
         self,
@@ -118,6 +120,25 @@ class Multilabel(WholeInputs):
             instances = [_named(instance, self._row, line) for line, instance in enumerate(instances, 1)]
         found = libsvm.vectors(instances, first=0 if "0" in self._attributes.numbers else 1)
         return LabelledVectors(found.path, found.offsets, found.indices, found.ids, found.values, None, (), self._row is not None)
+
+    @property
+    def input_schema(self) -> Schema:
+        """Vectors by the numbers of their attributes, or by the names that ARFF files give them."""
+        return vector_columns("indices", "long") if self._row is None else vector_columns("attributes", "string")
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Vectors from a table: mappings from attribute to value."""
+        return vectors(table)
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """Two vectors of attributes that training has shown."""
+        names: list[Any] = list(self._attributes.numbers)[:3] or ["1"]
+        own = names if self._row is not None else [int(name) for name in names]
+        return {next(iter(self.input_schema)).name: [own, own[:1]], "values": [[1.0] * len(own), [0.5]]}
+
+    def output_table(self, outputs: Sequence[Sequence[str]]) -> dict[str, list[Any]]:
+        """The labels of every vector, a list each."""
+        return {"labels": [list(output) for output in outputs]}
 
     def fit(self, corpus: LabelledVectors) -> EncodedGraphs:
         """Learn labels and attributes from the training corpus, and encode it."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded
+from structopt.core.table_schema import Column, Schema, example_sentences
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.task import columns as column_files
@@ -69,6 +70,23 @@ class SequenceLabelling(Labelling):
         """Names of the input columns, the word first."""
         return tuple(name for name in self._columns if name != "tag")
 
+    @property
+    def input_schema(self) -> Schema:
+        """The words as ``tokens``, and the further columns that the templates look at: each a list of strings."""
+        first = self.columns[0]
+        used = [name for name in self._template_columns() if name != first]
+        tokens = Column("tokens", "string", 1, alias=first) if "tokens" not in used else Column(first, "string", 1)
+        return Schema((tokens, *(Column(name, "string", 1, False, like=tokens.name, filler="") for name in used)))
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Sentences from a table: mappings from column name to cells."""
+        return self.input_schema.records(table)
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """Two sentences of values that training has shown."""
+        seen = {column.name: self._seen_values(column.own) for column in self.input_schema}
+        return example_sentences(seen)
+
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Columns:
         """Read a file; with `labelled` it must have every column, otherwise only the word.
 
@@ -123,8 +141,7 @@ class SequenceLabelling(Labelling):
 
     def missing_columns(self, corpus: Columns) -> list[str]:
         """Columns that the templates look at and the corpus lacks."""
-        wanted = dict.fromkeys(c for t in self._templates.values() for c in t.columns)
-        return [name for name in wanted if name not in corpus.cells]
+        return [name for name in self._template_columns() if name not in corpus.cells]
 
     def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
         """Write the input file again with further columns."""
@@ -155,6 +172,14 @@ class SequenceLabelling(Labelling):
 
     def _file_labels(self, corpus: Columns) -> list[str] | None:
         return corpus.cells.get("tag")
+
+    def _template_columns(self) -> list[str]:
+        """Columns that the templates look at, in the order of first use."""
+        return list(dict.fromkeys(c for t in self._templates.values() for c in t.columns))
+
+    def _seen_values(self, column: str) -> list[str]:
+        """Some values of a column in training; its name, where templates look at functions of it only."""
+        return next((found for t in self._templates.values() if (found := t.values(column)[:6])), [column])
 
     def _gold_labels(self, corpus: Columns) -> list[str] | None:
         if "tag" not in corpus.cells:

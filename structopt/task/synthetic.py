@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable, EncodedGraphs
+from structopt.core.table_schema import Column, Schema
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task.npz_files import side_by_side, write_arrays
@@ -85,6 +86,8 @@ class Synthetic(WholeInputs):
     """
 
     columns = ("x",)
+    input_schema = Schema((Column("x", "double", 1),))
+    output_schema = Schema((Column("labels", "long", 1, like="x"),))
     main_metric = "accuracy"
     unit = "variables"
 
@@ -150,6 +153,14 @@ class Synthetic(WholeInputs):
         if len(x) and x.shape[1] != self.variables:
             raise ConfigError(f"A sample has {self.variables} values, one a variable; these have {x.shape[1]}.")
         return Samples("<memory>", x.reshape(len(x), self.variables), None)
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Rows of values from a table."""
+        return list(table["x"])
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """A row of values."""
+        return {"x": [[0.5] * self.variables]}
 
     def fit(self, corpus: Samples) -> EncodedGraphs:
         """Encode the training samples; there is nothing to learn."""

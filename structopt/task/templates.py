@@ -85,6 +85,11 @@ class FeatureTemplates:
         """Names of the columns that the templates look at."""
         return tuple(dict.fromkeys(view.column for view in self._views))
 
+    def values(self, column: str) -> list[str]:
+        """Values of a column in training, in the order of first use; none where no template looks at the column itself."""
+        plain = next((view for view in self._views if view.column == column and not view.steps), None)
+        return [] if plain is None or plain not in self._vocabularies else self._vocabularies[plain].values
+
     @property
     def size(self) -> int:
         """Number of attributes; 0 before `fit`."""
@@ -319,4 +324,3 @@ def _compress(ids: Array, size: int) -> AttributeTable:
 
 def _joined(parts: Sequence[Array]) -> Array:
     return np.concatenate([np.empty(0, dtype=np.int64), *parts])
-

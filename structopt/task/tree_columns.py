@@ -152,9 +152,19 @@ class TreeColumns:
         """The expressions."""
         return tuple(one.text for one in self.expressions)
 
+    @property
+    def bases(self) -> list[str]:
+        """Plain columns that the expressions need."""
+        return list(dict.fromkeys(one.base for one in self.expressions))
+
+    def values(self, column: str) -> list[str]:
+        """Values of a plain column in training; none where no template looks at the column itself."""
+        known = (codes for codes, one in zip(self._codes, self.expressions, strict=True) if one.text == column)
+        return [value for value in next(known, {}) if value != EMPTY]
+
     def missing(self, corpus: Trees) -> list[str]:
         """Plain columns that the expressions need and the corpus lacks."""
-        return [base for base in dict.fromkeys(one.base for one in self.expressions) if base not in corpus.cells]
+        return [base for base in self.bases if base not in corpus.cells]
 
     def fit(self, corpus: Trees) -> Array:
         """Learn the values from the training corpus, and encode it: see `encode`."""

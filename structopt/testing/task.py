@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from structopt.core.data import Encoded
+from structopt.core.table_schema import Schema
 from structopt.errors import DataError
 from structopt.kernels.record import Array
 
@@ -123,6 +124,17 @@ class TaskSuite:
         other.restore(json.loads(stored), arrays)
         assert_same(encoded, other.encode(other.read(path)))
         assert tuple(other.labels) == tuple(made.labels)
+
+    def test_tables(self, task: Any, path: Path) -> None:
+        """The example is as the input schema says and survives JSON; outputs are as the output schema says."""
+        made = task()
+        made.fit(made.read(path))
+        example = json.loads(json.dumps(made.input_example()))
+        assert set(example) <= {column.name for column in made.input_schema}
+        checked = made.input_schema.checked(example)
+        encoded = made.encode(made.corpus(made.instances(checked)))
+        assert len(encoded) == len(next(iter(example.values())))
+        assert Schema.restore(json.loads(json.dumps(made.output_schema.state()))) == made.output_schema
 
     def test_attributes_have_names(self, task: Any, path: Path) -> None:
         """One for each attribute of a table; none for a part group that the task does not know."""

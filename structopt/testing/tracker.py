@@ -31,7 +31,7 @@ class TrackerSuite:
         folder.mkdir()
         data.write_text("a word\n", encoding="utf8")
         config = {"task": {"name": "ner", "train": str(data), "limit": None}, "loss": {"name": "svm", "beta": float("inf")}}
-        return Run(folder, config, {"train": data, "dev": tmp_path / "missing.txt"}, "ner-dca-svm", ("word",))
+        return Run(folder, config, {"train": data, "dev": tmp_path / "missing.txt"}, "ner-dca-svm")
 
     def test_a_run(self, tracker: Any, run: Run) -> None:
         """Start, passes, end; the methods return nothing."""

@@ -2,53 +2,63 @@
 
 from __future__ import annotations
 
-import logging
+import json
 import os
 from pathlib import Path
 from typing import Any
 
-from structopt.core.protocols import Run
+from structopt.core.table_schema import Schema
 from structopt.errors import ModelError
 from structopt.tracker.facts import DISTRIBUTION, version_of
 from structopt.tracker.stores import store_address
 
-VECTORS = ("vector",)  # the columns of a task that labels vectors instead of sequences
-ARRAYS = (("pixels",), ("x",))  # and of those that label arrays of numbers
+TABLES = "schema.json"
+"""In a model folder: the task's schemas of inputs and outputs, and an example of an input."""
+VECTORS, ARRAYS = ("vector",), (("pixels",), ("x",))
+"""Names that the code inside models imports which version 0.1.0 has logged; nothing else uses them."""
 
 
-def save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None, run: Run | None) -> None:
+def save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None) -> None:
     """Pack a saved model as a pyfunc whose code is `structopt.tracker.pyfunc`; nothing is pickled."""
     import mlflow.pyfunc
-    import pandas
     from mlflow.models import Model
 
-    found, columns = version_of(DISTRIBUTION), run.columns if run else ()
-    sequences = tuple(columns) not in (VECTORS, *ARRAYS)
-    logging.getLogger("mlflow.pyfunc").setLevel(logging.NOTSET if sequences else logging.ERROR)  # it would miss a signature
-    example = pandas.DataFrame({"tokens": [["A", "sentence", "of", "six", "tokens", "."]]})
+    found, served = version_of(DISTRIBUTION), _tables(folder)
     mlflow.pyfunc.save_model(
         path=str(target),
         python_model=str(Path(__file__).with_name("pyfunc.py")),
         artifacts={"model": str(folder)},
-        signature=_signature(run) if run and sequences else None,  # a vector's columns are its indices, whichever there are
-        input_example=example if sequences else None,
         pip_requirements=[f"{DISTRIBUTION}=={found}" if found else DISTRIBUTION],
         mlflow_model=Model(
             artifact_path=logged.artifact_location, model_uuid=logged.model_id, run_id=run_id, model_id=logged.model_id
         ),
+        **served,
     )
 
 
-def _signature(run: Run) -> Any:
-    """Return the signature: lists of strings in, lists of strings or of numbers out."""
+def _tables(folder: Path) -> dict[str, Any]:
+    """Signature and input example from the model's schemas."""
+    import pandas
     from mlflow.models import ModelSignature
-    from mlflow.types import ColSpec, DataType, Schema
+    from mlflow.types import Schema as Signature
+
+    stored = json.loads((folder / TABLES).read_text(encoding="utf8"))
+    inputs, outputs = (Signature(_columns(Schema.restore(stored[key]))) for key in ("input", "output"))
+    return {"signature": ModelSignature(inputs, outputs), "input_example": pandas.DataFrame(stored["example"])}
+
+
+def _columns(schema: Schema) -> list[Any]:
+    """The columns of a schema as MLflow describes them."""
+    from mlflow.types import ColSpec, DataType
     from mlflow.types.schema import Array
 
-    strings = Array(DataType.string)
-    inputs: list[Any] = [ColSpec(strings, "tokens"), *(ColSpec(strings, name, required=False) for name in run.columns[1:])]
-    made: list[Any] = [ColSpec(strings if kind is str else Array(DataType.long), name) for name, kind in run.outputs.items()]
-    return ModelSignature(inputs=Schema(inputs), outputs=Schema(made))
+    found = []
+    for column in schema:
+        kind: Any = DataType[column.kind]
+        for _ in range(column.depth):
+            kind = Array(kind)
+        found.append(ColSpec(kind, column.name, required=column.required))
+    return found
 
 
 def download_model(address: str, uri: str | None = None) -> Path:

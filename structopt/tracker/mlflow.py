@@ -224,7 +224,7 @@ class MLflowTracker:
         self._client.log_outputs(self.run_id, [LoggedModelOutput(model.model_id, self._last[0])])
         with tempfile.TemporaryDirectory() as temporary:
             packed = Path(temporary, "model")
-            save_pyfunc(packed, folder, model, self.run_id, self._run)
+            save_pyfunc(packed, folder, model, self.run_id)
             self._client.log_model_artifacts(model.model_id, str(packed))
         self._client.finalize_logged_model(model.model_id, "READY")
 

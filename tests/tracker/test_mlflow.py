@@ -1,7 +1,6 @@
 """MLflow tracker: what it records, that it never raises, and that it never waits long."""
 
 import json
-import logging
 import math
 import os
 import socket
@@ -15,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from structopt.core.protocols import Run
+from structopt.core.table_schema import Column, Schema
 from structopt.tracker.facts import flatten
 from structopt.tracker.mlflow import MLflowTracker
 from structopt.tracker.stores import store_address
@@ -27,17 +27,20 @@ CONFIG = {
 }
 
 
+TOKENS, POS = Column("tokens", "string", 1), Column("pos", "string", 1, required=False)
+TABLES = {
+    "input": Schema((TOKENS, POS)).state(),
+    "output": Schema((Column("labels", "string", 1),)).state(),
+    "example": {"tokens": [["Ann"]], "pos": [["NNP"]]},
+}
+
+
 class FakeModel:
     """Labels a token O, or B where its pos is NNP."""
 
-    columns = ("word", "pos")
-
-    def predict_columns(self, columns):
-        assert set(columns) == set(self.columns)
-        return [["B" if tag == "NNP" else "O" for tag in row] for row in columns["pos"]]
-
-    def output_table(self, outputs):
-        return {"labels": outputs}
+    def predict_table(self, columns):
+        assert set(columns) == {"tokens", "pos"}
+        return {"labels": [["B" if tag == "NNP" else "O" for tag in row] for row in columns["pos"]]}
 
 
 def make_run(folder: Path) -> Run:
@@ -46,13 +49,14 @@ def make_run(folder: Path) -> Run:
     for name in ("model", "plots", ".hydra"):
         (folder / name).mkdir()
     (folder / "model" / "weights.safetensors").write_bytes(b"weights")
+    (folder / "model" / "schema.json").write_text(json.dumps(TABLES))
     (folder / "plots" / "curve.png").write_bytes(b"png")
     (folder / ".hydra" / "config.yaml").write_text("a: 1\n")
     for name in ("history.csv", "metrics.json", "train.log"):
         (folder / name).write_text("x\n")
     data = folder.parent / f"{folder.name}.train.txt"
     data.write_text("w O\n")
-    return Run(folder, CONFIG, {"train": data, "dev": folder / "missing"}, "ner-dca", ("word", "pos"))
+    return Run(folder, CONFIG, {"train": data, "dev": folder / "missing"}, "ner-dca")
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +189,7 @@ def test_model_holds_no_pickle(store):
     assert not [name for name in files if name.endswith((".pkl", ".pickle", ".cloudpickle"))]
 
 
-def test_model_reloads_and_labels(store, monkeypatch, caplog):
+def test_model_reloads_and_labels(store, monkeypatch):
     import mlflow
     import pandas as pd
 
@@ -198,66 +202,6 @@ def test_model_reloads_and_labels(store, monkeypatch, caplog):
     assert (Path(loaded[0]) / "weights.safetensors").read_bytes() == b"weights"
     frame = pd.DataFrame({"tokens": [["Ann", "sleeps"], ["ok"]], "pos": [["NNP", "VBZ"], ["JJ"]]})
     assert model.predict(frame)["labels"].tolist() == [["B", "O"], ["O"]]
-    with caplog.at_level(logging.WARNING, "structopt.tracker"):
-        for _ in range(2):
-            assert model.predict(frame[["tokens"]])["labels"].tolist() == [["O", "O"], ["O"]]
-    assert len([record for record in caplog.records if "'pos'" in record.getMessage()]) == 1
-    with pytest.raises(ValueError, match="row 0: 2 tokens but 1"):
-        model.predict(pd.DataFrame({"tokens": [["a", "b"]], "pos": [["X"]]}))
-
-
-def test_models_of_vectors_take_frames_whose_columns_are_indices(tmp_path, monkeypatch):
-    import mlflow
-    import pandas as pd
-
-    import structopt
-
-    uri = f"sqlite:///{tmp_path}/store/mlflow.db"
-    model = structopt.train(["task=multiclass", "optimizer.epochs=3", f"tracker.uri={uri}"], folder=tmp_path / "run")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    run = mlflow.search_runs(search_all_experiments=True).iloc[0]
-    served = mlflow.pyfunc.load_model(f"runs:/{run.run_id}/model")
-    rows = [{3: 1.0, 7: 2.0}, {5: 1.0}]
-    assert served.predict(pd.DataFrame(rows))["labels"].tolist() == model.predict(rows)
-
-
-@pytest.mark.parametrize(("task", "column", "size"), [("grid", "pixels", (3, 4, 3)), ("synthetic", "x", (20,))])
-def test_models_of_arrays_take_nested_lists(task, column, size, tmp_path, monkeypatch):
-    import mlflow
-    import numpy as np
-    import pandas as pd
-
-    import structopt
-
-    uri = f"sqlite:///{tmp_path}/store/mlflow.db"
-    few = ["optimizer=dlpw", "optimizer.epochs=1", "task.limit=5", "objective_every=0"]
-    model = structopt.train([f"task={task}", *few, f"tracker.uri={uri}"], folder=tmp_path / "run")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    run = mlflow.search_runs(search_all_experiments=True).iloc[0]
-    served = mlflow.pyfunc.load_model(f"runs:/{run.run_id}/model")
-    arrays = [np.random.default_rng(seed).integers(0, 2, size) * 255 for seed in range(2)]
-    found = served.predict(pd.DataFrame({column: [array.tolist() for array in arrays]}))["labels"].tolist()
-    assert found == model.output_table(model.predict(arrays))["labels"]
-    assert np.array(found).shape == (2, *size[:2])
-
-
-def test_models_of_trees_give_heads_and_relations(tmp_path, monkeypatch):
-    import mlflow
-    import pandas as pd
-
-    import structopt
-
-    uri = f"sqlite:///{tmp_path}/store/mlflow.db"
-    options = ["task=dependency", "task.limit=200", "factor_graph.labeled=true", "optimizer.epochs=2", f"tracker.uri={uri}"]
-    model = structopt.train(options, folder=tmp_path / "run")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    run = mlflow.search_runs(search_all_experiments=True).iloc[0]
-    served = mlflow.pyfunc.load_model(f"runs:/{run.run_id}/model")
-    words, tags = ["Ann", "visited", "Oslo"], ["PROPN", "VERB", "PROPN"]
-    found = served.predict(pd.DataFrame({"tokens": [words], "upos": [tags]}))
-    expected = model.predict([{"form": words, "upos": tags}])[0]
-    assert found["heads"].tolist() == [[arc.head for arc in expected]]
-    assert found["relations"].tolist() == [[arc.relation for arc in expected]]
 
 
 def test_model_can_be_left_out_and_run_fails(tmp_path, store):
@@ -300,11 +244,12 @@ PROCESS = """
 import sys
 from pathlib import Path
 from structopt.core.protocols import Run
+from structopt.core.table_schema import Column, Schema
 from structopt.tracker.mlflow import MLflowTracker
 tracker = MLflowTracker()
 folder = Path(sys.argv[1])
 (folder / "model").mkdir(parents=True)
-(folder / "model" / "config.json").write_text("{}")
+(folder / "model" / "schema.json").write_text(sys.argv[2])
 tracker.start(Run(folder, {"seed": 1}, {}, "job"))
 tracker.log_epoch(1, {"f1": 0.5})
 tracker.finish("FINISHED", {})
@@ -315,7 +260,7 @@ print(tracker.run_id)
 def test_two_processes_make_one_store(tmp_path):
     root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
-    commands = [[sys.executable, "-c", PROCESS, str(tmp_path / name)] for name in "ab"]
+    commands = [[sys.executable, "-c", PROCESS, str(tmp_path / name), json.dumps(TABLES)] for name in "ab"]
     jobs = [subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=-1, stderr=-1, text=True) for command in commands]
     results = [job.communicate(timeout=55) for job in jobs]
     assert [stderr for _, stderr in results] == ["", ""]
