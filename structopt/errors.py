@@ -23,6 +23,10 @@ class ModelError(StructoptError):
     """A saved model or checkpoint that is missing, truncated, altered, or of another version."""
 
 
+class NumericalError(StructoptError):
+    """Numbers of a run that overflowed: an objective, a loss, a weight or a dual that is not finite."""
+
+
 class DataError(StructoptError):
     """A file that cannot be read as what it should be; the message begins with ``file:line:``.
 

@@ -9,8 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from structopt import archive, registry
 from structopt import features as feature_maps
+from structopt.core import ranges
 from structopt.core.protocols import Executor, FeatureMap
 from structopt.decoding import KBest, k_best, marginals, predicted
 from structopt.errors import ModelError
@@ -195,7 +198,7 @@ class Model:
         Raises
         ------
         ModelError
-            If a file is missing, truncated, altered, or of a later format.
+            If a file is missing, truncated, altered, or of a later format; if weights are not finite.
         ConfigError
             If a component that the model was made with is not installed.
         """
@@ -203,6 +206,7 @@ class Model:
         config = json.loads((folder / "config.json").read_text(encoding="utf8"))
         vocabulary = json.loads((folder / "vocabulary.json").read_text(encoding="utf8"))
         arrays, _ = archive.read_arrays(folder / "weights.safetensors")
+        _refuse_overflow(folder, arrays)
         task = registry.create("task", config["task"])
         task.restore(vocabulary["task"], _under("task", arrays))
         feature_map = feature_maps.restore(vocabulary["features"], arrays["support"])
@@ -250,6 +254,17 @@ def _download(address: str) -> Path:
     for found in sorted(folder.rglob("manifest.json")):
         return found.parent
     raise ModelError(f"{address}: this MLflow model was not saved by structopt.")
+
+
+def _refuse_overflow(folder: Path, arrays: Mapping[str, Array]) -> None:
+    """Refuse weights that are not finite, the model's own or its pruner's: they predict nothing."""
+    for name in ("weights", "pruner.weights"):
+        if name in arrays and not ranges.finite(arrays[name]):
+            count = int(np.count_nonzero(~np.isfinite(arrays[name])))
+            raise ModelError(
+                f"{folder / 'weights.safetensors'}: {count} of {len(arrays[name])} {name} are not finite numbers: the training "
+                "of this model overflowed. Train again, with a smaller optimizer.C or optimizer.eta, or features scaled down."
+            )
 
 
 def _verify(folder: Path) -> None:

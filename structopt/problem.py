@@ -26,6 +26,7 @@ from structopt.core.protocols import (
     Placement,
 )
 from structopt.errors import ConfigError
+from structopt.fingerprint import Fingerprint, digest_of
 from structopt.kernels.record import EMPTY, Array, Record
 from structopt.kernels.signatures import Data, Kernels, Space
 from structopt.memory import free_bytes
@@ -96,9 +97,7 @@ class Examples:
     graphs: Callable[[Encoded], Structure] | None = None
 
     @classmethod
-    def build(
-        cls, encoded: Encoded, graph: FactorGraph, feature_map: FeatureMap, inference: Inference | None = None
-    ) -> Examples:
+    def build(cls, encoded: Encoded, graph: FactorGraph, feature_map: FeatureMap, inference: Inference | None = None) -> Examples:
         """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted feature map."""
         structure = structure_for(inference, graph.build(encoded))
         return cls(encoded, structure, feature_map.record(encoded, structure), feature_map, graph.build)
@@ -241,6 +240,18 @@ class Problem:
     def messages(self) -> Array:
         """What the inference keeps between visits, of all instances; empty where it is stateless. Checkpoints hold it."""
         return self.data.messages
+
+    @cached_property
+    def fingerprint(self) -> Fingerprint:
+        """Digest and layout of everything that the kernels read: the same for equal data, graphs and features."""
+        layout, support = self.feature_map.state()
+        records = [buffer for record in (self.data.features, self.data.structure, self.data.target) for buffer in record]
+        offsets = [self.examples.encoded.offsets, self.structure.parts, self.structure.memory]
+        sizes = {
+            "instances": self.m, "variables": int(self.examples.encoded.offsets[-1]), "parts": int(self.structure.parts[-1]),
+            "messages": len(self.messages), "weights": self.dimension,
+        }  # fmt: skip
+        return Fingerprint(digest_of([*records, *offsets, support], layout), sizes)
 
     def order(self, epoch: int) -> Array:
         """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""

@@ -10,10 +10,11 @@ import numpy as np
 
 from structopt import archive, registry
 from structopt import features as feature_maps
+from structopt.core import ranges
 from structopt.core.data import ROOT, EncodedTrees
 from structopt.core.protocols import Executor, FeatureMap
 from structopt.decoding import best_outputs, marginals
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.record import Array
 from structopt.problem import Examples, InThisThread, Problem, predicting
 
@@ -136,6 +137,8 @@ class Pruner:
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(wanted.epochs):
             state, _ = optimizer.step(problem, state)
+        if not ranges.finite(optimizer.weights(state)):
+            raise NumericalError("The pruner's weights came out not finite. Set a smaller factor_graph.pruner_C.")
         return cls(node, feature_map, optimizer.weights(state), loss.temperature, wanted.ratio, wanted.max_heads)
 
     @classmethod

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from structopt import features as feature_maps
 from structopt.core.data import Encoded
 from structopt.core.protocols import Executor, FeatureMap, Run
 from structopt.decoding import best_outputs, predicted
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, NumericalError
+from structopt.fingerprint import digest_of
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
 from structopt.learning import mixing
@@ -110,9 +112,7 @@ class Session:
         Where the run is a job of a sweep: its closing table goes to its log.
     """
 
-    def __init__(
-        self, config: Mapping[str, Any], folder: Path, judge: Judge | None = None, place: Place | None = None
-    ) -> None:
+    def __init__(self, config: Mapping[str, Any], folder: Path, judge: Judge | None = None, place: Place | None = None) -> None:
         self.config, self.folder, self.judge, self.place = config, folder, judge, place
         self.parts = make_components(config)
         self.mixed_shards = mixing.shards_of(self.parts.executor, self.parts.optimizer)
@@ -262,6 +262,7 @@ class Session:
         config, parts = self.config, self.parts
         if config.get("patience") is not None and "dev" not in self.held_out:
             raise ConfigError("patience needs a dev part to look at. Give task.dev, or leave patience=null.")
+        names, arrays = parts.task.state()
         return Trainer(
             self.problem, mixing.mixed(parts.optimizer, self.mixed_shards), self.folder,
             develop=partial(self._scores, "dev") if "dev" in self.held_out else None,
@@ -270,6 +271,8 @@ class Session:
             patience=config.get("patience"),
             certifies=compatibility.certifies(parts.inference.provides(parts.graph.kind)),
             judge=self.judge,
+            advice=_advice(config),
+            vocabulary=digest_of([arrays[name] for name in sorted(arrays)], names),
         )  # fmt: skip
 
     def _fit(self, trainer: Trainer, resuming: bool) -> Array:
@@ -312,13 +315,15 @@ class Session:
 
     def _close(self, trainer: Trainer, weights: Array) -> dict[str, dict[str, Any]]:
         """Save the model first, then metrics and pictures, and print the closing table."""
-        if trainer.progress.epoch and not weights.any():
-            log.warning(
-                "Every weight is still zero: %s has no loss there to step by. Set loss.gamma=1, or type warm_start=MODEL.",
-                self.parts.loss.member,
-            )
         self._model(weights).save(self.folder / "model")
         metrics: dict[str, dict[str, Any]] = {"train": self._train_metrics(trainer, weights)}
+        if trainer.progress.epoch and not weights.any():
+            lost = metrics["train"]["objective"] > 0
+            log.warning(
+                "Every weight is still zero: %s %s.", self.parts.loss.member,
+                f"has a loss there, but no step changed it. {trainer.advice}".rstrip(".") if lost
+                else "has no loss there to step by. Set loss.gamma=1, or type warm_start=MODEL",
+            )  # fmt: skip
         metrics |= {role: self._scores(role, weights) for role in self.held_out}
         metrics = {role: {**values, **self.pruned.get(role, {})} for role, values in metrics.items()}
         archive.write_json(self.folder / "metrics.json", metrics)
@@ -328,6 +333,8 @@ class Session:
 
     def _train_metrics(self, trainer: Trainer, weights: Array) -> dict[str, Any]:
         progress, objective = trainer.progress, self.problem.objective(weights)
+        if not isfinite(objective):
+            raise NumericalError(f"The objective of the trained weights came out as {objective:g}. {trainer.advice}")
         beside = sum(progress.passes) - sum(progress.evaluations)
         return {
             "objective": objective,
@@ -342,6 +349,7 @@ class Session:
             "features": self.feature_map.count,
             "featurize_seconds": self.featurize_seconds,
             "negative_losses": progress.negative_losses,
+            **({"impossible_duals": progress.impossible_duals} if progress.impossible_duals else {}),
             **({"mixed_shards": self.mixed_shards} if self.mixed_shards else {}),
             **self._convergence(),
             **self._decoding_seconds(weights),
@@ -379,10 +387,9 @@ class Session:
         train, progress = metrics["train"], trainer.progress
         table = closing_table(metrics, SHOWN)
         per_pass = f", {train['seconds_per_epoch']:.3f} s a pass" if progress.passes else ""
-        proof = "" if train["gap"] is None else f", at most {max(train['gap'], 0.0):.2g} above the minimum"
         lines = [
             f"{self._label()}: {train['instances']} instances, {train['features']} weights, {self.parts.loss.member}",
-            f"{progress.epoch} passes in {progress.seconds:.2f} s{per_pass}; objective {train['objective']:.6g}{proof}",
+            f"{progress.epoch} passes in {progress.seconds:.2f} s{per_pass}; objective {train['objective']:.6g}{_proof(train)}",
         ]
         if progress.evaluations:
             lines.append(
@@ -449,6 +456,24 @@ def _epoch_metrics(row: Mapping[str, float | int], main: str) -> dict[str, float
     shown = [main, *(name for name in row if name in train or name.partition(".")[2] in SHOWN and name != main)]
     named = {f"train.{name}" if name in train else name: float(row[name]) for name in shown if name in row}
     return {("train.objective" if name == "train.primal" else name): value for name, value in named.items()}
+
+
+def _proof(train: Mapping[str, Any]) -> str:
+    """What is known of the minimum of the objective, in words."""
+    if train["gap"] is not None:
+        return f", at most {train['gap']:.2g} above the minimum"
+    if "impossible_duals" in train:
+        return f"; of its minimum nothing is known: in {train['impossible_duals']} passes the dual came out above the objective"
+    return ""
+
+
+def _advice(config: Mapping[str, Any]) -> str:
+    """What to do where numbers overflow: the settings that this run has."""
+    step = "a smaller optimizer.eta, or " if "eta" in config["optimizer"] else ""
+    known = {"normalize": "unit", "standardize": "columns"}
+    scaling = [f"features.{key}={value}" for key, value in known.items() if key in config.get("features", {})]
+    how = f" ({' or '.join(scaling)})" if scaling else ""
+    return f"Set {step}a smaller optimizer.C, which regularises more, or scale the features down{how}."
 
 
 def _kept(role: str, pruned: Mapping[str, float | None]) -> str:

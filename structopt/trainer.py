@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from structopt import archive
+from structopt.checkpoint import Checkpoint
+from structopt.core import ranges
+from structopt.core.certificates import certified_gap
 from structopt.core.protocols import Optimizer, Report, State
-from structopt.errors import ModelError
+from structopt.errors import NumericalError
 from structopt.history import History
 from structopt.kernels.record import Array
 from structopt.problem import Problem
 
+log = logging.getLogger(__name__)
+
 Row = dict[str, float | int | None]
 Judge = Callable[[Row], str]  # of a pass: why to stop after it, or the empty string
 CERTIFIED = "the certified gap is"
-MESSAGES = "inference.messages"  # in a checkpoint; no optimizer's state has a dot in its names
+BEST, MESSAGES = "best.weights", "inference.messages"  # in a checkpoint; no optimizer's state has a dot in its names
+ADVICE = "Set a smaller optimizer.C, which regularises more, or scale the features down."
 
 
 @dataclass
@@ -45,6 +52,8 @@ class Progress:
         Lower bound on the least P, as of the last pass.
     gap : float or None
         Certified gap relative to the objective, as of the last pass.
+    impossible_duals : int
+        Passes whose dual came out above the objective: numerical failures, which certify nothing.
     best, best_epoch : float, int
         Highest dev score and its pass.
     stopped : str
@@ -58,6 +67,7 @@ class Progress:
     negative_losses: int = 0
     dual: float | None = None
     gap: float | None = None
+    impossible_duals: int = 0
     best: float = -inf
     best_epoch: int = 0
     stopped: str = ""
@@ -86,6 +96,10 @@ class Trainer:
         Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is from its minimum.
     judge : callable or None
         Given the history row of a pass, says why to stop after it, or the empty string; asked while passes are left.
+    advice : str
+        What to do where numbers overflow, in sentences.
+    vocabulary : str
+        Digest of the names behind the numbers of labels and attributes; part of what a checkpoint knows its data by.
     """
 
     def __init__(
@@ -100,20 +114,22 @@ class Trainer:
         watch: Callable[[Row], None] = lambda row: None,
         certifies: bool = True,
         judge: Judge | None = None,
+        advice: str = ADVICE,
+        vocabulary: str = "",
     ) -> None:
-        self.problem, self.optimizer = problem, optimizer
+        self.problem, self.optimizer, self.advice = problem, optimizer, advice
         self.tolerance = float(getattr(optimizer, "tolerance", 0.0))
         self.develop, self.metric, self.watch, self.certifies = develop, metric, watch, certifies
         self.objective_every, self.patience, self.judge = objective_every, patience, judge
         self.history = History(folder / "history.csv")
-        self.checkpoint = folder / "checkpoint" / "state.safetensors"
+        self.vocabulary, self.file = vocabulary, folder / "checkpoint" / "state.safetensors"
         self.progress = Progress()
         self.best_weights: Array | None = None
         self.state: State = {}
 
     def start(self, weights: Array) -> None:
         """Begin anew from the given weights; a checkpoint that an earlier run left in the folder is not this run's."""
-        self.checkpoint.unlink(missing_ok=True)
+        self.file.unlink(missing_ok=True)
         self.progress, self.best_weights = Progress(), None
         self.problem.messages[:] = 0.0
         self.state = self.optimizer.init(self.problem, weights)
@@ -121,38 +137,46 @@ class Trainer:
 
     def resume(self) -> bool:
         """Go on from the checkpoint; return whether there is one."""
-        if not self.checkpoint.is_file():
+        if not self.file.is_file():
             return False
-        arrays, notes = archive.read_arrays(self.checkpoint)
         try:
-            self._restore(arrays, notes)
-        except (KeyError, TypeError, ValueError):
-            raise ModelError(
-                f"{self.checkpoint}: not a checkpoint of this run: other data, or another version. Undo that, or train again."
-            ) from None
+            self._restore(*self.checkpoint.read())
+        except (KeyError, TypeError, ValueError, IndexError):
+            raise self.checkpoint.refusal("it is of another version") from None
         self.history.rewind(self.progress.epoch)
         return True
+
+    @cached_property
+    def checkpoint(self) -> Checkpoint:
+        """The checkpoint, which knows the training data: they are digested once a run."""
+        data = self.problem.fingerprint
+        data = replace(data, digest=data.digest + self.vocabulary)
+        return Checkpoint(self.file, self.problem.examples.feature_map, data)
 
     def _restore(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
         """Take back what `_save` wrote."""
         self.progress = Progress(**{**notes["progress"], "best": float(notes["progress"]["best"])})
         if self.progress.stopped.startswith(CERTIFIED) and not self._certified():
             self.progress.stopped = ""  # the resumed run asks for a smaller gap
-        rows = self.problem.examples.feature_map
-        full = {n: rows.expand(a) if n in notes["weights"] or n == "best_weights" else a for n, a in arrays.items()}
-        if any(full[name].shape != (rows.dimension,) for name in notes["weights"]):
-            raise ValueError("weights of another problem")
-        self.best_weights = full.pop("best_weights", None)
-        self.problem.messages[:] = full.pop(MESSAGES, np.zeros(0))
-        self.state = {**full, **notes["scalars"]}
+        rest = dict(arrays)
+        self.best_weights = rest.pop(BEST, None)
+        self.problem.messages[:] = rest.pop(MESSAGES, np.zeros(0))
+        self.state = {**rest, **notes["scalars"]}
 
     def run(self) -> Array:
-        """Do the passes that are left; return the weights."""
+        """Do the passes that are left; return the weights.
+
+        Raises
+        ------
+        NumericalError
+            If loss, weights, objective or dual are not finite after a pass; the checkpoint of the pass before stays.
+        """
         for name in getattr(self.optimizer, "kernel_modules", ()):
             import_module(name)  # compiles what is not in the cache yet, so that no pass is charged for it
         while self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
-            report = self._pass()
-            row = self._row(report)
+            with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
+                report = self._pass()
+                row = self._row(report)
             self._look_for_best(row)
             self._look_at_gap(row, report)
             self._look_at_others(row)
@@ -180,7 +204,12 @@ class Trainer:
 
     def _row(self, report: Report) -> Row:
         progress, weights = self.progress, self.optimizer.weights(self.state)
+        self._refuse_overflow("the summed loss", report.loss)
+        if not ranges.finite(weights):
+            self._refuse_overflow("the weights", float(weights[~np.isfinite(weights)][0]))
         primal, progress.dual = self._bounds(weights, report)
+        self._refuse_overflow("the objective", primal)
+        self._refuse_overflow("the dual objective", progress.dual)
         row: Row = {
             "epoch": progress.epoch,
             "seconds": progress.seconds,
@@ -197,7 +226,17 @@ class Trainer:
     def gap(self, primal: float | None) -> float | None:
         """P - D after the last pass, where both are known and it proves something."""
         dual = self.progress.dual
-        return None if primal is None or dual is None or not self.certifies else primal - dual
+        return None if primal is None or dual is None or not self.certifies else certified_gap(primal, dual)
+
+    def _refuse_overflow(self, name: str, value: float | None) -> None:
+        """Stop at a number that is not finite."""
+        if value is None or isfinite(value):
+            return
+        done = self.progress.epoch - 1
+        kept = f"{self.file.parent} holds pass {done}." if done else "No pass was finished."
+        raise NumericalError(
+            f"pass {done + 1}: {name} came out as {value:g}, so that training cannot go on. {self.advice} {kept}"
+        )
 
     def _bounds(self, weights: Array, report: Report) -> tuple[float | None, float | None]:
         """P at the weights and a lower bound on its minimum, where they are known or due."""
@@ -213,10 +252,22 @@ class Trainer:
     def _look_at_gap(self, row: Row, report: Report) -> None:
         gap, primal, progress = row["gap"], row["primal"], self.progress
         progress.gap = None if gap is None or not primal else gap / abs(primal)
+        if gap is None and primal is not None and progress.dual is not None and self.certifies:
+            self._tell_impossible(primal, progress.dual)
         if self._certified():
             progress.stopped = f"{CERTIFIED} {progress.gap:.2g} of the objective"
         elif report.finished:
             progress.stopped = report.finished
+
+    def _tell_impossible(self, primal: float, dual: float) -> None:
+        """Warn, the first time, that a dual came out above the objective."""
+        self.progress.impossible_duals += 1
+        level = logging.WARNING if self.progress.impossible_duals == 1 else logging.INFO
+        log.log(
+            level,
+            "pass %d: the dual %.6g came out above the objective %.6g, which rounding alone does not explain: a numerical "
+            "failure, so that this pass has no gap and proves nothing. %s", self.progress.epoch, dual, primal, self.advice,
+        )  # fmt: skip
 
     def _certified(self) -> bool:
         """Whether the gap is within the tolerance, where one is asked for."""
@@ -238,16 +289,11 @@ class Trainer:
             self.progress.stopped = self.judge(row)
 
     def _save(self) -> None:
-        """Write the checkpoint: arrays of weights keep their supported entries only."""
-        rows = self.problem.examples.feature_map
+        """Write the checkpoint."""
         arrays = {name: value for name, value in self.state.items() if isinstance(value, np.ndarray)}
-        weights = [name for name, array in arrays.items() if rows.covers(array)]
         if self.best_weights is not None:
-            arrays["best_weights"] = self.best_weights
+            arrays[BEST] = self.best_weights
         if len(self.problem.messages):
             arrays[MESSAGES] = self.problem.messages
-        packed = {n: rows.compress(a) if n in weights or n == "best_weights" else a for n, a in arrays.items()}
         scalars = {name: value for name, value in self.state.items() if not isinstance(value, np.ndarray)}
-        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        notes = {"progress": asdict(self.progress), "scalars": scalars, "weights": weights}
-        archive.write_arrays(self.checkpoint, packed, notes)
+        self.checkpoint.write(arrays, {"progress": asdict(self.progress), "scalars": scalars})

@@ -14,7 +14,10 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"core"}),
     frozenset({"learning"}),
     frozenset({"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
-    frozenset({"archive", "registry", "features", "problem", "shards", "decoding", "compatibility", "checks", "pruning"}),
+    frozenset({
+        "archive", "registry", "features", "problem", "shards", "decoding", "compatibility", "checkpoint", "checks", "fingerprint",
+        "pruning",
+    }),
     frozenset({
         "configuration", "experiments", "history", "hydra_glue", "model", "plots", "records", "sweepers", "terminal", "trainer",
         "warm_start",

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from structopt import archive
 from structopt.core.protocols import Report
-from structopt.errors import ModelError
+from structopt.errors import ModelError, NumericalError
+from structopt.fingerprint import Fingerprint
 from structopt.history import read
 from structopt.trainer import Trainer
 
@@ -34,7 +36,13 @@ class Counting:
 
 
 def trainer(
-    folder: Path, epochs: int, scores: tuple[float, ...] = (), dimension: int = 1, method: Any = None, **options: Any
+    folder: Path,
+    epochs: int,
+    scores: tuple[float, ...] = (),
+    dimension: int = 1,
+    method: Any = None,
+    digest: str = "d",
+    **options: Any,
 ) -> Trainer:
     rows = SimpleNamespace(
         dimension=dimension,
@@ -45,6 +53,7 @@ def trainer(
     problem: Any = SimpleNamespace(
         examples=SimpleNamespace(feature_map=rows),
         messages=np.zeros(0),
+        fingerprint=Fingerprint(digest, {"instances": 4, "weights": dimension}),
         objective=lambda weights: float(weights[0]),
         certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
     )
@@ -138,5 +147,89 @@ def test_a_checkpoint_of_other_data(tmp_path: Path) -> None:
     one = trainer(tmp_path, 1)
     one.start(np.zeros(1))
     one.run()
-    with pytest.raises(ModelError, match="not a checkpoint of this run"):
+    with pytest.raises(
+        ModelError, match=r"not a checkpoint of this run: the training data.* \(weights: 1 then, 2 now\)\. Undo that"
+    ):
         trainer(tmp_path, 1, dimension=2).resume()
+    with pytest.raises(ModelError, match=r"changed since \(as large as before, but with other contents or in another order\)"):
+        trainer(tmp_path, 1, digest="e").resume()
+    with pytest.raises(ModelError, match="with other contents"):
+        trainer(tmp_path, 1, vocabulary="other names").resume()
+    assert trainer(tmp_path, 1).resume()
+
+
+def test_a_checkpoint_of_an_earlier_version_or_changed_since(tmp_path: Path) -> None:
+    one = trainer(tmp_path, 1)
+    one.start(np.zeros(1))
+    one.run()
+    arrays, notes = archive.read_arrays(one.file)
+    archive.write_arrays(one.file, arrays, {key: value for key, value in notes.items() if key != "data"})
+    with pytest.raises(ModelError, match="it does not say of which data it is, as those of earlier versions do not"):
+        trainer(tmp_path, 1).resume()
+    for changed in ({"theta": np.zeros(2)}, {"theta": np.zeros(1, np.float32)}, arrays | {"more": np.zeros(1)}, {}):
+        archive.write_arrays(one.file, changed, notes)
+        with pytest.raises(ModelError, match="its arrays are not those that were written"):
+            trainer(tmp_path, 1).resume()
+
+
+class Reporting(Counting):
+    """Reports given numbers, one tuple of objective and dual a pass; its weights are finite as long as those are numbers."""
+
+    def __init__(self, *numbers: tuple[float, float], tolerance: float = 0.0) -> None:
+        super().__init__(len(numbers))
+        self.numbers, self.tolerance = numbers, tolerance
+
+    def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+        state, report = super().step(problem, state)
+        primal, dual = self.numbers[state["count"] - 1]
+        return state, Report(report.loss, primal=primal, dual=dual)
+
+
+def test_a_dual_above_the_objective_certifies_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It stops nothing, is told once, and has no gap; rounding counts as 0."""
+    caplog.set_level("INFO")
+    one = trainer(tmp_path, 4, method=Reporting((1.0, 0.5), (1.0, 1.93), (1.0, 1.1), (1.0, 1 + 5e-9), tolerance=1e-3))
+    one.start(np.zeros(1))
+    one.run()
+    rows = read(tmp_path / "history.csv")
+    assert [(row["dual"], row["gap"]) for row in rows] == [(0.5, 0.5), (1.93, None), (1.1, None), (1 + 5e-9, 0.0)]
+    assert (one.progress.impossible_duals, one.progress.stopped) == (2, "the certified gap is 0 of the objective")
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert [level for level, _ in told] == ["WARNING", "INFO"]
+    assert told[0][1].startswith("pass 2: the dual 1.93 came out above the objective 1, which rounding alone does not explain")
+    assert "Set a smaller optimizer.C" in told[0][1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((float("nan"), None), "pass 2: the objective came out as nan, so that training cannot go on. Set a smaller optimizer.C"),
+        ((float("inf"), 1.0), "pass 2: the objective came out as inf"),
+        ((1.0, float("-inf")), "pass 2: the dual objective came out as -inf"),
+    ],
+)
+def test_numbers_that_are_not_finite_stop_a_run(tmp_path: Path, numbers: tuple[float, float], text: str) -> None:
+    """The last good pass stays, in the history and in the checkpoint."""
+    one = trainer(tmp_path, 3, method=Reporting((1.0, 0.5), numbers, (1.0, 0.5)))
+    one.start(np.zeros(1))
+    with pytest.raises(NumericalError) as raised:
+        one.run()
+    assert str(raised.value).startswith(text)
+    assert str(raised.value).endswith(f"{tmp_path / 'checkpoint'} holds pass 1.")
+    assert [row["epoch"] for row in read(tmp_path / "history.csv")] == [1]
+    again = trainer(tmp_path, 3, method=Reporting((1.0, 0.5), (0.9, 0.5), (0.8, 0.5)))
+    assert again.resume() and again.progress.epoch == 1 and again.run().tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("weight", "loss", "name"), [(np.nan, 1.0, "the weights"), (np.inf, 1.0, "the weights"), (1.0, np.nan, "the summed loss")]
+)
+def test_weights_and_losses_that_are_not_finite(tmp_path: Path, weight: float, loss: float, name: str) -> None:
+    """They are met before anything is computed with them: predictions of the dev part, say."""
+    method = Counting(2)
+    method.step = lambda problem, state: ({"theta": np.array([weight])}, Report(loss))  # type: ignore[method-assign]
+    one = trainer(tmp_path, 2, (0.5,), method=method)
+    one.start(np.zeros(1))
+    with pytest.raises(NumericalError, match=rf"^pass 1: {name} came out as .* No pass was finished\.$"):
+        one.run()
+    assert not one.file.exists()

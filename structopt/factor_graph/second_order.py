@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from structopt.core import ranges
 from structopt.core.data import Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import arc_places, candidate_arcs, chosen_heads, gold_arcs
@@ -97,8 +98,7 @@ class SecondOrder:
             raise ConfigError(f"factor_graph.max_heads={max_heads} must be at least 1, or 0 for any number.")
         if pruner_epochs < 1:
             raise ConfigError(f"factor_graph.pruner_epochs={pruner_epochs} must be at least 1.")
-        if not 0.0 < pruner_C < float("inf"):
-            raise ConfigError(f"factor_graph.pruner_C={pruner_C} must be greater than 0 and finite.")
+        ranges.check_positive("factor_graph.pruner_C", pruner_C)
         self.projective, self.single_root, self.siblings, self.grandparents = projective, single_root, siblings, grandparents
         self.repair = repair
         self._pruning = Pruning(pruner, prune_ratio, max_heads, pruner_epochs, pruner_C, projective, single_root)
@@ -186,9 +186,7 @@ class SecondOrder:
         modifiers = places[:, 1]
         ends = np.stack([modifiers, np.where(places[:, 0] < 0, modifiers, places[:, 0])], axis=1).astype(np.int32)
         extra = interleaved([Block(3 * once, options), Block(2 * owned, ends.reshape(-1))])
-        return FactorBlock(
-            once, TREE, sizes, np.zeros(len(sizes), np.int64), 3 + 2 * sizes, Block(owned, numbers(owned)), extra
-        )
+        return FactorBlock(once, TREE, sizes, np.zeros(len(sizes), np.int64), 3 + 2 * sizes, Block(owned, numbers(owned)), extra)
 
     def _siblings(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> Listed | None:
         """List head automata, or the pairs of arcs on one side."""

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import Any
 
+from structopt.core import ranges
 from structopt.errors import CompatibilityError, ConfigError
 
 
 def check(C: float, epochs: int) -> None:
-    """Refuse a C that is not in (0, inf), and negative epochs."""
+    """Refuse a C outside [1e-12, 1e12], and negative epochs."""
     positive("C", C)
     if epochs < 0:
         raise ConfigError(f"optimizer.epochs={epochs} must be at least 0.")
 
 
 def positive(name: str, value: float) -> None:
-    """Refuse a value outside (0, inf)."""
-    if not 0 < value < inf:
-        raise ConfigError(f"optimizer.{name}={value} must be greater than 0 and finite.")
+    """Refuse a value outside [1e-12, 1e12]."""
+    ranges.check_positive(f"optimizer.{name}", value)
 
 
 def at_least(name: str, value: float, least: float) -> None:
-    """Refuse a value below `least`, or infinite."""
-    if not least <= value < inf:
-        raise ConfigError(f"optimizer.{name}={value} must be at least {least:g} and finite.")
+    """Refuse a value below `least`, or above 1e12."""
+    ranges.check_at_least(f"optimizer.{name}", value, least)
 
 
 def refuse_tolerance(name: str, tolerance: float) -> None:

@@ -21,13 +21,13 @@ class LossDifference(LossFamily):
     Parameters
     ----------
     beta : float
-        Inverse temperature, in (0, inf].
+        Inverse temperature: from 1e-12 to 1e12, or inf.
     gamma : float
-        Weight of the cost, greater than 0.
+        Weight of the cost: greater than 0, to 1e12.
     cost : str
         as of the family.
     cost_weights : mapping of label to float
-        What it costs to miss a variable with that gold label; labels that are not listed cost 1.
+        What it costs to miss a variable with that gold label, from 0 to 1e12; labels that are not listed cost 1.
 
     Notes
     -----

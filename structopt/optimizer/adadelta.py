@@ -29,13 +29,13 @@ class AdaDelta:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the inverse of the regularisation.
     epochs : int
         Passes over the data.
     rho : float
         Decay of the running means, in [0, 1).
-    epsilon : float
+    epsilon : float, from 1e-12 to 1e12
         Square of the smallest sizes; larger ones make larger steps.
     batch_size : int
         Instances a step.
@@ -43,7 +43,7 @@ class AdaDelta:
         Return the mean of all iterates (before each update, one a visit) instead of the last one.
     certificate : bool
         Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
 
     Notes
@@ -92,9 +92,7 @@ class AdaDelta:
 
         squares, moves = state["squares"], state["moves"]
         rates = np.sqrt((moves + self.epsilon) / (squares + self.epsilon))
-        losses = run_batches(
-            problem, adadelta_pass, state, rates, self.batch_size, False, squares, moves, self.rho, self.epsilon
-        )
+        losses = run_batches(problem, adadelta_pass, state, rates, self.batch_size, False, squares, moves, self.rho, self.epsilon)
         return state, Report(loss=float(losses))
 
     def weights(self, state: State) -> Array:

@@ -28,11 +28,11 @@ class AdaGrad:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the inverse of the regularisation.
     epochs : int
         Passes over the data.
-    eta : float or "auto"
+    eta : float from 1e-12 to 1e12, or "auto"
         Learning rate; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one with the best dev score, or
         the least objective where there is no dev part.
     penalty : str
@@ -43,7 +43,7 @@ class AdaGrad:
         Return the mean of all iterates (before each update, one a visit) instead of the last one.
     certificate : bool
         Bound the optimum after every pass, at the cost of one evaluation of loss and gradient; of l2 only.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
 
     Notes

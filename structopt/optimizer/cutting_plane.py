@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core.certificates import certified_gap
 from structopt.core.protocols import Ability, Report, State
 from structopt.kernels.record import Array
 from structopt.learning import options
@@ -31,11 +32,11 @@ class CuttingPlane:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m).
     epochs : int
         Rounds.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Relative gap at which training stops; 0 goes on until there is nothing left to gain.
     variant : str
         ``n_slack`` (few rounds, a cache of planes an instance) or ``one_slack`` (more rounds, each of them cheaper).
@@ -94,7 +95,8 @@ class CuttingPlane:
             state["primal"], state["best"] = primal, state["theta"].copy()
         state["gap"] = max(0.0, primal - dual)
         state["epoch"] += 1
-        closed = state["primal"] - dual <= FINEST * state["primal"]
+        gap = certified_gap(state["primal"], dual)
+        closed = gap is not None and gap <= FINEST * state["primal"]
         finished = "no output violates its constraint: the gap is zero but for rounding" if closed else ""
         return state, Report(losses, 0, state["primal"], dual, seconds + more, finished=finished)
 

@@ -25,11 +25,11 @@ class DualCoordinateAscent:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the largest step, and the inverse of the regularisation.
     epochs : int
         Passes over the data.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Must be 0: after the first pass the method has no dual point, hence no certificate to stop by.
     average : bool
         Return the mean of all iterates (before each update) instead of the last one.
@@ -39,7 +39,7 @@ class DualCoordinateAscent:
         ``taylor`` or ``exact``: the problem that a visit solves.
     planes : int
         Of inner=exact: the most half-spaces that a visit keeps; those without mass make room first, then it stops.
-    inner_tolerance : float
+    inner_tolerance : float, from 1e-12 to 1e12
         Of inner=exact: gap of a visit's problem, divided by C and relative to losses above 1, at which it counts as solved.
 
     Notes

@@ -21,7 +21,7 @@ class DLPW(Pegasos):
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the inverse of the regularisation.
     epochs : int
         Passes over the data.
@@ -29,7 +29,7 @@ class DLPW(Pegasos):
         Instances a step.
     average : bool
         Return the mean of the iterates (before each update), weighted by the number of the step, instead of the last one.
-    delay : float or "auto"
+    delay : float from 0 to 1e12, or "auto"
         What the step sizes 1/(lambda (t + t_0)) are ahead, t_0, as in `Pegasos`; 0 is the method as it was published.
 
     Notes

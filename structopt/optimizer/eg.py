@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core.protocols import Ability, Report, State
+from structopt.core.ranges import LARGEST
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
@@ -32,21 +32,21 @@ class ExponentiatedGradient:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the inverse of the regularisation.
     epochs : int
         Passes over the data.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Stop when the certified gap, relative to the objective, falls below it; 0 never does.
     form : str
         ``dual`` keeps the potentials of all parts of all instances; ``primal`` (batch only) keeps a second weight vector
         instead, since from potentials 0 they are linear in the scores and costs at all times.
     online : bool
         Update theta after every instance, or after all (batch).
-    eta : float
+    eta : float, from 1e-12 to 1e12
         The largest step length: halved for one instance (online, where it grows back by 5 % a visit) or for all (batch)
         when D would fall by a step. No more than beta/C is used, at which the old potentials are forgotten.
-    initial : float or "smo"
+    initial : float from -1e12 to 1e12, or "smo"
         Potential of the parts that are not gold, that of gold parts being 0 (0 is the uniform distribution, whose D is
         very low at beta = inf); or ``smo``: begin with passes of factored SMO, which climbs fast and slows down early
         (beta = inf, gamma > 0 only).
@@ -214,8 +214,8 @@ def _check_start(form: str, online: bool, initial: float | str, mixing: float) -
     """Refuse starts that make no sense, and what the primal form cannot do."""
     if not 0 < mixing < 1:
         raise ConfigError(f"optimizer.mixing={mixing} must be greater than 0 and less than 1.")
-    if initial != "smo" and not (isinstance(initial, int | float) and isfinite(initial)):
-        raise ConfigError(f"optimizer.initial={initial} must be a finite number, or smo.")
+    if initial != "smo" and not (isinstance(initial, int | float) and abs(initial) <= LARGEST):
+        raise ConfigError(f"optimizer.initial={initial} must be a finite number, or smo: from {-LARGEST:g} to {LARGEST:g}.")
     if form == "primal" and (online or initial != 0):
         raise ConfigError(
             "optimizer.form=primal has one vector for the potentials of all instances, which begin at 0 and move together. "

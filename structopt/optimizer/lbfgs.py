@@ -28,15 +28,15 @@ class LBFGS:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the inverse of the regularisation.
     epochs : int
         Iterations. Most evaluate loss and gradient once; the first of a run does so twice.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Stop when the certified gap falls below this share of P; for convex losses.
     memory : int
         How many pairs (s, y) are kept, at least 1.
-    gradient_tolerance : float
+    gradient_tolerance : float, from 0 to 1e12
         Stop when ||grad m P(theta)|| <= gradient_tolerance * max(1, ||theta||).
 
     Notes

@@ -22,11 +22,11 @@ class Mira(DualCoordinateAscent):
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the largest step, and the inverse of the regularisation.
     epochs : int
         Passes over the data.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Must be 0: after the first pass the method has no dual point, hence no certificate to stop by.
     average : bool
         Return the mean of all iterates (before each update) instead of the last one.

@@ -25,11 +25,11 @@ class OnlineCuttingPlane:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m).
     epochs : int
         Passes over the data.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Relative gap at which training stops.
     average : bool
         Return the mean of all iterates (before each update) instead of the last one. The bound D is that of the last one.

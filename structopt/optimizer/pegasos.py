@@ -28,7 +28,7 @@ class Pegasos:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the inverse of the regularisation.
     epochs : int
         Passes over the data.
@@ -36,13 +36,13 @@ class Pegasos:
         Instances a step, b.
     average : bool
         Return the mean of the iterates (before each update), weighted by the number t of the step, instead of the last one.
-    delay : float or "auto"
+    delay : float from 0 to 1e12, or "auto"
         t_0, in steps; 0 is the method as it was published. ``auto`` makes no step longer than a third of P(0)/G^2, Polyak's
         step at zero weights for a least loss of 0: t_0 = 3 G^2/(lambda P(0)), G^2 the mean of ||grad L_i(0)||^2 (of at
         most 100 instances).
     certificate : bool
         Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
 
     Notes

@@ -19,11 +19,11 @@ class AveragedPerceptron:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m) of the objective that is reported; the steps do not depend on it.
     epochs : int
         Passes over the data.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Must be 0: the method has no dual point, hence no certificate to stop by.
     average : bool
         Return the mean of all iterates (before each update) instead of the last one.

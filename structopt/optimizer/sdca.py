@@ -26,11 +26,11 @@ class StochasticDualCoordinateAscent:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m), the inverse of the regularisation.
     epochs : int
         Passes over the data, of as many visits as there are instances.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Stop when the gap, relative to the objective, is at most this; 0 does all passes.
     average : bool
         Return the mean of the iterates (after each update), weighted by the number of the visit, instead of the last one.

@@ -22,18 +22,18 @@ class StochasticGradientDescent:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the inverse of the regularisation.
     epochs : int
         Passes over the data.
-    eta : float or "auto"
+    eta : float from 1e-12 to 1e12, or "auto"
         The first learning rate, below 1/lambda; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one
         with the best dev score, or the least objective where there is no dev part.
     average : bool
         Return the mean of all iterates (before each update) instead of the last one.
     certificate : bool
         Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
 
     Notes

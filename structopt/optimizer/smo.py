@@ -25,11 +25,11 @@ class FactoredSMO:
 
     Parameters
     ----------
-    C : float
+    C : float, from 1e-12 to 1e12
         1/(lambda * m): the inverse of the regularisation.
     epochs : int
         Passes over the data.
-    tolerance : float
+    tolerance : float, from 0 to 1e12
         Stop when the certified gap, relative to the objective, falls below it; 0 never does.
     steps : int
         Pair steps at each visit of an instance.

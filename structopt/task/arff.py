@@ -20,11 +20,12 @@ import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import nan
 from pathlib import Path
 
 import numpy as np
 
+from structopt.core import ranges
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task.arff_header import QUOTED, Attribute, header, is_row, split, unquoted, without_comment
@@ -130,7 +131,7 @@ class _Rows:
         except ValueError:
             return None
         switches = values[self.binary[columns]]
-        sound = np.isfinite(values).all() and ((switches == 0.0) | (switches == 1.0)).all()
+        sound = ranges.first_fault(values) < 0 and ((switches == 0.0) | (switches == 1.0)).all()
         return values if sound else None
 
     def sparse(self, row: str) -> None:
@@ -202,6 +203,6 @@ def _number(attribute: Attribute, text: str) -> float:
         number = float(text)
     except ValueError:
         number = nan
-    if "_" in text or not isfinite(number):
-        raise ValueError(f"{text!r} is not a finite number, which {attribute.name!r} needs: write a number.")
+    if fault := ranges.fault(nan if "_" in text else number):
+        raise ValueError(f"{text!r} {fault}, which {attribute.name!r} needs: write a number.")
     return number

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from structopt.core import ranges
 from structopt.core.data import AttributeTable, Encoded
 from structopt.core.table_schema import Column, Schema
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import crfsuite_text
 from structopt.task.crfsuite_text import AttributeText
@@ -65,9 +67,9 @@ class AttributeLabelling(Labelling):
 
     def corpus(self, instances: Sequence[Any]) -> AttributeText:
         """Make an unlabelled corpus: a sentence is a sequence of tokens, a token a list of names or a mapping to values."""
-        tokens = [dict.fromkeys(t, 1.0) if not isinstance(t, Mapping) else t for sentence in instances for t in sentence]
+        tokens = [_named(t) for sentence in instances for t in sentence]
         names = {name: j for j, name in enumerate(dict.fromkeys(name for token in tokens for name in token))}
-        values = np.array([float(v) for token in tokens for v in token.values()])
+        values = np.array([_value(i, name, v) for i, s in enumerate(instances, 1) for t in s for name, v in _named(t).items()])
         return AttributeText(
             path="<memory>",
             offsets=np.cumsum([0, *map(len, instances)]).astype(np.int64),
@@ -149,3 +151,19 @@ class AttributeLabelling(Labelling):
         before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
         values = None if corpus.values is None else corpus.values[known]
         return AttributeTable(before[corpus.attribute_offsets], ids[known], values, len(self._attributes))
+
+
+def _named(token: Any) -> Mapping[str, Any]:
+    """The attributes of a token, with their values."""
+    return token if isinstance(token, Mapping) else dict.fromkeys(token, 1.0)
+
+
+def _value(sentence: int, name: str, value: Any) -> float:
+    """The value of an attribute; what is no number that can be computed with is refused."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = nan
+    if fault := ranges.fault(number):
+        raise DataError("<memory>", sentence, f"the value {value!r} of attribute {name!r} {fault}: give a number.")
+    return number

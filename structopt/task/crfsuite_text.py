@@ -9,12 +9,13 @@ import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import nan
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structopt.core import ranges
 from structopt.errors import DataError
 from structopt.task.columns import check_counts
 from structopt.task.text_files import check_limit, read_text, write_text
@@ -76,9 +77,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     return reader.result()
 
 
-def write(
-    source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]], encoding: str = "utf8"
-) -> None:
+def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]], encoding: str = "utf8") -> None:
     """Write the label of each token of `source` and the added cells, tab-separated, a blank line after each sentence.
 
     Parameters
@@ -166,12 +165,12 @@ class _Reader:
     def parsed(self, value: str, name: str, line: int) -> float:
         try:
             parsed = float(value)
-            if isfinite(parsed):
-                return parsed
         except ValueError:
-            pass
-        advice = r"write attribute:number, and a colon that belongs to the name as \:"
-        raise DataError(self.path, line, f"the value {value!r} of attribute {name!r} is not a finite number: {advice}.")
+            parsed = nan
+        if fault := ranges.fault(parsed):
+            advice = r"write attribute:number, and a colon that belongs to the name as \:"
+            raise DataError(self.path, line, f"the value {value!r} of attribute {name!r} {fault}: {advice}.")
+        return parsed
 
     def result(self) -> AttributeText:
         offsets, ends, lines = (np.array(a, np.int64) for a in (self.offsets, self.ends, self.lines))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt.core import ranges
 from structopt.core.table_schema import TABLE
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
@@ -99,6 +100,10 @@ def read_images(path: str | Path, labelled: bool = True) -> Images:
     cells = sum(rows * columns for rows, columns in shapes.tolist())  # of Python's integers, which do not overflow
     if pixels.ndim not in (1, 2) or len(pixels) != cells or not pixels.size or not _are_numbers(pixels):
         raise refuse(f"'pixels' must be finite numbers of shape ({cells}, channels), as 'shapes_x' says; it is {_kind(pixels)}.")
+    if (place := ranges.first_fault(pixels.ravel())) >= 0:
+        value, cell = pixels.ravel()[place].item(), place // (pixels.size // cells)
+        image = int(np.searchsorted(np.cumsum(shapes.astype(np.int64).prod(axis=1)), cell, side="right")) + 1
+        raise refuse(f"'pixels' must be finite numbers: {value} in image {image} {ranges.fault(value)}. Scale the pixels down.")
     if labels is not None and (labels.shape != (cells,) or not np.issubdtype(labels.dtype, np.integer)):
         raise refuse(f"'labels' must be whole numbers of shape ({cells},), as 'shapes_x' says; it is {_kind(labels)}.")
     if labels is not None and (wrong := (labels < 0) | (labels > LARGEST)).any():
@@ -131,6 +136,9 @@ def images_of(instances: Sequence[Any], path: str = MEMORY) -> Images:
             raise ConfigError(f"Image {number} has labels of shape {own.shape} for {pixels.shape[:2]} rows and columns.")
         if pixels.ndim not in (2, 3) or not pixels.size or not _are_numbers(pixels):
             raise ConfigError(f"Image {number} must be finite numbers of shape (rows, columns, channels); it is {_kind(pixels)}.")
+        if (place := ranges.first_fault(pixels.ravel())) >= 0:
+            value = pixels.ravel()[place].item()
+            raise ConfigError(f"Image {number} must be finite numbers: its pixel {value} {ranges.fault(value)}. Scale it down.")
     flat = [pixels.reshape(pixels.shape[0] * pixels.shape[1], -1) for pixels, _ in given]
     if len({one.shape[1] for one in flat}) > 1:
         raise ConfigError("Images of one corpus must have the same number of channels.")
@@ -161,7 +169,7 @@ def share(images: Images, role: str, dev: float, test: float, seed: int, path: s
 
 
 def _are_numbers(array: Array) -> bool:
-    return array.dtype.kind in "buif" and bool(np.isfinite(array).all())
+    return array.dtype.kind in "buif"
 
 
 def _kind(array: Array) -> str:

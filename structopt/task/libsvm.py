@@ -10,13 +10,14 @@ import re
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from structopt.core import ranges
 from structopt.errors import ConfigError, DataError
 from structopt.task.text_files import read_text, write_text
 
@@ -72,7 +73,7 @@ def read(path: str | Path, limit: int | None = None, labelled: bool = True, enco
     ------
     DataError
         A file that cannot be read or has no instances; a line without a label, with anything but ``index:value`` pairs after
-        it, with an index twice, or with a value that is not a finite number.
+        it, with an index twice, or with a value that is not a finite number or above 1e100 in absolute value.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
@@ -98,14 +99,16 @@ def vectors(instances: Sequence[Any], first: int = 1) -> Vectors:
     Raises
     ------
     DataError
-        An instance that is neither, or a value that is not a finite number; ``line`` counts the instances from 1.
+        An instance that is neither, or a value that is not a finite number or above 1e100 in absolute value; ``line`` counts
+        the instances from 1.
     """
     numbers, ids, values, ends = _Numbering(), array("i"), array("d"), array("q", [0])
     for line, instance in enumerate(instances, 1):
         pairs = instance.items() if isinstance(instance, Mapping) else _dense_pairs(instance, first, line)
         for index, value in pairs:
-            if not _finite(value):
-                raise DataError(MEMORY, line, f"the value {value!r} of index {index} is not a finite number.")
+            if fault := _fault(value):
+                message = f"the value {value!r} of index {index} {fault}: give a number, or leave the index out."
+                raise DataError(MEMORY, line, message)
             ids.append(numbers[str(index)])
             values.append(float(value))
         ends.append(len(ids))
@@ -196,7 +199,7 @@ class _Reader:
 
     def check_values(self, lines: Sequence[str]) -> None:
         """Refuse nan, inf and numbers too large."""
-        if np.isfinite(np.array(self.values)).all():
+        if ranges.first_fault(np.array(self.values)) < 0:
             return
         for line, text in enumerate(lines, 1):
             complaint = _complaint([field for field in _fields(text) if ":" in field])
@@ -228,16 +231,17 @@ def _complaint(fields: Sequence[str]) -> str:
             return f"{field!r} is not a pair: write index:value, such as 3:0.5, and no space within a pair or a label."
         if not INDEX.fullmatch(index):
             return f"the index {index!r} is not an integer from 0 on in plain digits: number the attributes, such as 3:0.5."
-        if "_" in value or not _finite(value):
-            return f"the value {value!r} of index {index} is not a finite number: write a number, or leave the pair out."
+        if fault := _fault("" if "_" in value else value):
+            return f"the value {value!r} of index {index} {fault}: write a number, or leave the pair out."
         if index in seen:
             return f"the index {index} stands twice in this line: keep one of them, or their sum."
         seen.add(index)
     return ""
 
 
-def _finite(value: Any) -> bool:
+def _fault(value: Any) -> str:
+    """Say why this cannot be a value; the empty string where it can."""
     try:
-        return isfinite(float(value))
-    except (TypeError, ValueError):
-        return False
+        return ranges.fault(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return ranges.fault(nan)

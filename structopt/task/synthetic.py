@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 
+from structopt.core import ranges
 from structopt.core.data import AttributeTable, EncodedGraphs
 from structopt.core.table_schema import Column, Schema
 from structopt.errors import ConfigError, DataError
@@ -68,7 +68,7 @@ class Synthetic(WholeInputs):
         Training samples.
     held_out : int
         Samples for dev, and as many for test, from the same weights; 0: none.
-    coupling : float
+    coupling : float, from 0 to 1e12
         Scale of the weights of edges; 0: independent variables.
     noise : float
         Share of the variables whose state is drawn anew, at random.
@@ -109,8 +109,7 @@ class Synthetic(WholeInputs):
                 raise ConfigError(f"task.{name}={value} must be at least {least}.")
         if held_out < 0:
             raise ConfigError(f"task.held_out={held_out} must be at least 1, or 0 for no dev and test parts.")
-        if not 0 <= coupling < inf:
-            raise ConfigError(f"task.coupling={coupling:g} must be at least 0 and finite.")
+        ranges.check_at_least("task.coupling", coupling)
         if not 0 <= noise <= 1:
             raise ConfigError(f"task.noise={noise:g} is a share: give a number from 0 to 1.")
         self.variables, self.states, self.coupling, self.noise = variables, states, coupling, noise
@@ -152,6 +151,9 @@ class Synthetic(WholeInputs):
         x = np.array([np.asarray(row, np.float64) for row in instances], np.float64).reshape(len(instances), -1)
         if len(x) and x.shape[1] != self.variables:
             raise ConfigError(f"A sample has {self.variables} values, one a variable; these have {x.shape[1]}.")
+        if (place := ranges.first_fault(x.ravel())) >= 0:
+            value = x.ravel()[place].item()
+            raise DataError("<memory>", place // self.variables + 1, f"the value {value} {ranges.fault(value)}: give a number.")
         return Samples("<memory>", x.reshape(len(x), self.variables), None)
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
@@ -198,8 +200,7 @@ class Synthetic(WholeInputs):
         """Scores to read, in per cent."""
         scores = self.evaluate(corpus, predicted)
         return (
-            f"{len(predicted)} samples; accuracy: {100 * scores['accuracy']:.2f}%; "
-            f"wholly right: {100 * scores['exact']:.2f}%\n"
+            f"{len(predicted)} samples; accuracy: {100 * scores['accuracy']:.2f}%; wholly right: {100 * scores['exact']:.2f}%\n"
         )
 
     def write_outputs(

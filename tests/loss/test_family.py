@@ -143,7 +143,10 @@ def test_prediction_needs_margins():
         ({"gamma": inf}, r"loss\.gamma=inf must be at least 0 and finite"),
         ({"cost": "haming"}, "loss.cost=haming is unknown. Did you mean 'hamming'"),
         ({"cost": "weighted"}, r"loss\.cost=weighted needs loss\.cost_weights"),
-        ({"cost": "weighted", "cost_weights": {"O": -1.0}}, r"loss\.cost_weights must be at least 0 and finite"),
+        (
+            {"cost": "weighted", "cost_weights": {"O": -1.0}},
+            r"loss\.cost_weights\.O=-1\.0 must be at least 0 and finite: from 0 to 1e\+12",
+        ),
     ],
 )
 def test_refuses(arguments, message):
