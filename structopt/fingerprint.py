@@ -41,5 +41,5 @@ def digest_of(arrays: Iterable[Array], values: Any = None) -> str:
     found = blake2b(archive.json_bytes(values), digest_size=32)
     for array in arrays:
         found.update(f"{array.dtype.str}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+        found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return found.hexdigest()

@@ -15,8 +15,8 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"learning"}),
     frozenset({"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
     frozenset({
-        "archive", "registry", "features", "problem", "shards", "decoding", "compatibility", "checkpoint", "checks", "fingerprint",
-        "pruning",
+        "archive", "registry", "features", "problem", "shards", "decoding", "compatibility", "checkpoint", "checks",
+        "fingerprint", "pruning",
     }),
     frozenset({
         "configuration", "experiments", "history", "hydra_glue", "model", "plots", "records", "sweepers", "terminal", "trainer",

@@ -21,7 +21,8 @@ SENTENCES = 12
 
 
 def sentences() -> list[str]:
-    return corpus.path("train", "conll").read_text(encoding="utf8").split("\n\n")[: SENTENCES + 1]
+    blocks = corpus.path("train", "conll").read_text(encoding="utf8").split("\n\n")
+    return [block for block in blocks if not block.startswith("-DOCSTART-")][: SENTENCES + 1]
 
 
 def changed(how: str, text: list[str]) -> str:
