@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ class Fingerprint:
 
 def digest_of(arrays: Iterable[Array], values: Any = None) -> str:
     """Digest arrays, with their types and shapes, and a JSON value; O(bytes), without copies of contiguous arrays."""
-    found = blake2b(archive.json_bytes(values), digest_size=32)
+    found = sha256(archive.json_bytes(values))
     for array in arrays:
         found.update(f"{array.dtype.str}{array.shape}".encode())
         found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
