@@ -26,9 +26,10 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     Parameters
     ----------
     overrides : sequence of str
-        What one would type: ``["task=ner", "loss.beta=inf", "tracker=none"]``.
+        What one would type: ``["task=ner", "loss.beta=inf", "tracker=none"]``. Of Hydra's own words, ``hydra.run.dir=FOLDER``
+        and ``hydra.searchpath=[...]`` are heard; others are refused.
     folder : str or Path, optional
-        The run folder; a new one under ``outputs`` by default.
+        The run folder, in the place of ``hydra.run.dir``; a new one under ``outputs`` by default.
 
     Raises
     ------
@@ -36,9 +37,15 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
         For whatever the user can mend.
     """
     from structopt import configuration, session
+    from structopt.errors import ConfigError
+    from structopt.overrides import check_single_run
 
-    config = configuration.validate(configuration.compose(list(overrides)))
-    return session.train(config, configuration.run_folder(config, folder))
+    words = list(overrides)
+    check_single_run(words)
+    config, typed = configuration.validate(configuration.compose(words)), configuration.typed_folder(words)
+    if typed is not None and folder is not None and Path(folder).absolute() != typed.absolute():
+        raise ConfigError(f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}. Leave one of them out.")
+    return session.train(config, configuration.run_folder(config, typed if folder is None else folder))
 
 
 def load(path: str | Path) -> Model:

@@ -19,6 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from structopt.errors import ConfigError, StructoptError
 from structopt.hydra_glue import conf_dir, friendly, register
+from structopt.overrides import spelled_out
 
 DONE, MENDABLE, INTERRUPTED = 0, 2, 130
 LAUNCHERS = ("hydra/launcher/joblib", "hydra/launcher/submitit")
@@ -109,7 +110,7 @@ def _train(words: list[str]) -> int:
     outcome = _Outcome()
     application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(_job(outcome))
     try:
-        with _hydra_environment(_multirun_first(words)), _closing_sweep() as code:
+        with _hydra_environment(_multirun_first(spelled_out(words))), _closing_sweep() as code:
             application()
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         if outcome.started or _jobs_began():

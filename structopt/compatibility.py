@@ -26,6 +26,9 @@ SOURCES = {
     Ability.CONVEX: "convex values come from",
 }
 
+MEMBERS = ("input_schema", "output_schema", "instances", "input_example", "output_table", "vocabulary")
+"""Members of tasks that were added to their protocol after version 0.1.0."""
+
 
 def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: Any, structure_kind: str) -> None:
     """Raise where the chosen components cannot work together.
@@ -63,6 +66,16 @@ def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: An
             f"{_advice(Ability.CONVEX, able(Ability.CONVEX, structure_kind))}"
         )
     positional(optimizer, loss, factor_graph)
+
+
+def check_task(task: Any) -> None:
+    """Raise `CompatibilityError` where the class of a task lacks members that the program cannot do without."""
+    lacking = [member for member in MEMBERS if not hasattr(type(task), member)]
+    if lacking:
+        raise CompatibilityError(
+            f"task={name_of('task', task)} lacks {', '.join(lacking)}, which every task has (structopt.core.protocols). "
+            "Update the package that it comes from."
+        )
 
 
 def check_executor(executor: Any, optimizer: Any) -> None:

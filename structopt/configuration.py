@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from structopt import registry, schema
 from structopt.errors import ConfigError, did_you_mean
 from structopt.hydra_glue import conf_dir, friendly, register
+from structopt.overrides import OWN_FOLDER, key_of, spelled_out
 
 GIVEN = ("features", "seed", "threads")
 """What a constructor may ask for by name, beside its own node."""
@@ -31,6 +32,13 @@ class Sweep(TypedDict, total=False):
     resume: bool
 
 
+class WarmStart(TypedDict, total=False):
+    """The keys of the node ``warm_start``."""
+
+    model: str | None
+    vocabulary: Literal["union", "new"]
+
+
 class Settings(TypedDict, total=False):
     """The keys of the config beside the components and the features; conf/config.yaml holds the defaults."""
 
@@ -38,7 +46,7 @@ class Settings(TypedDict, total=False):
     seed: int
     threads: int
     resume: str | None
-    warm_start: str | None
+    warm_start: WarmStart
     check: bool
     data: str | None
     scale: Literal["small", "full"] | None
@@ -94,10 +102,23 @@ def compose(overrides: list[str]) -> dict[str, Any]:
     register()
     try:
         with _no_other_hydra(), initialize_config_dir(config_dir=conf_dir(), version_base="1.3", job_name="structopt"):
-            config = hydra_compose("config", overrides=list(overrides))
+            config = hydra_compose("config", overrides=spelled_out(overrides))
     except (HydraException, OmegaConfBaseException, ValueError) as error:  # ValueError: task=null
         raise ConfigError(friendly(error, list(overrides))) from error
     return resolved(config)
+
+
+def typed_folder(overrides: Sequence[str]) -> Path | None:
+    """The run folder that ``hydra.run.dir=FOLDER`` names among overrides, interpolations resolved; None where it is not typed."""
+    words = [word for word in overrides if key_of(word) == OWN_FOLDER]
+    if not words:
+        return None
+    register()
+    try:
+        with _no_other_hydra(), initialize_config_dir(config_dir=conf_dir(), version_base="1.3", job_name="structopt"):
+            return Path(str(hydra_compose("config", overrides=spelled_out(overrides), return_hydra_config=True).hydra.run.dir))
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        raise ConfigError(friendly(error, list(overrides))) from error
 
 
 @contextmanager
@@ -142,6 +163,8 @@ def validate(config: Mapping[str, Any]) -> dict[str, Any]:
     for key in config:
         if key not in known:
             raise ConfigError(f"There is no key '{key}'.{did_you_mean(str(key), known)} Keys: {', '.join(sorted(known))}.")
+    if "warm_start" in config:
+        config = {**config, "warm_start": _warm_start(config["warm_start"])}
     settings = {key: _setting(key, config[key]) for key in config if key in Settings.__annotations__}
     features = schema.coerce("features", config.get("features", {}), Features)
     given = settings | {"features": features}
@@ -198,7 +221,10 @@ def saved_config(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ConfigError(f"resume={folder}: {path} is missing, so this is no run folder that can go on.")
     register()
-    return validate(resolved(cast(DictConfig, OmegaConf.load(path))))
+    saved = resolved(cast(DictConfig, OmegaConf.load(path)))
+    if isinstance(saved.get("warm_start"), str):  # of version 0.1.0, which kept no vocabulary
+        saved["warm_start"] = {"model": saved["warm_start"], "vocabulary": "new"}
+    return validate(saved)
 
 
 def run_folder(config: Mapping[str, Any], folder: str | Path | None) -> Path:
@@ -219,6 +245,16 @@ def run_folder(config: Mapping[str, Any], folder: str | Path | None) -> Path:
 
 def _setting(key: str, value: Any) -> Any:
     return schema.coerce("", {key: value}, Settings)[key]
+
+
+def _warm_start(given: Any) -> dict[str, Any]:
+    """The node ``warm_start`` in full; in a YAML file it cannot be short."""
+    node = {"model": None} if given is None else given
+    if not isinstance(node, Mapping) or "model" not in node:
+        raise ConfigError("warm_start has keys of its own: in YAML write 'warm_start: {model: PATH}'; type warm_start=PATH.")
+    if node["model"] is None and node.get("vocabulary", "union") != "union":
+        raise ConfigError(f"warm_start.vocabulary={node['vocabulary']} needs a model: type warm_start=MODEL too.")
+    return {"model": None, "vocabulary": "union", **node}
 
 
 def _check_ranges(config: Mapping[str, Any]) -> None:

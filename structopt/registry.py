@@ -19,9 +19,6 @@ from structopt.schema import REQUIRED, Parameter, check_keys, coerce, of_class, 
 
 KINDS = ("task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor")
 
-MEMBERS = {"task": ("input_schema", "output_schema", "instances", "input_example", "output_table")}
-"""What the class of a component must have, beside what its own errors would tell soon enough."""
-
 
 @dataclass(frozen=True)
 class Installed:
@@ -88,20 +85,13 @@ def load(kind: str, name: str) -> Any:
         raise ConfigError(not_installed(kind, name))
     component = known[name]
     try:
-        found = component.entry_point.load()
+        return component.entry_point.load()
     except Exception as error:
         value, reason = component.entry_point.value, f"{type(error).__name__}: {error}"
         raise ConfigError(
             f"{kind}={name} comes from {component.distribution}, and {value} cannot be imported: {reason}. "
             f"Reinstall or update {component.distribution}."
         ) from error
-    lacking = [member for member in MEMBERS.get(kind, ()) if not hasattr(found, member)]
-    if lacking:
-        raise ConfigError(
-            f"{kind}={name} of {component.distribution} lacks {', '.join(lacking)}, which every {kind} has "
-            f"(structopt.core.protocols). Update {component.distribution}."
-        )
-    return found
 
 
 def not_installed(kind: str, name: str) -> str:

@@ -28,6 +28,7 @@ from structopt.problem import Examples, Problem, decoder_of, predicting, structu
 from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Judge, Row, Trainer
+from structopt.warm_start import WarmStart
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +63,7 @@ def make_components(config: Mapping[str, Any]) -> Components:
     made = {
         kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
     }
+    compatibility.check_task(made["task"])
     compatibility.check(**made, structure_kind=made["factor_graph"].kind)
     made["loss"].kernel(getattr(made["optimizer"], "loss_variant", "max_loss"))
     executor = registry.create("executor", config["executor"])
@@ -116,6 +118,7 @@ class Session:
         self.config, self.folder, self.judge, self.place = config, folder, judge, place
         self.parts = make_components(config)
         self.mixed_shards = mixing.shards_of(self.parts.executor, self.parts.optimizer)
+        self.warm_start: WarmStart | None = None
         self.pruner: Pruner | None = None
         self.pruned: dict[str, dict[str, float | None]] = {}  # what the pruner did, by role
         folder.mkdir(parents=True, exist_ok=True)
@@ -164,7 +167,8 @@ class Session:
         parts, started = self.parts, time.perf_counter()
         task, files = parts.task, parts.task.files
         corpus = task.read(files["train"], task.limit)
-        encoded = self._admitted(task.fit(corpus))
+        self.warm_start = WarmStart.of(self.config.get("warm_start"))
+        encoded = self._admitted(self.warm_start.fit(task, corpus) if self.warm_start else task.fit(corpus))
         self.pruner = self._pruner(encoded)
         encoded = self._few_arcs("train", encoded)
         positional = compatibility.positional(parts.optimizer, parts.loss, parts.graph)
@@ -222,12 +226,10 @@ class Session:
         return found.encoded
 
     def _start_weights(self, feature_map: FeatureMap) -> tuple[FeatureMap, Array]:
-        if not self.config.get("warm_start"):
+        if self.warm_start is None:
             return feature_map, np.zeros(feature_map.dimension)
-        from structopt.warm_start import transfer
-
-        feature_map, weights, count = transfer(Model.load(find_model(self.config["warm_start"])), self.parts.task, feature_map)
-        log.info("warm start: %d weights carried over", count)
+        feature_map, weights = self.warm_start.transfer(self.parts.task, feature_map)
+        log.warning("warm start: %s", self.warm_start.counts)
         return feature_map, weights
 
     def _held_out(self, role: str) -> tuple[Any, Examples]:

@@ -2,86 +2,144 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from structopt.core.protocols import FeatureMap
+from structopt.core.data import Encoded
+from structopt.core.protocols import FeatureMap, Task
 from structopt.errors import ConfigError
-from structopt.features.attribute_rows import AttributeRows, RowGroup
 from structopt.kernels.record import Array
-from structopt.model import Model
+from structopt.model import Model, find_model
 
 
-def transfer(model: Model, task: Any, feature_map: FeatureMap) -> tuple[FeatureMap, Array, int]:
-    """Carry over every weight that has a place in the new model.
-
-    Of attributes, those whose part group, name and labels exist there; hashed weights keep their places, if the hashing is the
-    same.
+class WarmStart:
+    """An earlier model as a start.
 
     Parameters
     ----------
-    model : Model
-        The earlier model.
-    task : component
-        The fitted task of the new one.
-    feature_map : FeatureMap
-        Of the new one; the support grows by the weights that are carried over.
-
-    Returns
-    -------
-    (FeatureMap, float64 array of shape (dimension,), int)
-        The feature map, the weights, and how many of them are not zero.
-
-    Raises
-    ------
-    ConfigError
-        If the two models' features have nothing in common.
+    address : str
+        A run folder, a model folder, or an MLflow address.
+    vocabulary : str
+        ``union``: labels, attributes and values that only the earlier model knows are kept; ``new``: they are dropped.
     """
-    if isinstance(feature_map, AttributeRows) and isinstance(model.feature_map, AttributeRows):
-        return _by_name(model, task, feature_map)
-    layouts = [one.state()[0] for one in (model.feature_map, feature_map)]
-    if layouts[0] != layouts[1]:
-        raise ConfigError(
-            "warm_start: that model's features are not this one's; give the same features.* and task, or leave warm_start out."
-        )
-    weights = model.weights.copy()
-    return feature_map.widened(weights != 0), weights, int(np.count_nonzero(weights))
+
+    def __init__(self, address: str, vocabulary: str = "union") -> None:
+        self.address, self.vocabulary = address, vocabulary
+        self.model = Model.load(find_model(address))
+        self.counts = ""
+
+    @classmethod
+    def of(cls, node: Mapping[str, Any] | None) -> WarmStart | None:
+        """The start that the config's node ``warm_start`` asks for; None where it names no model."""
+        return cls(node["model"], node["vocabulary"]) if node and node["model"] else None
+
+    def fit(self, task: Any, corpus: Any) -> Encoded:
+        """Fit a task to its training corpus, and keep the vocabulary where that is asked for.
+
+        Raises
+        ------
+        ConfigError
+            If the model is another task's, whose vocabulary means something else.
+        """
+        if self.vocabulary == "new":
+            return task.fit(corpus)  # type: ignore[no-any-return]
+        if type(self.model.task) is not type(task):
+            kinds = [type(one).__name__ for one in (self.model.task, task)]
+            raise ConfigError(
+                f"warm_start={self.address}: that model's task ({kinds[0]}) is not this one ({kinds[1]}), so its vocabulary "
+                "cannot be kept. Give a model of the same task, or type warm_start.vocabulary=new."
+            )
+        return task.fit(corpus, self.model.task)  # type: ignore[no-any-return]
+
+    def transfer(self, task: Any, feature_map: FeatureMap) -> tuple[FeatureMap, Array]:
+        """Carry over every weight that has a place in the new model.
+
+        Of attributes, those whose part group, name and labels exist there; hashed weights keep their places, if the hashing is
+        the same. Weights that could move in the earlier model can move in the new one.
+
+        Parameters
+        ----------
+        task : Task
+            The fitted task of the new model.
+        feature_map : FeatureMap
+            Of the new one.
+
+        Returns
+        -------
+        (FeatureMap, float64 array of shape (dimension,))
+            The feature map with its support grown, and the weights.
+
+        Raises
+        ------
+        ConfigError
+            If the two models' features have nothing in common.
+        """
+        earlier, matches = self.model.feature_map, _Names(self.model.task, task, self.vocabulary == "union")
+        weights = feature_map.carried(earlier, matches, self.model.weights)
+        moving = weights != 0
+        if earlier.support is not None:
+            moving |= feature_map.carried(earlier, matches, earlier.support)
+        count = int(np.count_nonzero(weights))
+        lost = int(np.count_nonzero(self.model.weights)) - count
+        self.counts = f"{matches.counted()}; {count} weights carried over{f', {lost} dropped' if lost else ''}"
+        return feature_map.widened(moving), weights
 
 
-def _by_name(model: Model, task: Any, rows: AttributeRows) -> tuple[AttributeRows, Array, int]:
-    """Carry over weights of attributes by their names."""
-    assert isinstance(model.feature_map, AttributeRows)
-    weights = np.zeros(rows.dimension)
-    starts = np.cumsum([0, *(group.size * group.width for group in rows.groups)])
-    places = {group.name: (group, start) for group, start in zip(rows.groups, starts[:-1], strict=True)}
-    old_start = 0
-    for old in model.feature_map.groups:
-        block = model.weights[old_start : old_start + old.size * old.width].reshape(old.size, old.width)
-        old_start += old.size * old.width
-        if old.name not in places:
-            continue
-        group, start = places[old.name]
-        attributes = _matches(_names(model.task, old.name, old.size), _names(task, old.name, group.size))
-        labels = _matches(_configurations(model.task, old), _configurations(task, group))
-        view = weights[start : start + group.size * group.width].reshape(group.size, group.width)
-        view[np.ix_(attributes[1], labels[1])] = block[np.ix_(attributes[0], labels[0])]
-    return rows.widened(weights != 0), weights, int(np.count_nonzero(weights))
+class _Names:
+    """Matches by name: see `structopt.core.protocols.Matches`. Where the earlier vocabulary was kept, codes were too."""
+
+    def __init__(self, earlier: Task, task: Task, kept: bool) -> None:
+        self.tasks = earlier, task
+        self._groups: dict[str, tuple[int, int, int]] = {}
+        self.attributes = cache(self._attributes)
+        self.configurations = cache(self._configurations)
+        self._values = [dict(one.vocabulary()) for one in self.tasks]
+        self.keeps_codes = kept or self._values[0].get("values") == self._values[1].get("values")
+
+    def counted(self) -> str:
+        """How many names of each kind came from the earlier model, are new, or were dropped."""
+        found = [_counts(kind, len(old), len(new), len({*old} & {*new})) for kind, (old, new) in self._kinds().items()]
+        if self._groups:
+            found.insert(0, _counts("attributes", *(sum(column) for column in zip(*self._groups.values(), strict=True))))
+        return ", ".join(found)
+
+    def _kinds(self) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+        old, new = self._values
+        return {kind: (old.get(kind, ()), names) for kind, names in new.items()}
+
+    def _attributes(self, group: str, earlier: int, size: int) -> tuple[Array, Array]:
+        old, new = (_padded(task.attribute_names(group), n) for task, n in zip(self.tasks, (earlier, size), strict=True))
+        found = _matches(old, new)
+        named = [[isinstance(name, str) for name in names] for names in (old, new)]
+        self._groups[group] = sum(named[0]), sum(named[1]), sum(named[0][i] for i in found[0])
+        return found
+
+    def _configurations(self, group: str, earlier: int, width: int) -> tuple[Array, Array]:
+        old, new = (_named(task, group, n) for task, n in zip(self.tasks, (earlier, width), strict=True))
+        return _matches(old, new)
 
 
-def _names(task: Any, group: str, size: int) -> list[Any]:
+def _counts(kind: str, old: int, new: int, both: int) -> str:
+    dropped = f", {old - both} dropped" if old > both else ""
+    return f"{both} {kind} of the model and {new - both} new{dropped}"
+
+
+def _padded(names: Sequence[str], size: int) -> list[Any]:
     """Attribute names of a group; what the feature map adds itself is called by its place from the end."""
-    names = list(task.attribute_names(group))[:size]
-    return names + [("constant", k) for k in range(size - len(names))]
+    known: list[Any] = list(names)[:size]
+    return known + [("constant", k) for k in range(size - len(known))]
 
 
-def _configurations(task: Any, group: RowGroup) -> list[Any]:
+def _named(task: Any, group: str, width: int) -> list[Any]:
     """Names of the configurations of a part: as the task calls them, or tuples of labels; in their order."""
     if hasattr(task, "configuration_names"):
-        return list(task.configuration_names(group.name))
+        return list(task.configuration_names(group))
     labels, length = tuple(task.labels), 1
-    while len(labels) ** length < group.width:
+    while len(labels) ** length < width:
         length += 1
     return list(product(labels, repeat=length))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
+import structopt
 from structopt import configuration, registry
 from structopt.configuration import compose, continued, validate
 from structopt.errors import ConfigError
@@ -103,7 +104,7 @@ def test_defaults() -> None:
         "seed": 0,
         "threads": 1,
         "resume": None,
-        "warm_start": None,
+        "warm_start": {"model": None, "vocabulary": "union"},
         "check": False,
         "data": None,
         "scale": None,
@@ -252,3 +253,34 @@ def test_continued_takes_the_saved_config_and_few_changes(acme: Path) -> None:
     )
     assert message(continued, saved, ["optimizer.epochs=abc"]) == "optimizer.epochs=abc is not an int."
     assert message(continued, saved, ["tracker=mlfow"]).startswith("tracker 'mlfow' is not installed. Did you mean 'mlflow'?")
+
+
+def test_train_takes_the_folder_that_hydra_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interpolations are resolved; beside folder= it must be the same one."""
+    monkeypatch.chdir(tmp_path)
+    quick = ["task=multiclass", "task.limit=20", "optimizer.epochs=0", "tracker=none"]
+    structopt.train([*quick, "hydra.run.dir=one/${seed}"])
+    assert (tmp_path / "one/0/model/manifest.json").is_file()
+    structopt.train([*quick, "hydra.run.dir='two words'"], folder=tmp_path / "two words")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two words"]
+    with pytest.raises(ConfigError) as refused:
+        structopt.train([*quick, "hydra.run.dir=a"], folder="b")
+    assert str(refused.value) == "The run folder is given twice: folder=b and hydra.run.dir=a. Leave one of them out."
+
+
+@pytest.mark.parametrize(
+    "word", ["hydra.sweep.dir=a", "hydra/launcher=joblib", "hydra.mode=MULTIRUN", "hydra.verbose=true", "hydra={run: {dir: a}}"]
+)
+def test_train_refuses_hydra_s_other_words(word: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        structopt.train(["tracker=none", word])
+    text = "train makes one run, and of Hydra's words it hears hydra.run.dir and hydra.searchpath. Leave it out."
+    assert str(refused.value) == f"'{word}' would do nothing here: {text} Sweeps run from the command line: structopt --multirun."
+
+
+@pytest.mark.parametrize("word", ["--multirun", "-m", "--cfg=job"])
+def test_train_refuses_flags(word: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        structopt.train([word, "seed=1,2"])
+    advice = "Sweeps run from the command line: structopt --multirun."
+    assert str(refused.value) == f"'{word}' is no override, and train makes one run. {advice}"

@@ -86,8 +86,15 @@ class Task(Protocol):
     def corpus(self, instances: Sequence[Any]) -> Any:
         """Make an unlabelled corpus of instances given in memory."""
 
-    def fit(self, corpus: Any) -> Encoded:
-        """Make labels and vocabulary from the training corpus, and encode it."""
+    def fit(self, corpus: Any, earlier: Any = None) -> Encoded:
+        """Make labels and vocabulary from the training corpus, and encode it.
+
+        Of an `earlier` task, fitted and of the same class, all labels, attributes and values are kept: their weights go on being
+        used (``warm_start.vocabulary=union``). A value that is known by its code keeps it.
+        """
+
+    def vocabulary(self) -> Mapping[str, Sequence[str]]:
+        """Names of what `fit` learnt beside attributes, by kind, ``labels`` among them: warm starts count them."""
 
     def encode(self, corpus: Any, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the vocabulary made by `fit`; what is unknown is left out, `given` labels are kept."""
@@ -214,6 +221,24 @@ class BatchMap(Protocol):
         """sum_i F_i r_i at the `coordinates`, given residuals over the parts of all instances."""
 
 
+class Matches(Protocol):
+    """Which attributes and labels of two models bear the same names.
+
+    Attributes
+    ----------
+    keeps_codes : bool
+        Whether every value that the earlier model knows by a code has the same code in the new one.
+    """
+
+    keeps_codes: bool
+
+    def attributes(self, group: str, earlier: int, size: int) -> tuple[Array, Array]:
+        """Numbers of the shared attributes of a part group in the earlier and in the new model, of so many each."""
+
+    def configurations(self, group: str, earlier: int, width: int) -> tuple[Array, Array]:
+        """Numbers of the shared configurations of its parts in the earlier and in the new model, of so many each."""
+
+
 class FeatureMap(Protocol):
     """A linear operator from weights to part scores, with one sparse column per part, never materialised.
 
@@ -242,6 +267,12 @@ class FeatureMap(Protocol):
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Make the features of a corpus for evaluations over all its instances."""
+
+    def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
+        """An array over an earlier map's weights as one over these: each number at the weight of the same name, zeros elsewhere.
+
+        Raises `ConfigError` where the two have nothing in common.
+        """
 
     def widened(self, more: Array) -> FeatureMap:
         """The same features, where the weights that the mask names may move too."""

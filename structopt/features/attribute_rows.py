@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
-from structopt.core.protocols import BatchMap, FeatureKernels, FeatureScratch
-from structopt.features.support import Supported, unpacked
+from structopt.core.protocols import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
+from structopt.errors import ConfigError
+from structopt.features.support import OTHER_FEATURES, Supported, unpacked
 from structopt.kernels.record import Array, Record
 
 
@@ -121,6 +122,24 @@ class AttributeRows(Supported):
         slots = sum(group.size for group in self.groups)
         gradient = GRADIENT.pack(slot=np.full(slots, -1), touched=sum(entries), counts=len(entries), rows=rows)
         return FeatureScratch(gradient, sum(entries), rows)
+
+    def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
+        """See `structopt.core.protocols.FeatureMap`: rows by the names of attributes, places in them by those of labels."""
+        if not isinstance(earlier, AttributeRows):
+            raise ConfigError(OTHER_FEATURES)
+        found, blocks = np.zeros(self.dimension, array.dtype), dict(zip(earlier.groups, earlier.split(array), strict=True))
+        for group, view in zip(self.groups, self.split(found), strict=True):
+            for old, block in blocks.items():
+                if old.name == group.name:
+                    rows = matches.attributes(group.name, old.size, group.size)
+                    places = matches.configurations(group.name, old.width, group.width)
+                    view[np.ix_(rows[1], places[1])] = block[np.ix_(rows[0], places[0])]
+        return found
+
+    def split(self, array: Array) -> list[Array]:
+        """Views of an array over the weights, one a group, of shape (attributes, weights of a row)."""
+        ends = np.cumsum([group.width * group.size for group in self.groups])[:-1]
+        return [block.reshape(g.size, g.width) for block, g in zip(np.split(array, ends), self.groups, strict=True)]
 
     def widened(self, more: Array) -> AttributeRows:
         """The same features with further weights that may move."""

@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure
-from structopt.core.protocols import BatchMap, FeatureKernels, FeatureScratch
+from structopt.core.protocols import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
 from structopt.errors import ConfigError
-from structopt.features.support import Supported, unpacked
+from structopt.features.support import OTHER_FEATURES, Supported, unpacked
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, shape
 from structopt.kernels.record import Array, Record
 
+OTHER_CODES = (
+    "warm_start.vocabulary=new: hashed weights stand where the numbers of the values put them, and other data number values "
+    "otherwise. Leave warm_start.vocabulary=union."
+)
 FEWEST = 4096
 """Places of the smallest table that the kernels use."""
 
@@ -76,6 +80,27 @@ class HashedTemplates(Supported):
         if labels != self.layout.labels:
             raise ConfigError(f"features: the model has weights for {self.layout.labels} labels, the corpus has {labels}.")
         return self.layout.record(_trees(encoded), structure, self.support)
+
+    def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
+        """See `structopt.core.protocols.FeatureMap`: weights keep their places, those of labels by the labels' names.
+
+        That is right only where codes are the same: values that the earlier model knew must have kept theirs.
+        """
+        same = isinstance(earlier, HashedTemplates) and self._hashing() == earlier._hashing()
+        if not isinstance(earlier, HashedTemplates) or not same or not matches.keeps_codes:
+            raise ConfigError(OTHER_FEATURES if not same else OTHER_CODES)
+        found, first = np.zeros(self.dimension, array.dtype), self.layout.weights
+        found[:first] = array[:first]
+        if self.layout.labels and earlier.layout.labels:
+            places = matches.configurations("label", earlier.layout.labels, self.layout.labels)
+            rows = (one.layout.rows for one in (self, earlier))
+            own, old = (part.reshape(count, -1) for part, count in zip((found[first:], array[first:]), rows, strict=True))
+            own[:, places[1]] = old[:, places[0]]
+        return found
+
+    def _hashing(self) -> dict[str, Any]:
+        """What must agree for the same feature to have the same place; not how many labels there are."""
+        return {key: value for key, value in self.layout.state().items() if key != "relations"}
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Return the features for evaluations over all instances."""

@@ -39,6 +39,10 @@ class Pool:
         finally:
             self._idle.append(vector)
 
+OTHER_FEATURES = (
+    "warm_start: that model's features are not this one's; give the same features.* and task, or leave warm_start out."
+)
+
 
 class Supported:
     """Base of the feature maps.

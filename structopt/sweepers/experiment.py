@@ -42,8 +42,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 
 from structopt.errors import ConfigError, did_you_mean
+from structopt.overrides import key_of
 from structopt.sweepers.base import MODULE, JobSweeper
-from structopt.sweepers.plan import Plan, key_of, product
+from structopt.sweepers.plan import Plan, product
 
 if TYPE_CHECKING:
     from structopt.experiments.report import Report, Reporter

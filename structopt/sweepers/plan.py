@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.errors import ConfigError, did_you_mean
+from structopt.overrides import key_of, spelled_out
 
 SCALES = ("small", "full")
 SEPARATOR = ", "
@@ -138,18 +139,13 @@ class Plan:
                 label = SEPARATOR.join([name, *(part for _, part in (*values, *combination) if part)])
                 first = [*always, *files, *self.scales[scale].overrides, *setting.overrides]
                 last = [word for word, _ in (*values, *combination)]
-                found.append(_last_of_each([*first, f"label={_quoted(label)}", *last]))
+                found.append(_last_of_each(spelled_out([*first, f"label={_quoted(label)}", *last])))
         return found
 
 
 def setting(label: str) -> str:
     """Return the name of the setting from a job's label."""
     return label.partition(SEPARATOR)[0]
-
-
-def key_of(word: str) -> str:
-    """Return the key of an override, without signs."""
-    return word.partition("=")[0].lstrip("+~")
 
 
 def product(choices: Sequence[Sequence[Choice]]) -> list[list[Choice]]:
@@ -249,4 +245,3 @@ def _known(place: str, given: Mapping[str, Any], keys: Sequence[str]) -> None:
     if unknown:
         near = did_you_mean(str(unknown[0]), keys)
         raise ConfigError(f"{place}: there is no key '{unknown[0]}' here.{near} Keys: {', '.join(keys)}.")
-

@@ -12,6 +12,7 @@ from omegaconf import OmegaConf, open_dict
 
 from structopt import registry, schema
 from structopt.errors import ConfigError
+from structopt.overrides import spelled_out
 from structopt.records import FAILED, FINISHED, KILLED, PRUNED, read_run
 from structopt.sweepers.base import MODULE, JobSweeper
 from structopt.sweepers.findings import best_trial, report
@@ -64,7 +65,7 @@ class Search(JobSweeper):
         self.options = _checked(self.given)
         optuna()
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
-        listed = [f"{key}={value}" for key, value in self.options["params"].items()]
+        listed = spelled_out([f"{key}={value}" for key, value in self.options["params"].items()])
         typed = parser.parse_overrides([*listed, *arguments])
         self.resuming = [str(one.input_line) for one in typed if one.get_key_element() == RESUME]
         self.space = read_space([one for one in typed if one.get_key_element() != RESUME])

@@ -58,15 +58,23 @@ class AttributeColumns:
         """Names of the attributes, the bias at the end."""
         return [*self.numbers, *([BIAS] if self.bias else [])]
 
-    def fit(self, corpus: LabelledVectors) -> None:
-        """Learn attributes, and their means and deviations, from the training corpus."""
+    def fit(self, corpus: LabelledVectors, earlier: AttributeColumns | None = None) -> None:
+        """Learn attributes, and their means and deviations, from the training corpus.
+
+        Those of `earlier` columns are kept as they are, with their means and deviations, in which their weights are meant.
+        """
+        known = {} if earlier is None else earlier.numbers
         counts = np.bincount(corpus.ids[corpus.values != 0.0], minlength=len(corpus.attributes)).tolist()
         kept = [name for name, count in zip(corpus.attributes, counts, strict=True) if count >= self.min_count]
+        kept = list(dict.fromkeys([*known, *kept]))
         if not corpus.declared:
             kept.sort(key=int)
         self.numbers = {name: j for j, name in enumerate(kept)}
         if self.standardize == "columns":
             self._measure(corpus)
+            if earlier is not None and earlier.standardize == "columns":
+                places = [self.numbers[name] for name in known]
+                self.means[places], self.deviations[places] = earlier.means, earlier.deviations
 
     def table(self, corpus: LabelledVectors) -> AttributeTable:
         """Rows of known attributes, one an instance; O(entries), or O(instances x attributes) where means are taken off."""

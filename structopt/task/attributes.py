@@ -94,16 +94,17 @@ class AttributeLabelling(Labelling):
         tokens = [[[name] for name in names], [names]]
         return {"tokens": tokens, "values": [[[1.0] * len(token) for token in sentence] for sentence in tokens]}
 
-    def fit(self, corpus: AttributeText) -> Encoded:
-        """Learn labels and attributes from the training corpus, and encode it."""
+    def fit(self, corpus: AttributeText, earlier: AttributeLabelling | None = None) -> Encoded:
+        """Learn labels and attributes from the training corpus, beside those of an `earlier` task, and encode it."""
         bounds = corpus.offsets.tolist()
-        self._settle_scheme([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
+        self._settle_scheme([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)], earlier)
         if self.scheme != "none":
             self.target_scheme = self.scheme
-        self._learn_labels(corpus.labels)
+        self._learn_labels(corpus.labels, earlier)
         counts = np.bincount(corpus.ids, minlength=len(corpus.attributes))
         kept = [name for name, count in zip(corpus.attributes, counts.tolist(), strict=True) if count >= self.min_count]
-        self._attributes = {name: j for j, name in enumerate(kept)}
+        known = () if earlier is None else earlier._attributes
+        self._attributes = {name: j for j, name in enumerate(dict.fromkeys([*known, *kept]))}
         return self.encode(corpus)
 
     def encode(self, corpus: AttributeText, given: Sequence[str] | None = None) -> Encoded:

@@ -108,10 +108,10 @@ class Dependency:
         seen = {column.name: self._columns.values(column.own)[:6] or [column.own] for column in self.input_schema}
         return example_sentences(seen)
 
-    def fit(self, corpus: Trees) -> EncodedTrees:
-        """Learn relations and the values of columns from the training corpus, and encode it."""
-        self.labels = tuple(sorted(set(corpus.relations)))
-        return self._encoded(corpus, self._columns.fit(corpus))
+    def fit(self, corpus: Trees, earlier: Dependency | None = None) -> EncodedTrees:
+        """Learn relations and the values of columns from the training corpus, beside those of an `earlier` task; encode it."""
+        self.labels = tuple(sorted({*corpus.relations, *(() if earlier is None else earlier.labels)}))
+        return self._encoded(corpus, self._columns.fit(corpus, None if earlier is None else earlier._columns))
 
     def encode(self, corpus: Trees, given: Sequence[str] | None = None) -> EncodedTrees:
         """Encode a corpus with the values seen in training."""
@@ -198,6 +198,10 @@ class Dependency:
             [arc.relation or "" for arc in output],
         )
         write_text(target, svg)
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        """The relations, and the values of all columns, which features are hashed of by their numbers."""
+        return {"labels": list(self.labels), "values": self._columns.value_names()}
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """None have names: features are hashed."""

@@ -148,10 +148,11 @@ class Grid(WholeInputs):
         pixel = self.features.example()
         return {"pixels": [[[pixel] * 3] * 2]}
 
-    def fit(self, corpus: Images) -> EncodedImages:
-        """Learn labels and colours from the training images, and encode them."""
-        self.labels = tuple(map(str, np.unique(_gold(corpus)).tolist()))
-        self.features.fit(corpus)
+    def fit(self, corpus: Images, earlier: Grid | None = None) -> EncodedImages:
+        """Learn labels and colours from the training images, beside those of an `earlier` task, and encode them."""
+        known = [] if earlier is None else list(map(int, earlier.labels))
+        self.labels = tuple(map(str, sorted({*_gold(corpus).tolist(), *known})))
+        self.features.fit(corpus, None if earlier is None else earlier.features)
         return self.encode(corpus)
 
     def encode(self, corpus: Images, given: Sequence[str] | None = None) -> EncodedImages:
@@ -221,6 +222,10 @@ class Grid(WholeInputs):
     def output_table(self, outputs: Sequence[Image]) -> dict[str, list[Any]]:
         """Labels of every image as nested lists."""
         return {"labels": [np.asarray(image.labels).tolist() for image in outputs]}
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        """The labels."""
+        return {"labels": list(self.labels)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """What stands where around a cell, or at the ends of an edge."""

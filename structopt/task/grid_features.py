@@ -44,15 +44,27 @@ class GridFeatures:
         self.radius, self.pixels, self.edges = radius, pixels, edges
         self.symbols, self.scale = np.zeros((0, 1)), np.ones(1)
 
-    def fit(self, images: Images) -> None:
-        """Learn colours, or the largest values, of the training images."""
+    def fit(self, images: Images, earlier: GridFeatures | None = None) -> None:
+        """Learn colours, or the largest values, of the training images; of `earlier` features, all that they know is kept."""
+        if earlier is not None and self.pixels == "auto":
+            self.pixels = earlier.pixels
         self.symbols = np.unique(images.pixels.astype(np.float64), axis=0)
         largest = np.abs(images.pixels.astype(np.float64)).max(axis=0)
         self.scale = np.where(largest > 0, largest, 1.0)
         if self.pixels == "auto":
             self.pixels = "symbols" if len(self.symbols) <= MOST_SYMBOLS else "values"
+        if earlier is not None and self.pixels == earlier.pixels:
+            self._keep(earlier, images)
         if self.pixels == "values":
             self.symbols = self.symbols[:0]
+
+    def _keep(self, earlier: GridFeatures, images: Images) -> None:
+        """Add the colours that earlier features know, or divide as they do."""
+        if len(earlier.scale) != len(self.scale):
+            found = f"{images.path}: pixels have {len(self.scale)} channels, but those of the model of warm_start"
+            raise ConfigError(f"{found} {len(earlier.scale)}. Give images of the same kind.")
+        self.symbols = np.unique(np.concatenate([earlier.symbols.reshape(-1, len(self.scale)), self.symbols]), axis=0)
+        self.scale = earlier.scale
 
     def cells(self, images: Images) -> AttributeTable:
         """Attributes of every cell: for each place around it what stands there, or that it is outside; and a constant."""

@@ -151,15 +151,26 @@ class Labelling(ABC):
     def _gold_labels(self, corpus: Any) -> list[str] | None:
         """Gold labels of all tokens, in the learnt scheme; None for unlabelled input."""
 
-    def _settle_scheme(self, sentences: Sequence[Sequence[str]]) -> None:
-        """Replace the scheme ``auto`` by what the training tags show."""
+    def vocabulary(self) -> dict[str, list[str]]:
+        """The labels."""
+        return {"labels": list(self.labels)}
+
+    def _settle_scheme(self, sentences: Sequence[Sequence[str]], earlier: Labelling | None = None) -> None:
+        """Replace the scheme ``auto`` by what the training tags show, or by an earlier one where they are all O."""
         if self.scheme == "auto":
-            self.scheme = detect_scheme(sentences)
+            silent = all(tag == "O" for sentence in sentences for tag in sentence)
+            self.scheme = earlier.scheme if earlier is not None and silent else detect_scheme(sentences)
         if self.scheme == "none":
             self.target_scheme = "none"
 
-    def _learn_labels(self, labels: Sequence[str]) -> None:
-        self.labels = tuple(sorted(set(labels)))
+    def _learn_labels(self, labels: Sequence[str], earlier: Labelling | None = None) -> None:
+        """Number the labels of the training part, and those of an earlier task, which must be of the same scheme."""
+        if earlier is not None and earlier.target_scheme != self.target_scheme:
+            raise ConfigError(
+                f"warm_start: that model's labels are of the scheme {earlier.target_scheme}, and these of {self.target_scheme}. "
+                "Give task.scheme and task.target_scheme as it had them, or leave its labels out: warm_start.vocabulary=new."
+            )
+        self.labels = tuple(sorted({*labels, *(earlier.labels if earlier is not None else ())}))
 
     def _encoded(
         self, corpus: Labelled, tables: Mapping[str, AttributeTable], labels: Sequence[str] | None, allowed: Array | None = None

@@ -103,15 +103,16 @@ class Multiclass(WholeInputs):
         """The class of every vector."""
         return {"labels": list(outputs)}
 
-    def fit(self, corpus: Vectors) -> Encoded:
-        """Learn classes and attributes from the training corpus, and encode it."""
+    def fit(self, corpus: Vectors, earlier: Multiclass | None = None) -> Encoded:
+        """Learn classes and attributes from the training corpus, beside those of an `earlier` task, and encode it."""
         if not len(corpus.ids):
             advice = "write label index:value index:value ..., or check that this is LIBSVM's format."
             raise DataError(corpus.path, None, f"no line has an index:value pair: {advice}")
-        self.labels = tuple(sorted(set(corpus.labels), key=label_order))
+        labels, known = ((), ()) if earlier is None else (earlier.labels, tuple(earlier._attributes))
+        self.labels = tuple(sorted({*corpus.labels, *labels}, key=label_order))
         counts = np.bincount(corpus.ids, minlength=len(corpus.indices)).tolist()
         kept = [index for index, count in zip(corpus.indices, counts, strict=True) if count >= self.min_count]
-        self._attributes = {index: j for j, index in enumerate(sorted(kept, key=int))}
+        self._attributes = {index: j for j, index in enumerate(sorted({*kept, *known}, key=int))}
         return self.encode(corpus)
 
     def encode(self, corpus: Vectors, given: Sequence[str] | None = None) -> Encoded:
@@ -170,6 +171,10 @@ class Multiclass(WholeInputs):
             row.extend(label for _, label in best)
         header = [] if probabilities is None else [["labels", *self.labels]]
         libsvm.write(target, header + rows, self.encoding)
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        """The classes."""
+        return {"labels": list(self.labels)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """Indices of the attributes, and the bias at the end."""

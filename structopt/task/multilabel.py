@@ -140,17 +140,23 @@ class Multilabel(WholeInputs):
         """The labels of every vector, a list each."""
         return {"labels": [list(output) for output in outputs]}
 
-    def fit(self, corpus: LabelledVectors) -> EncodedGraphs:
-        """Learn labels and attributes from the training corpus, and encode it."""
+    def fit(self, corpus: LabelledVectors, earlier: Multilabel | None = None) -> EncodedGraphs:
+        """Learn labels and attributes from the training corpus, beside those of an `earlier` task, and encode it.
+
+        Of more labels than `most_frequent`, those stay that are the most frequent ones in this corpus.
+        """
         if not corpus.names or corpus.labels is None:
             raise DataError(corpus.path, None, "no instance has a label: write label,label index:value index:value ....")
         if not corpus.values.any():
             raise DataError(corpus.path, None, "no instance has a value other than 0: nothing tells them apart.")
         counts = Counter(name for labels in corpus.labels for name in labels)
-        ranked = sorted(corpus.names, key=lambda name: -counts[name])[: self.most_frequent]
-        self.names, self._all_names = tuple(name for name in corpus.names if name in set(ranked)), corpus.names
+        if earlier is not None and (earlier._row is not None) != corpus.declared:
+            raise DataError(corpus.path, None, "the model of warm_start was trained on the other format, ARFF or LIBSVM's text.")
+        self._all_names = tuple(dict.fromkeys([*corpus.names, *(() if earlier is None else earlier.names)]))
+        ranked = sorted(self._all_names, key=lambda name: -counts[name])[: self.most_frequent]
+        self.names = tuple(name for name in self._all_names if name in set(ranked))
         self._row = tuple(corpus.attributes) if corpus.declared else None
-        self._attributes.fit(corpus)
+        self._attributes.fit(corpus, None if earlier is None else earlier._attributes)
         if not self._attributes.names:
             raise ConfigError("features.min_count leaves no attribute, and features.bias=false no constant: lower min_count.")
         return self.encode(corpus)
@@ -208,6 +214,10 @@ class Multilabel(WholeInputs):
         """
         write = arff_predictions.write if corpus.declared else libsvm_multilabel.write
         write(corpus.path, target, outputs, self.names, probabilities, ranked, self.encoding)
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        """The labels."""
+        return {"labels": list(self.names)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """Names of the attributes, and the bias at the end."""

@@ -117,13 +117,14 @@ class SequenceLabelling(Labelling):
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         return Columns(MEMORY, offsets, cells, np.arange(1, offsets[-1] + 1))
 
-    def fit(self, corpus: Columns) -> Encoded:
-        """Learn labels and attributes from the training corpus, and encode it."""
-        self._settle_scheme(corpus.sentences("tag"))
+    def fit(self, corpus: Columns, earlier: SequenceLabelling | None = None) -> Encoded:
+        """Learn labels and attributes from the training corpus, beside those of an `earlier` task, and encode it."""
+        self._settle_scheme(corpus.sentences("tag"), earlier)
         labels = self._gold_labels(corpus)
         assert labels is not None
-        self._learn_labels(labels)
-        tables = {name: t.fit(corpus.cells, corpus.offsets) for name, t in self._templates.items()}
+        self._learn_labels(labels, earlier)
+        known = {} if earlier is None else earlier._templates
+        tables = {name: t.fit(corpus.cells, corpus.offsets, known.get(name)) for name, t in self._templates.items()}
         return self._encoded(corpus, _at_pairs(tables, corpus.offsets), labels)
 
     def encode(self, corpus: Columns, given: Sequence[str] | None = None) -> Encoded:

@@ -164,8 +164,8 @@ class Synthetic(WholeInputs):
         """A row of values."""
         return {"x": [[0.5] * self.variables]}
 
-    def fit(self, corpus: Samples) -> EncodedGraphs:
-        """Encode the training samples; there is nothing to learn."""
+    def fit(self, corpus: Samples, earlier: Synthetic | None = None) -> EncodedGraphs:
+        """Encode the training samples; there is nothing to learn, nor to keep of an `earlier` task."""
         return self.encode(corpus)
 
     def encode(self, corpus: Samples, given: Sequence[str] | None = None) -> EncodedGraphs:
@@ -225,6 +225,10 @@ class Synthetic(WholeInputs):
     def output_table(self, outputs: Sequence[Array]) -> dict[str, list[Any]]:
         """States of every sample as a list."""
         return {"labels": [np.asarray(states).tolist() for states in outputs]}
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        """The states."""
+        return {"labels": list(self.labels)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """The values x_i, by the variable's number."""

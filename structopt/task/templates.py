@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from structopt.core.data import AttributeTable
 from structopt.errors import ConfigError, did_you_mean
 from structopt.kernels.record import Array
 from structopt.task.strings import pack_strings, unpack_strings
-from structopt.task.template_syntax import BIAS, Template, Term, View, parse
+from structopt.task.template_syntax import BIAS, Template, View, parse
 from structopt.task.views import NONE, PADDING, POSITIONS, ColumnViews, Phrases, Vocabulary, apply, read_list
 
 LARGEST_KEY = 1 << 62
@@ -95,7 +95,9 @@ class FeatureTemplates:
         """Number of attributes; 0 before `fit`."""
         return int(self._starts[-1])
 
-    def fit(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> AttributeTable:
+    def fit(
+        self, columns: Mapping[str, Sequence[str]], offsets: Array, earlier: FeatureTemplates | None = None
+    ) -> AttributeTable:
         """Number the attributes of a training corpus.
 
         Parameters
@@ -104,6 +106,9 @@ class FeatureTemplates:
             Columns over all tokens.
         offsets : int64, shape (sentences + 1,)
             Where the sentences begin.
+        earlier : FeatureTemplates, optional
+            Fitted templates, whose attributes are kept beside those of the corpus: of all templates that both have, however
+            rare they are here.
 
         Returns
         -------
@@ -117,11 +122,12 @@ class FeatureTemplates:
         """
         self._check_columns(columns, ())
         corpus = ColumnViews(columns, offsets)
-        self._vocabularies = {view: self._learn_values(view, corpus) for view in self._views}
+        self._vocabularies = {view: self._learn_values(view, corpus, earlier) for view in self._views}
         codes = self._codes(corpus)
         self._learnt, ids, first = [], np.empty((len(self.templates), corpus.tokens), dtype=np.int32), 0
         for row, template in zip(ids, self.templates, strict=True):
-            table, keys, radix = self._learn(template, corpus, codes)
+            kept = earlier._codes_of(template) if earlier is not None else None
+            table, keys, radix = self._learn(template, corpus, codes, kept)
             row[:] = _numbers(keys, table.keys, radix, first)
             self._learnt.append(table)
             first += len(table.keys)
@@ -153,7 +159,7 @@ class FeatureTemplates:
         codes = self._codes(corpus)
         ids = np.empty((len(self.templates), corpus.tokens), dtype=np.int32)
         for row, template, table, first in zip(ids, self.templates, self._learnt, self._starts.tolist(), strict=False):
-            keys, radix = self._keys(template, corpus, codes, table.prefixes)
+            keys, radix = self._keys(template, _terms(template, corpus, codes), corpus.tokens, table.prefixes)
             row[:] = _numbers(keys, table.keys, radix, first)
         return _compress(ids, self.size)
 
@@ -209,38 +215,60 @@ class FeatureTemplates:
                     hint = did_you_mean(column, columns)
                     raise ConfigError(f"template '{source}': unknown column '{column}'; the columns are {known}.{hint}")
 
-    def _learn_values(self, view: View, corpus: ColumnViews) -> Vocabulary:
-        return Vocabulary(POSITIONS if view in self._phrases else corpus.derived(view))
+    def _learn_values(self, view: View, corpus: ColumnViews, earlier: FeatureTemplates | None) -> Vocabulary:
+        """The values of a view, those of earlier templates first, so that they keep their codes."""
+        if view in self._phrases:
+            return Vocabulary(POSITIONS)
+        known = earlier._vocabularies[view].values if earlier is not None and view in earlier._vocabularies else []
+        return Vocabulary([*known, *corpus.derived(view)])
+
+    def _codes_of(self, template: Template) -> list[Array] | None:
+        """Codes of the terms of all attributes of a template, one array a term; None where it is not among these templates.
+
+        The bias, which has no terms, gives one array of zeros.
+        """
+        if template not in self.templates:
+            return None
+        table = self._learnt[self.templates.index(template)]
+        keys, codes = table.keys, []
+        for place in range(len(template) - 1, 0, -1):
+            keys, own = np.divmod(keys, len(self._vocabularies[template[place].view]))
+            codes.append(own.astype(np.int32))
+            if place in table.prefixes:
+                keys = table.prefixes[place][keys]
+        return [keys.astype(np.int32), *codes[::-1]]
 
     def _codes(self, corpus: ColumnViews) -> dict[View, Array]:
         return {view: corpus.codes(view, self._vocabularies[view], self._phrases.get(view)) for view in self._views}
 
-    def _learn(self, template: Template, corpus: ColumnViews, codes: Mapping[View, Array]) -> tuple[_Table, Array, int]:
-        """Learn a template; return also its keys at all tokens, and their bound."""
-        table = _Table()
-        keys, radix = self._keys(template, corpus, codes, table.prefixes, learn=True)
-        table.keys = _distinct(keys, radix, self._min_count)
-        return table, keys, radix
+    def _learn(
+        self, template: Template, corpus: ColumnViews, codes: Mapping[View, Array], kept: list[Array] | None
+    ) -> tuple[_Table, Array, int]:
+        """Learn a template, with the attributes of the kept codes; return also its keys at all tokens, and their bound."""
+        table, terms, rows = _Table(), _terms(template, corpus, codes), corpus.tokens
+        if kept is not None:
+            terms = (np.concatenate(pair) for pair in zip(terms, kept, strict=False))
+            rows += len(kept[0])
+        keys, radix = self._keys(template, terms, rows, table.prefixes, learn=True)
+        table.keys = _distinct(keys[: corpus.tokens], radix, self._min_count)
+        if kept is not None:
+            table.keys = np.union1d(table.keys, keys[corpus.tokens :])
+        return table, keys[: corpus.tokens], radix
 
     def _keys(
-        self,
-        template: Template,
-        corpus: ColumnViews,
-        codes: Mapping[View, Array],
-        prefixes: dict[int, Array],
-        learn: bool = False,
+        self, template: Template, terms: Iterator[Array], rows: int, prefixes: dict[int, Array], learn: bool = False
     ) -> tuple[Array, int]:
-        """Mixed-radix keys of a template at all tokens (-1 where a term has no value), and the bound of the keys."""
+        """Mixed-radix keys of the codes of a template's terms in all rows (-1 where a term has none), and their bound."""
         if not template:
-            return np.zeros(corpus.tokens, dtype=np.int64), 1
-        keys, radix = _shifted(template[0], corpus, codes), len(self._vocabularies[template[0].view])
+            return np.zeros(rows, dtype=np.int64), 1
+        keys, radix = next(terms), len(self._vocabularies[template[0].view])
         for place, term in enumerate(template[1:], 1):
             width = len(self._vocabularies[term.view])
             if learn and radix * width > LARGEST_KEY:
                 prefixes[place] = _distinct(keys, radix, 1)
             if place in prefixes:
                 keys, radix = _numbers(keys, prefixes[place], radix, 0), len(prefixes[place])
-            there = _shifted(term, corpus, codes)
+            there = next(terms)
             none = (keys < 0) | (there < 0)
             keys = keys.astype(np.int64) * width + there
             keys[none] = NONE
@@ -284,8 +312,9 @@ def _phrases(view: View, entries: Iterable[str]) -> Phrases:
     return Phrases([token for token in tokens if token is not None] for tokens in mapped if None not in tokens)
 
 
-def _shifted(term: Term, corpus: ColumnViews, codes: Mapping[View, Array]) -> Array:
-    return codes[term.view].take(corpus.positions(term.offset))
+def _terms(template: Template, corpus: ColumnViews, codes: Mapping[View, Array]) -> Iterator[Array]:
+    """Codes of the terms of a template at all tokens, one after another."""
+    return (codes[term.view].take(corpus.positions(term.offset)) for term in template)
 
 
 def _distinct(keys: Array, radix: int, min_count: int) -> Array:

@@ -162,21 +162,32 @@ class TreeColumns:
         known = (codes for codes, one in zip(self._codes, self.expressions, strict=True) if one.text == column)
         return [value for value in next(known, {}) if value != EMPTY]
 
+    def value_names(self) -> list[str]:
+        """All values, with the expressions that they are of, in the order of their codes."""
+        pairs = zip(self.expressions, self._codes, strict=True)
+        return [f"{one.text}={value}" for one, codes in pairs for value in codes if value != EMPTY]
+
     def missing(self, corpus: Trees) -> list[str]:
         """Plain columns that the expressions need and the corpus lacks."""
         return [base for base in self.bases if base not in corpus.cells]
 
-    def fit(self, corpus: Trees) -> Array:
-        """Learn the values from the training corpus, and encode it: see `encode`."""
+    def fit(self, corpus: Trees, earlier: TreeColumns | None = None) -> Array:
+        """Learn the values from the training corpus, and encode it: see `encode`.
+
+        Values of `earlier` columns keep their codes, and those of the corpus that are new come after them: features are hashed
+        from codes, so that a value must have the same one for its weights to be found again.
+        """
         distinct = _Distinct(corpus)
+        known = {} if earlier is None else dict(zip(earlier.names, earlier._codes, strict=True))
         for codes, one in zip(self._codes, self.expressions, strict=True):
             values, numbers = distinct.values(one)
             counts: dict[str, int] = {}
             for value, count in zip(values, np.bincount(numbers, minlength=len(values)).tolist(), strict=True):
                 counts[value] = counts.get(value, 0) + count
             kept = sorted(value for value, count in counts.items() if count >= self.min_count and value != EMPTY)
+            before = [value for value in known.get(one.text, {}) if value != EMPTY]
             codes.clear()
-            codes.update(_numbered(kept))
+            codes.update(_numbered(list(dict.fromkeys([*before, *kept]))))
         return self._encode(distinct)
 
     def encode(self, corpus: Trees) -> Array:

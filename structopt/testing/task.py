@@ -125,6 +125,19 @@ class TaskSuite:
         assert_same(encoded, other.encode(other.read(path)))
         assert tuple(other.labels) == tuple(made.labels)
 
+    def test_an_earlier_vocabulary_is_kept(self, task: Any, path: Path) -> None:
+        """Fitted to fewer instances beside an earlier task, it knows all that the earlier one does, and encodes as it says."""
+        earlier, made = task(), task()
+        earlier.fit(earlier.read(path))
+        corpus = made.read(path, limit=1)
+        encoded = made.fit(corpus, earlier)
+        assert_same(encoded, made.encode(corpus))
+        for kind, names in earlier.vocabulary().items():
+            assert set(names) <= set(made.vocabulary()[kind])
+        for name, table in encoded.tables.items():
+            assert set(earlier.attribute_names(name)) <= set(made.attribute_names(name))
+            assert len(made.attribute_names(name)) == table.size
+
     def test_tables(self, task: Any, path: Path) -> None:
         """The example is as the input schema says and survives JSON; outputs are as the output schema says."""
         made = task()

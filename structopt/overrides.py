@@ -1,0 +1,49 @@
+"""What users type before Hydra sees it: short forms are spelled out, and Hydra's own words are told from the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from structopt.errors import ConfigError
+
+SHORT = {"warm_start": "warm_start.model"}
+"""Keys that stand for another one where a plain value follows: a key cannot be both a value and a node."""
+OWN_FOLDER = "hydra.run.dir"
+HEARD = (OWN_FOLDER, "hydra.searchpath")
+HYDRA = re.compile(r"[+~]*hydra[./@=]")
+
+
+def spelled_out(words: Sequence[str]) -> list[str]:
+    """Replace short forms: ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, in sweeps too."""
+    return [_spelled_out(word) for word in words]
+
+
+def _spelled_out(word: str) -> str:
+    key, equals, value = word.partition("=")
+    name = key.lstrip("+")
+    if not equals or name not in SHORT or value.startswith("{"):
+        return word
+    return f"{key.removesuffix(name)}{SHORT[name]}={value}"
+
+
+def key_of(word: str) -> str:
+    """Return the key of an override, without signs."""
+    return word.partition("=")[0].lstrip("+~")
+
+
+def check_single_run(words: Sequence[str]) -> None:
+    """Raise ConfigError for words that say where or how Hydra runs jobs, which is nothing to a run that Python starts.
+
+    Two are heard: ``hydra.run.dir``, the run folder, and ``hydra.searchpath``, where config files are looked for.
+    """
+    for word in words:
+        if word.startswith("-"):
+            advice = "Sweeps run from the command line: structopt --multirun."
+            raise ConfigError(f"'{word}' is no override, and train makes one run. {advice}")
+        if not HYDRA.match(word) or key_of(word) in HEARD:
+            continue
+        raise ConfigError(
+            f"'{word}' would do nothing here: train makes one run, and of Hydra's words it hears {' and '.join(HEARD)}. "
+            "Leave it out. Sweeps run from the command line: structopt --multirun."
+        )
