@@ -13,7 +13,7 @@ from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.plugins import Plugins
 from hydra.errors import MissingConfigException, OverrideParseException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from structopt import registry
@@ -86,7 +86,7 @@ def friendly(error: Exception, overrides: list[str]) -> str:
     if isinstance(error, OverrideParseException):
         return f"'{error.override}' cannot be read. Type KEY=VALUE; quote values with spaces or signs: 'key=\"a, b\"'."
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and cause.full_key:
-        return _missing_key(cause)
+        return _missing_key(cause, overrides)
     if isinstance(error, OmegaConfBaseException) and error.full_key:
         return f"{error.full_key}: {_first_line(error)}."
     if "not in 'BasicSweeperConf'" in str(error):
@@ -116,12 +116,12 @@ def _missing_component(kind: str, name: str) -> str:
     return f"{kind} '{name}' comes from {package}, which brings no config file {kind}/{name}.yaml for it. Update {package}."
 
 
-def _missing_key(error: OmegaConfBaseException) -> str:
+def _missing_key(error: OmegaConfBaseException, overrides: list[str]) -> str:
     full_key, parent = str(error.full_key), error.parent_node
     place, _, key = full_key.rpartition(".")
     keys = sorted(str(one) for one in parent) if isinstance(parent, DictConfig) else []
     if not keys:
-        return f"'{place}' has no keys of its own, so '{full_key}' cannot be set."
+        return f"'{place}' has no keys of its own, so '{full_key}' cannot be set.{_told_whole(place, key, overrides)}"
     known = [one for one in keys if one not in ("name", "hydra")]
     if place in registry.KINDS and "name" in keys:
         return _missing_parameter(place, str(parent["name"]), key)
@@ -137,11 +137,34 @@ def _missing_parameter(kind: str, name: str, key: str) -> str:
     return unknown_parameter(f"{kind}={name}", key, parameters)
 
 
+def _told_whole(place: str, key: str, overrides: list[str]) -> str:
+    """How to type a component's parameter that has no keys now, and what it takes; the empty string where it is none."""
+    kind, _, name = place.partition(".")
+    if kind not in registry.KINDS:
+        return ""
+    component = registry.installed(kind).get(_chosen(kind, overrides))
+    found = next((one for one in registry.described(component) if one.name == name), None) if component else None
+    if found is None:
+        return ""
+    whole = f" Type it whole, '{place}={{{key}: VALUE, ...}}'." if "Mapping" in str(found.type) else ""
+    return f"{whole} {place}: {found.doc.replace('`', '')}"
+
+
+def _chosen(kind: str, overrides: list[str]) -> str:
+    """Name of the component of a kind: the typed one, or the default of config.yaml."""
+    typed = [word.partition("=")[2] for word in overrides if word.startswith(f"{kind}=")]
+    defaults = OmegaConf.load(Path(conf_dir()) / "config.yaml").defaults
+    return str(typed[-1] if typed else next((one[kind] for one in defaults if kind in one), ""))
+
+
 def _without_hints(error: Exception, words: list[str]) -> str:
     """Drop Hydra's advice to type ``+key``, which would let a misspelt key through."""
     unknown = re.search(r"Could not (?:override|delete|delete from config\.) '([^'@=]+)[^']*'", str(error))
     if unknown and unknown[1] not in groups():
         key = unknown[1]
+        place, _, name = key.rpartition(".")
+        if whole := _told_whole(place, name, words):
+            return f"'{key}' cannot be set or deleted by itself.{whole}"
         typed = next((word for word in words if word.lstrip("+~").startswith(key)), key)
         return f"'{typed}': there is no group '{key}'.{did_you_mean(key, groups())} Groups: {_listed(groups())}."
     lines = [line.strip() for line in str(error).splitlines() if "use +" not in line and "HYDRA_FULL_ERROR" not in line]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import ConfigError, DataError
+from structopt.task.layouts import one_column
 from structopt.task.tags import TagError, convert
 from structopt.task.text_files import check_limit, read_text, read_verbatim, write_text
 
@@ -19,6 +20,10 @@ DOCUMENT_START = "-DOCSTART-"
 UNICODE_SPACE = re.compile("[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 ASCII_CELLS = re.compile("[^ \t\n\r\f\v]+")
 ASCII_SPACE = " \t\n\r\f\v"
+
+
+Told = Callable[[int, int], Mapping[str, int]]
+"""Tells the columns of a file from the number of its first token line and how many columns that has."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +39,19 @@ class Columns:
     cells : dict of str to list of str, each of length tokens
         The columns by name; an optional column that the file lacks is missing here. Equal strings are one object.
     lines : int64, shape (tokens,)
-        The line of each token, from 1.
+        The line of each token, from 1; in memory, the number of its sentence.
+    numbers : dict of str to int
+        Where the columns stand in the file, from 0; empty where they were not read by place.
+    width : int
+        How many columns the file has; 0 where they were not read by place.
     """
 
     path: str
     offsets: NDArray[np.int64]
     cells: dict[str, list[str]]
     lines: NDArray[np.int64]
+    numbers: dict[str, int] = field(default_factory=dict)
+    width: int = 0
 
     def sentences(self, name: str) -> list[list[str]]:
         """Return a column as one list a sentence."""
@@ -58,11 +69,12 @@ class _Scan:
 
 def read(
     path: str | Path,
-    columns: Mapping[str, int],
+    columns: Mapping[str, int] | Told,
     limit: int | None = None,
     encoding: str = "utf8",
     separator: str | None = None,
     optional: Collection[str] = (),
+    shared: Collection[str] = (),
 ) -> Columns:
     """Read the named columns of a CoNLL file; blank lines part sentences, and ``-DOCSTART-`` lines are skipped.
 
@@ -70,8 +82,9 @@ def read(
     ----------
     path : str or Path
         The file, plain or gzip.
-    columns : mapping of name to number
-        Columns from 0; negative numbers count from the end.
+    columns : mapping of name to number, or callable
+        Columns from 0; negative numbers count from the end. A function tells them from the first token line's number and how
+        many columns it has.
     limit : int, optional
         Read the first so many sentences only.
     encoding : str
@@ -80,23 +93,34 @@ def read(
         What parts the cells; None means any run of ASCII white space.
     optional : collection of str
         Names that the file may lack: absent when the first token line has too few columns for the number, or when the number
-        (counted from the end) falls on a column that another, required name has.
+        (counted from the end) falls on a column that another name has.
+    shared : collection of str
+        Optional names that may fall on a column that another optional name has.
 
     Raises
     ------
     DataError
-        A file that cannot be read or has no sentences, a line with another number of columns, a column out of range.
+        A file that cannot be read or has no sentences, a line with another number of columns, a column out of range, two names
+        for one column.
     ConfigError
         A limit below 1, an empty separator, or an unknown encoding.
     """
     scan = _scan(path, read_text(path, encoding), limit, separator)
-    numbers = _numbers(path, scan, columns, optional)
+    wanted = columns(scan.lines[0], scan.width) if callable(columns) else columns
+    numbers = _numbers(path, scan, wanted, optional, shared)
     share: dict[str, str] = {}
     cells = {}
     for name, number in numbers.items():
         column = scan.cells[number :: scan.width]
         cells[name] = list(map(share.setdefault, column, column))
-    return Columns(str(path), np.array(scan.offsets, np.int64), cells, np.array(scan.lines, np.int64))
+    lines = np.array(scan.lines, np.int64)
+    return Columns(str(path), np.array(scan.offsets, np.int64), cells, lines, numbers, scan.width)
+
+
+def first_line(path: str | Path, encoding: str = "utf8", separator: str | None = None) -> tuple[int, int]:
+    """Number of the first token line of a file, and how many columns it has; the errors of `read`."""
+    scan = _scan(path, read_text(path, encoding), 1, separator)
+    return scan.lines[0], scan.width
 
 
 def convert_tags(columns: Columns, name: str, source: str, target: str) -> list[str]:
@@ -207,20 +231,37 @@ def _ragged(path: str | Path, line: int, found: int, width: int, first: int) -> 
     return DataError(path, line, f"this line has {found} columns, but the first token line ({first}) has {width}: {advice}.")
 
 
-def _numbers(path: str | Path, scan: _Scan, columns: Mapping[str, int], optional: Collection[str]) -> dict[str, int]:
+def _numbers(
+    path: str | Path, scan: _Scan, columns: Mapping[str, int], optional: Collection[str], shared: Collection[str]
+) -> dict[str, int]:
     """Return the column numbers from 0 of the names that the file has, in the order of `columns`."""
     width = scan.width
     numbers = {name: number + width if number < 0 else number for name, number in columns.items()}
-    required = {number for name, number in numbers.items() if name not in optional}
     kept = {}
     for name, number in numbers.items():
-        absent = not 0 <= number < width or (columns[name] < 0 and number in required)
-        if absent and name in optional:
-            continue
         if not 0 <= number < width:
+            if name in optional:
+                continue
             raise _out_of_range(path, scan, name, columns[name])
-        kept[name] = number
+        rivals = [other for other in columns if other != name and numbers[other] == number]
+        rival = next((other for other in rivals if _gives_way(name, other, columns, optional, shared)), None)
+        if rival is None:
+            kept[name] = number
+        elif name not in optional:
+            raise one_column(path, scan.lines[0], width, columns, *sorted((name, rival), key=list(columns).index))
     return kept
+
+
+def _gives_way(
+    name: str, other: str, columns: Mapping[str, int], optional: Collection[str], shared: Collection[str]
+) -> bool:
+    """Whether a name is absent, or refused where it is not optional, because another one has its column.
+
+    Of two optional names the one that is counted from the end gives way: a shorter file has moved it.
+    """
+    if other not in optional or name not in optional:
+        return other not in optional
+    return columns[name] < 0 and name not in shared and other not in shared
 
 
 def _out_of_range(path: str | Path, scan: _Scan, name: str, number: int) -> DataError:

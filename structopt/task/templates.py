@@ -85,15 +85,23 @@ class FeatureTemplates:
         """Names of the columns that the templates look at."""
         return tuple(dict.fromkeys(view.column for view in self._views))
 
-    def values(self, column: str) -> list[str]:
-        """Values of a column in training, in the order of first use; none where no template looks at the column itself."""
-        plain = next((view for view in self._views if view.column == column and not view.steps), None)
-        return [] if plain is None or plain not in self._vocabularies else self._vocabularies[plain].values
-
     @property
     def size(self) -> int:
         """Number of attributes; 0 before `fit`."""
         return int(self._starts[-1])
+
+    def without(self, missing: Collection[str]) -> tuple[FeatureTemplates, list[str]]:
+        """The templates that look at none of the `missing` columns, and the others as they were written; before `fit`."""
+        touched = {s for template, s in self._origin.items() if any(term.view.column in missing for term in template)}
+        made = type(self).__new__(type(self))
+        names = made._prepare([source for source in self._sources if source not in touched], self._min_count, self._entries)
+        made._use_lists({name: self._entries[name] for name in names})
+        return made, [source for source in self._sources if source in touched]
+
+    def values(self, column: str) -> Collection[str] | None:
+        """Values of a column in training; None where no template looks at the plain column, so that they are not kept."""
+        vocabulary = self._vocabularies.get(View(column))
+        return None if vocabulary is None else vocabulary.values
 
     def fit(
         self, columns: Mapping[str, Sequence[str]], offsets: Array, earlier: FeatureTemplates | None = None

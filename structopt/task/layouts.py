@@ -1,0 +1,127 @@
+"""Which column of a file is what: as it is typed, or told from the number of columns by layouts that stand in YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from structopt.errors import ConfigError, DataError
+
+TAG = "tag"
+UNREAD = "_"
+
+
+class Layouts:
+    """The columns that files of each width have.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        One layout a number of columns: their names from left to right, such as ``word pos tag``; ``_`` is a column that is not
+        read.
+
+    Raises
+    ------
+    ConfigError
+        A layout without ``tag`` or without another column, with one name twice, or as wide as another one.
+    """
+
+    def __init__(self, lines: Sequence[str] = ()) -> None:
+        self._lines: dict[int, str] = {}
+        self._numbers: dict[int, dict[str, int]] = {}
+        for line in lines:
+            names = line.split()
+            read = [name for name in names if name != UNREAD]
+            if TAG not in read or len(read) < 2 or len(set(read)) < len(read):
+                raise ConfigError(
+                    f"task.layouts: '{line}' is no layout: name the columns from left to right, each once, one of them tag and "
+                    f"at least one other, {UNREAD} for a column that is not read, such as 'word pos tag'."
+                )
+            if len(names) in self._lines:
+                both = f"'{self._lines[len(names)]}' and '{line}'"
+                raise ConfigError(f"task.layouts: {both} both have {len(names)} columns: keep one of them.")
+            self._lines[len(names)] = line
+            self._numbers[len(names)] = {name: number for number, name in enumerate(names) if name != UNREAD}
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._lines)
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """Columns that some layouts have and others lack."""
+        names = list(dict.fromkeys(name for numbers in self._numbers.values() for name in numbers))
+        return tuple(name for name in names if not all(name in numbers for numbers in self._numbers.values()))
+
+    def columns(self, path: str | Path, line: int, width: int) -> dict[str, int]:
+        """Column numbers by name of a file whose first token line is given.
+
+        Raises
+        ------
+        DataError
+            There is no layout of this width; the message shows what to type.
+        """
+        if width in self._numbers:
+            return dict(self._numbers[width])
+        known = ", ".join(f"{count} ({names})" for count, names in sorted(self._lines.items()))
+        advice = "check the file, or set task.separator"
+        if width > 1:
+            middle = dict.fromkeys(self.optional[:1] if width > 2 else (), 1)
+            advice = f"type it, such as {typed({'word': 0, **middle, TAG: width - 1})}, or set task.separator"
+        raise DataError(path, line, f"this line has {counted(width)}; which column is what is known for {known}: {advice}.")
+
+
+def checked(columns: Mapping[str, int]) -> dict[str, int]:
+    """Column numbers that are typed; ConfigError without ``tag`` and another one, or where two names have one number."""
+    if TAG not in columns or len(columns) < 2:
+        raise ConfigError(
+            f"task.columns needs 'tag' and at least one other column. Type all of them, such as "
+            f"{typed({'word': 0, 'pos': 1, TAG: 3})}, or none, and they are found from the training file."
+        )
+    owner: dict[int, str] = {}
+    for name, number in columns.items():
+        if number in owner:
+            left = {other: place for other, place in columns.items() if other != _spare(owner[number], name)}
+            raise ConfigError(
+                f"task.columns: '{owner[number]}' and '{name}' are both column {number}: give each a column of its own, or leave "
+                f"one out{f', as in {typed(left)}' if TAG in left and len(left) > 1 else ''}."
+            )
+        owner[number] = name
+    return dict(columns)
+
+
+def one_column(path: str | Path, line: int, width: int, columns: Mapping[str, int], first: str, second: str) -> DataError:
+    """The error for two names whose numbers, one counted from the end, come to the same column of a file."""
+    left = {name: number for name, number in columns.items() if name != _spare(first, second)}
+    return DataError(
+        path,
+        line,
+        f"this line has {counted(width)}, so that '{first}' ({columns[first]}) and '{second}' ({columns[second]}) are one "
+        f"column: give each a column of its own, or leave one out: {typed(left)}.",
+    )
+
+
+def other_width(path: str | Path, line: int, width: int, columns: Mapping[str, int], expected: int) -> DataError:
+    """The error for a labelled file that is not as wide as the training file, from which the columns were found."""
+    message = f"this line has {counted(width)}, but the training file has {expected}, read as {shown(columns)}"
+    return DataError(path, line, f"{message}: give labelled files the columns of the training file.")
+
+
+def typed(columns: Mapping[str, int]) -> str:
+    """Columns as one types them."""
+    return f"'task.columns={shown(columns)}'"
+
+
+def shown(columns: Mapping[str, int]) -> str:
+    """Columns as they stand in YAML."""
+    return f"{{{', '.join(f'{name}: {number}' for name, number in columns.items())}}}"
+
+
+def _spare(first: str, second: str) -> str:
+    """Which of two names to leave out: never the label."""
+    return first if second == TAG else second
+
+
+def counted(width: int) -> str:
+    """A number of columns, in words."""
+    return f"{width} column{'' if width == 1 else 's'}"
