@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import nan
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from structopt.core import ranges
 from structopt.core.data import AttributeTable, Encoded
 from structopt.core.table_schema import Column, Schema
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.task import crfsuite_text
 from structopt.task.crfsuite_text import AttributeText
+from structopt.task.instances import MEMORY, Form, shown
 from structopt.task.labelling import Labelling, check_keys
 from structopt.task.strings import pack_strings, unpack_strings
 
 FEATURE_KEYS = ("support", "min_count")
+FORM = Form(
+    "sentence",
+    "Give a list of sentences, each a list of tokens, each a list of attributes: [[['word=Ann', 'upper'], ['word=slept']]], "
+    "or a mapping from attribute to value: [[{'word=Ann': 1.0, 'length': 3.0}]].",
+)
 
 
 class AttributeLabelling(Labelling):
@@ -66,13 +70,20 @@ class AttributeLabelling(Labelling):
         return crfsuite_text.read(path, limit, self.encoding)
 
     def corpus(self, instances: Sequence[Any]) -> AttributeText:
-        """Make an unlabelled corpus: a sentence is a sequence of tokens, a token a list of names or a mapping to values."""
-        tokens = [_named(t) for sentence in instances for t in sentence]
+        """Make an unlabelled corpus: a sentence is a sequence of tokens, a token a list of names or a mapping to values.
+
+        Raises
+        ------
+        DataError
+            A string for a sentence or a token, a name that is no string, a value that is no finite number.
+        """
+        sentences = [_tokens(sentence, number) for number, sentence in enumerate(FORM.listed(instances), 1)]
+        tokens = [token for sentence in sentences for token in sentence]
         names = {name: j for j, name in enumerate(dict.fromkeys(name for token in tokens for name in token))}
-        values = np.array([_value(i, name, v) for i, s in enumerate(instances, 1) for t in s for name, v in _named(t).items()])
+        values = np.array([value for token in tokens for value in token.values()])
         return AttributeText(
-            path="<memory>",
-            offsets=np.cumsum([0, *map(len, instances)]).astype(np.int64),
+            path=MEMORY,
+            offsets=np.cumsum([0, *map(len, sentences)]).astype(np.int64),
             attribute_offsets=np.cumsum([0, *map(len, tokens)]).astype(np.int64),
             attributes=list(names),
             ids=np.array([names[name] for token in tokens for name in token], np.int32),
@@ -154,17 +165,13 @@ class AttributeLabelling(Labelling):
         return AttributeTable(before[corpus.attribute_offsets], ids[known], values, len(self._attributes))
 
 
-def _named(token: Any) -> Mapping[str, Any]:
-    """The attributes of a token, with their values."""
-    return token if isinstance(token, Mapping) else dict.fromkeys(token, 1.0)
-
-
-def _value(sentence: int, name: str, value: Any) -> float:
-    """The value of an attribute; what is no number that can be computed with is refused."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = nan
-    if fault := ranges.fault(number):
-        raise DataError("<memory>", sentence, f"the value {value!r} of attribute {name!r} {fault}: give a number.")
-    return number
+def _tokens(sentence: Any, number: int) -> list[dict[str, float]]:
+    """Attributes and values of the tokens of a sentence given in memory."""
+    if isinstance(sentence, Mapping):
+        raise FORM.refused(number, f"a sentence is one mapping, {shown(sentence)}")
+    found = []
+    for token in FORM.parts(number, sentence):
+        values = token if isinstance(token, Mapping) else dict.fromkeys(FORM.parts(number, token, "token"), 1.0)
+        FORM.strings(number, "attributes", values)
+        found.append({name: FORM.number(number, f"'{name}'", value) for name, value in values.items()})
+    return found

@@ -17,11 +17,14 @@ import numpy as np
 
 from structopt.core import ranges
 from structopt.core.table_schema import TABLE
-from structopt.errors import ConfigError, DataError
+from structopt.errors import DataError
 from structopt.kernels.record import Array
+from structopt.task.instances import MEMORY, Form
 from structopt.task.npz_files import read_arrays, write_arrays
 
-MEMORY = "<memory>"
+FORM = Form(
+    "image", "Give a list of images, each an array of numbers of shape (rows, columns, channels) or (rows, columns): [pixels]."
+)
 LARGEST = int(np.iinfo(np.int32).max)
 
 
@@ -127,21 +130,16 @@ def images_of(instances: Sequence[Any], path: str = MEMORY) -> Images:
 
     Raises
     ------
-    ConfigError
-        For arrays of other shapes, without cells, or with different numbers of channels; labels of another shape.
+    DataError
+        For one image that stands for a list of them; for arrays of other shapes, without cells, or with different numbers of
+        channels; labels of another shape.
     """
-    given = [one if isinstance(one, Image) else Image(np.asarray(one)) for one in instances]
-    for number, (pixels, own) in enumerate(given, 1):
-        if own is not None and own.shape != pixels.shape[:2]:
-            raise ConfigError(f"Image {number} has labels of shape {own.shape} for {pixels.shape[:2]} rows and columns.")
-        if pixels.ndim not in (2, 3) or not pixels.size or not _are_numbers(pixels):
-            raise ConfigError(f"Image {number} must be finite numbers of shape (rows, columns, channels); it is {_kind(pixels)}.")
-        if (place := ranges.first_fault(pixels.ravel())) >= 0:
-            value = pixels.ravel()[place].item()
-            raise ConfigError(f"Image {number} must be finite numbers: its pixel {value} {ranges.fault(value)}. Scale it down.")
+    if isinstance(instances, Image):
+        raise FORM.refused(None, "the instances are one image")
+    given = [_image(one, number) for number, one in enumerate(FORM.listed(instances), 1)]
     flat = [pixels.reshape(pixels.shape[0] * pixels.shape[1], -1) for pixels, _ in given]
     if len({one.shape[1] for one in flat}) > 1:
-        raise ConfigError("Images of one corpus must have the same number of channels.")
+        raise FORM.refused(None, "the images have different numbers of channels")
     shapes = np.array([pixels.shape[:2] for pixels, _ in given], np.int64).reshape(-1, 2)
     labels = [np.ravel(image.labels) for image in given if image.labels is not None]
     found = np.concatenate(labels).astype(np.int32) if given and len(labels) == len(given) else None
@@ -155,6 +153,23 @@ def image_of_lists(cells: Sequence[Any], number: int) -> Array:
         message = "the rows of an image must have as many pixels each, and the pixels as many channels."
         raise DataError(TABLE, number, message)
     return np.array(cells, np.float64)
+
+
+def _image(instance: Any, number: int) -> Image:
+    """An instance as an image; refused where it is none."""
+    try:
+        image = instance if isinstance(instance, Image) else Image(np.asarray(instance))
+    except ValueError:  # rows of different lengths
+        raise FORM.refused(number, "an image has rows of different lengths") from None
+    pixels, labels = image
+    if pixels.ndim not in (2, 3) or not pixels.size or not _are_numbers(pixels):
+        raise FORM.refused(number, f"an image is not numbers of such a shape, but {_kind(pixels)}")
+    if (place := ranges.first_fault(pixels.ravel())) >= 0:
+        value = pixels.ravel()[place].item()
+        raise FORM.refused(number, f"the pixel {value} of an image {ranges.fault(value)}")
+    if labels is not None and labels.shape != pixels.shape[:2]:
+        raise FORM.refused(number, f"an image has labels of shape {labels.shape} for {pixels.shape[:2]} rows and columns")
+    return image
 
 
 def share(images: Images, role: str, dev: float, test: float, seed: int, path: str) -> Images:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import nan
 from typing import Any
 
+from structopt.core import ranges
 from structopt.errors import DataError, did_you_mean
 
 MEMORY = "<memory>"
@@ -59,13 +60,13 @@ class Form:
         return self._iterated(number, instance, f"a {unit} is")
 
     def number(self, number: int, name: str, value: Any) -> float:
-        """The value of an attribute; DataError where it is no finite number."""
+        """The value of an attribute; DataError where it is no number that can be computed with."""
         try:
             found = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             found = nan
-        if not isfinite(found):
-            raise self.refused(number, f"the value {shown(value)} of {name} is not a finite number")
+        if fault := ranges.fault(found):
+            raise self.refused(number, f"the value {shown(value)} of {name} {fault}")
         return found
 
     def strings(self, number: int, name: str, cells: Iterable[Any]) -> list[str]:

@@ -9,8 +9,6 @@ import numpy as np
 
 from structopt.kernels.record import Array
 
-MEMORY = "<memory>"
-
 
 @dataclass(frozen=True)
 class LabelledVectors:

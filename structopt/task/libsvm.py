@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,16 @@ from numpy.typing import NDArray
 
 from structopt.core import ranges
 from structopt.errors import ConfigError, DataError
+from structopt.task.instances import MEMORY, Form, shown
 from structopt.task.text_files import read_text, write_text
 
 WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
 INDEX = re.compile(r"0|[1-9][0-9]*")
 NO_LABEL = ""
-MEMORY = "<memory>"
+FORM = Form(
+    "instance",
+    "Give a list of instances, each a mapping from index to value: [{1: 0.5, 7: 2.0}], or a row of values: [[0.5, 0.0, 2.0]].",
+)
 
 
 @dataclass(frozen=True)
@@ -99,20 +104,19 @@ def vectors(instances: Sequence[Any], first: int = 1) -> Vectors:
     Raises
     ------
     DataError
-        An instance that is neither, or a value that is not a finite number or above 1e100 in absolute value; ``line`` counts
-        the instances from 1.
+        An instance that is neither, an index that is neither integer nor name, or a value that is not a finite number or above
+        1e100 in absolute value; ``line`` counts the instances from 1.
     """
     numbers, ids, values, ends = _Numbering(), array("i"), array("d"), array("q", [0])
-    for line, instance in enumerate(instances, 1):
+    for line, instance in enumerate(FORM.listed(instances), 1):
         pairs = instance.items() if isinstance(instance, Mapping) else _dense_pairs(instance, first, line)
         for index, value in pairs:
-            if fault := _fault(value):
-                message = f"the value {value!r} of index {index} {fault}: give a number, or leave the index out."
-                raise DataError(MEMORY, line, message)
+            if not isinstance(index, (str, Integral)):
+                raise FORM.refused(line, f"the index {shown(index)} is neither an integer nor a name")
             ids.append(numbers[str(index)])
-            values.append(float(value))
+            values.append(FORM.number(line, f"index {index}", value))
         ends.append(len(ids))
-    return _vectors(MEMORY, ends, numbers, ids, values, [NO_LABEL] * len(instances))
+    return _vectors(MEMORY, ends, numbers, ids, values, [NO_LABEL] * (len(ends) - 1))
 
 
 def label_order(label: str) -> tuple[bool, int, str]:
@@ -132,7 +136,7 @@ def _dense_pairs(instance: Any, first: int, line: int) -> Iterator[tuple[int, fl
     except (TypeError, ValueError):
         row = np.zeros(())
     if row.ndim != 1:
-        raise DataError(MEMORY, line, "an instance is a mapping from index to value, or a sequence of numbers.")
+        raise FORM.refused(line, f"an instance is {shown(instance)}")
     places = np.flatnonzero(row)
     return zip((places + first).tolist(), row[places].tolist(), strict=True)
 

@@ -16,7 +16,7 @@ from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import arff_predictions, label_scores, libsvm, libsvm_multilabel, mulan
 from structopt.task.attribute_columns import AttributeColumns
-from structopt.task.labelled_vectors import MEMORY, LabelledVectors, indicators
+from structopt.task.labelled_vectors import LabelledVectors, indicators
 from structopt.task.labelling import check_keys
 from structopt.task.outcomes import Outcomes
 from structopt.task.split_files import checked_paths, files_of
@@ -117,7 +117,7 @@ class Multilabel(WholeInputs):
         index 0 if training had an index 0, else index 1.
         """
         if self._row is not None:
-            instances = [_named(instance, self._row, line) for line, instance in enumerate(instances, 1)]
+            instances = [_named(instance, self._row, line) for line, instance in enumerate(libsvm.FORM.listed(instances), 1)]
         found = libsvm.vectors(instances, first=0 if "0" in self._attributes.numbers else 1)
         return LabelledVectors(found.path, found.offsets, found.indices, found.ids, found.values, None, (), self._row is not None)
 
@@ -258,5 +258,5 @@ def _named(instance: Any, names: Sequence[str], line: int) -> Any:
         return instance
     row = list(instance)
     if len(row) != len(names):
-        raise DataError(MEMORY, line, f"the row has {len(row)} values for {len(names)} attributes: give one for each.")
+        raise libsvm.FORM.refused(line, f"the row has {len(row)} values for {len(names)} attributes")
     return {name: value for name, value in zip(names, row, strict=True) if value != 0}

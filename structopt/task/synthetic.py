@@ -16,6 +16,7 @@ from structopt.core.data import AttributeTable, EncodedGraphs
 from structopt.core.table_schema import Column, Schema
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
+from structopt.task.instances import MEMORY, Form, shown
 from structopt.task.npz_files import side_by_side, write_arrays
 from structopt.task.outcomes import Outcomes
 from structopt.task.parts import ROLES, Part, part_of
@@ -23,6 +24,7 @@ from structopt.task.split_files import checked_paths
 from structopt.task.whole_inputs import WholeInputs
 from structopt.task.wide_graphs import of_edges
 
+FORM = Form("sample", "Give a list of samples, each a row of numbers, one a variable: [[0.5, -0.25, ...]].")
 UNIT = 1024
 """Everything that is drawn is a multiple of 1/1024, so that scores are exact, in whatever order they are summed."""
 
@@ -147,14 +149,9 @@ class Synthetic(WholeInputs):
         return nodes, np.rint(self.coupling * edges * UNIT) / UNIT
 
     def corpus(self, instances: Sequence[Any]) -> Samples:
-        """Make an unlabelled corpus of rows of values x, one a sample."""
-        x = np.array([np.asarray(row, np.float64) for row in instances], np.float64).reshape(len(instances), -1)
-        if len(x) and x.shape[1] != self.variables:
-            raise ConfigError(f"A sample has {self.variables} values, one a variable; these have {x.shape[1]}.")
-        if (place := ranges.first_fault(x.ravel())) >= 0:
-            value = x.ravel()[place].item()
-            raise DataError("<memory>", place // self.variables + 1, f"the value {value} {ranges.fault(value)}: give a number.")
-        return Samples("<memory>", x.reshape(len(x), self.variables), None)
+        """Make an unlabelled corpus of rows of values x, one a sample; DataError where a row is anything else."""
+        rows = [self._row(sample, number) for number, sample in enumerate(FORM.listed(instances), 1)]
+        return Samples(MEMORY, np.array(rows, np.float64).reshape(len(rows), self.variables), None)
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Rows of values from a table."""
@@ -245,6 +242,15 @@ class Synthetic(WholeInputs):
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Take back nothing."""
+
+    def _row(self, sample: Any, number: int) -> list[float]:
+        """Values of a sample given in memory."""
+        if isinstance(sample, Mapping):
+            raise FORM.refused(number, f"a sample is one mapping, {shown(sample)}")
+        values = FORM.parts(number, sample)
+        if len(values) != self.variables:
+            raise FORM.refused(number, f"a sample has {len(values)} values, but there are {self.variables} variables")
+        return [FORM.number(number, f"x{i}", value) for i, value in enumerate(values)]
 
     def _generator(self, name: str) -> Random:
         return Random(f"{self.data_seed} {name}")  # seeded by text: the same on every machine, and other numbers for each name

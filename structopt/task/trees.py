@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import DataError
+from structopt.task import instances
+from structopt.task.instances import MEMORY
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats")
 EMPTY = "_"
-MEMORY = "<memory>"
+PASSED_OVER = ("id", "head", "deprel", "deps", "misc")
+"""Columns of CoNLL-U that a sentence in memory may have, and that are not looked at."""
 
 
 class Arc(NamedTuple):
@@ -83,9 +86,11 @@ def in_memory(sentences: Sequence[Any]) -> Trees:
     Raises
     ------
     DataError
-        A sentence that is a string, has no words, or columns of different lengths; ``line`` counts the sentences from 1.
+        A sentence that is a string, has no words, unknown columns, columns of different lengths, or cells that are no strings;
+        ``line`` counts the sentences from 1.
     """
-    columns = [_columns(sentence, number) for number, sentence in enumerate(sentences, 1)]
+    form = instances.sentences(COLUMNS)
+    columns = [_columns(sentence, number) for number, sentence in enumerate(form.listed(sentences), 1)]
     names = [name for name in COLUMNS if name == "form" or (columns and all(name in one for one in columns))]
     lengths = [len(one["form"]) for one in columns]
     return Trees(
@@ -98,21 +103,7 @@ def in_memory(sentences: Sequence[Any]) -> Trees:
 
 def _columns(sentence: Any, number: int) -> dict[str, list[str]]:
     """Columns of one sentence by name; an empty string stands for an empty cell."""
-    if isinstance(sentence, str):
-        raise DataError(MEMORY, number, f"the sentence is one string, {sentence[:20]!r}: give a list of its words.")
-    if isinstance(sentence, Mapping):
-        found = {name: list(sentence[name]) for name in COLUMNS if name in sentence}
-    elif len(sentence) and isinstance(sentence[0], (tuple, list)):
-        widths = set(map(len, sentence))
-        if len(widths) > 1:
-            raise DataError(MEMORY, number, f"the words have {min(widths)} to {max(widths)} cells: give every word as many.")
-        found = {name: list(cells) for name, cells in zip(COLUMNS, zip(*sentence, strict=True), strict=False)}
-    else:
-        found = {"form": list(sentence)}
-    if not found.get("form"):
-        raise DataError(MEMORY, number, "the sentence has no words (column 'form'): leave it out, or give its words.")
-    for name, cells in found.items():
-        if len(cells) != len(found["form"]):
-            message = f"the column '{name}' has {len(cells)} cells for {len(found['form'])} words: give one a word."
-            raise DataError(MEMORY, number, message)
-    return {name: [str(cell) or EMPTY for cell in cells] for name, cells in found.items()}
+    found = instances.columns_of(sentence, number, COLUMNS, PASSED_OVER)
+    if not found["form"]:
+        raise instances.sentences(COLUMNS).refused(number, "the sentence has no words")
+    return {name: [cell or EMPTY for cell in cells] for name, cells in found.items()}

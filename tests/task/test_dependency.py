@@ -88,7 +88,7 @@ def test_state(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
     [
         ([["Dogs", "bark"], ["Stop"]], ["form"]),
         ([[("Dogs", "dog", "NOUN"), ["bark", "bark", "VERB"]], [("Stop", "stop", "VERB")]], ["form", "lemma", "upos"]),
-        ([{"upos": ["NOUN", "VERB"], "form": ["Dogs", "bark"], "x": 1}, {"form": ["Stop"], "upos": ("",)}], ["form", "upos"]),
+        ([{"upos": ["NOUN", "VERB"], "form": ["Dogs", "bark"], "head": "x"}, {"form": ["Stop"], "upos": [""]}], ["form", "upos"]),
         ([{"form": ["Dogs", "bark"], "upos": ["NOUN", "VERB"]}, ["Stop"]], ["form"]),
     ],
 )
@@ -107,10 +107,12 @@ def test_sentences_in_memory(fitted: tuple[Dependency, EncodedTrees], instances:
     ("sentence", "message"),
     [
         ([], "<memory>:2: the sentence has no words"),
-        ("Dogs bark", "<memory>:2: the sentence is one string, 'Dogs bark': give a list of its words"),
-        ({"upos": ["X"]}, "<memory>:2: the sentence has no words"),
+        ("Dogs bark", "<memory>:2: a sentence is one string, 'Dogs bark'. Give a list of sentences, each a list of words: "),
+        ({"upos": ["X"]}, r"<memory>:2: the sentence has no words \(column 'form'\)"),
         ({"form": ["a"], "upos": ["X", "Y"]}, "<memory>:2: the column 'upos' has 2 cells for 1 words"),
+        ({"form": ["a"], "upso": ["X"]}, "<memory>:2: there is no column 'upso'; the columns are .* Did you mean 'upos'?"),
         ([("a", "b"), ("c",)], "<memory>:2: the words have 1 to 2 cells"),
+        (["a", 1], "<memory>:2: 1 in 'form' is not a string"),
     ],
 )
 def test_sentences_that_are_refused(sentence: Any, message: str) -> None:

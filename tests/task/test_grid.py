@@ -223,11 +223,11 @@ def test_refuses_other_images():
     task.fit(images_of([Image(PIXELS, LABELS)]))
     with pytest.raises(ConfigError, match="pixels have 3 channels, but those of the training images 1"):
         task.encode(images_of([np.zeros((2, 2, 3))]))
-    with pytest.raises(ConfigError, match="Image 1 must be finite numbers"):
+    with pytest.raises(DataError, match="^<memory>:1: an image is not finite numbers of such a shape, but float64"):
         task.corpus([np.zeros(3)])
-    with pytest.raises(ConfigError, match="must have the same number of channels"):
+    with pytest.raises(DataError, match="^<memory>: the images have different numbers of channels"):
         task.corpus([np.zeros((2, 2, 3)), np.zeros((2, 2))])
-    with pytest.raises(ConfigError, match=r"Image 1 has labels of shape \(6,\) for \(2, 3\) rows and columns"):
+    with pytest.raises(DataError, match=r"^<memory>:1: an image has labels of shape \(6,\) for \(2, 3\) rows and columns"):
         images_of([Image(PIXELS, LABELS.ravel())])
     with pytest.raises(ConfigError, match="task=grid predicts everything"):
         task.given_labels(task.corpus([PIXELS]))

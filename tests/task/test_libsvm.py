@@ -142,10 +142,11 @@ def test_vectors_in_memory():
         ({1: "x"}, "the value 'x' of index 1 is not a finite number"),
         ([1.0, float("nan")], "the value nan of index 2 is not a finite number"),
         ({1: None}, "the value None of index 1 is not a finite number"),
-        (3.0, "an instance is a mapping from index to value, or a sequence of numbers"),
-        ([[1.0]], "an instance is a mapping"),
-        (["a"], "an instance is a mapping"),
-        ("word", "an instance is a mapping"),
+        ({1.0: 2}, "the index 1.0 is neither an integer nor a name"),
+        (3.0, "an instance is 3.0. Give a list of instances, each a mapping from index to value: "),
+        ([[1.0]], r"an instance is \[\[1.0\]\]\."),
+        (["a"], r"an instance is \['a'\]\."),
+        ("word", "an instance is 'word'."),
     ],
 )
 def test_vectors_in_memory_that_are_refused(instance, message):

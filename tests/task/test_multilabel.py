@@ -114,9 +114,9 @@ def test_instances_in_memory(svm: Path, arff: Path) -> None:
     rows = task.corpus([[1, 2, 0], {"x": 3, "y": 4, "z": 1}, np.array([5, 6.5, 0])])
     assert table_of(task.encode(rows)) == ([0, 2, 5, 7], [0, 1, 0, 1, 2, 0, 1], [1, 2, 3, 4, 1, 5, 6.5], 3)
     assert task.encode(rows).gold is None
-    with pytest.raises(DataError, match="^<memory>:2: the row has 2 values for 3 attributes: give one for each"):
+    with pytest.raises(DataError, match="^<memory>:2: the row has 2 values for 3 attributes. Give a list"):
         task.corpus([[1, 2, 3], [1, 2]])
-    with pytest.raises(DataError, match="^<memory>:1: an instance is a mapping"):
+    with pytest.raises(DataError, match="^<memory>:1: an instance is 3.0. Give a list of instances, each a mapping"):
         task.corpus([3.0])
 
 
