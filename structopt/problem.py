@@ -217,10 +217,23 @@ class Problem:
             self._objective_data = self._reported.data(target, loss.parameters())
         self.objective_kernels = compose(features, solver, loss.kernel(), calculus, rounding)
         self.executor = executor or InThisThread()
+        self._given = judge, rounding
         self.judge = judge or (lambda weights: -self.objective(weights))
         self._spaces: deque[Space] = deque()  # scratch that no thread is using
         self._placed: Placed | None = None
         _check_gold(examples, gold)
+
+    def with_loss(self, loss: Loss) -> Problem:
+        """The same corpus with another loss, whose costs are the same; both share the messages of the inference."""
+        judge, rounding = self._given
+        other = Problem(
+            self.examples, self.gold, self.cost, loss, self.inference, self.C, self.seed, self.variant, self.calculus,
+            self.executor, judge, self.penalty, rounding,
+        )  # fmt: skip
+        shared = other.data._replace(messages=self.data.messages)
+        other._objective_data = shared if other._objective_data is other.data else other._objective_data
+        other.data = shared
+        return other
 
     @property
     def regularization(self) -> float:

@@ -16,13 +16,13 @@ import numpy as np
 from structopt import archive, compatibility, registry
 from structopt import features as feature_maps
 from structopt.core.data import Encoded
-from structopt.core.protocols import Executor, FeatureMap, Run
+from structopt.core.protocols import Beginning, Executor, FeatureMap, Run
 from structopt.decoding import best_outputs, predicted
 from structopt.errors import ConfigError, NumericalError
 from structopt.fingerprint import digest_of
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
-from structopt.learning import mixing
+from structopt.learning import convex_start, guarded, mixing
 from structopt.model import Model, find_model, model_config
 from structopt.problem import Examples, Problem, decoder_of, predicting, structure_for
 from structopt.pruning import Pruner
@@ -119,6 +119,7 @@ class Session:
         self.parts = make_components(config)
         self.mixed_shards = mixing.shards_of(self.parts.executor, self.parts.optimizer)
         self.warm_start: WarmStart | None = None
+        self.repeated = 0  # passes that were made again, as the log knows
         self.pruner: Pruner | None = None
         self.pruned: dict[str, dict[str, float | None]] = {}  # what the pruner did, by role
         folder.mkdir(parents=True, exist_ok=True)
@@ -266,7 +267,7 @@ class Session:
             raise ConfigError("patience needs a dev part to look at. Give task.dev, or leave patience=null.")
         names, arrays = parts.task.state()
         return Trainer(
-            self.problem, mixing.mixed(parts.optimizer, self.mixed_shards), self.folder,
+            self.problem, self._optimizer(), self.folder,
             develop=partial(self._scores, "dev") if "dev" in self.held_out else None,
             metric=parts.task.main_metric,
             objective_every=config["objective_every"],
@@ -277,17 +278,37 @@ class Session:
             vocabulary=digest_of([arrays[name] for name in sorted(arrays)], names),
         )  # fmt: skip
 
+    @cached_property
+    def _beginning(self) -> Beginning | None:
+        """The convex loss that training begins with."""
+        return convex_start.beginning(self.parts.loss, bool(self.config.get("warm_start")))
+
+    def _optimizer(self) -> Any:
+        """The optimizer as the run has it: over shards, with passes that do not raise P, from a convex loss on."""
+        mixed = mixing.mixed(self.parts.optimizer, self.mixed_shards)
+        careful = guarded.guarded(mixed, self.config["objective_every"])
+        return convex_start.from_convex(careful, self.problem, self._beginning)
+
     def _fit(self, trainer: Trainer, resuming: bool) -> Array:
         if not (resuming and trainer.resume()):
             trainer.start(self.start_weights)
+        if self._beginning:
+            log.warning(
+                "%s is not convex: %d passes of %s come first (loss.convex_passes).",
+                self.parts.loss.member, self._beginning.passes, self._beginning.loss.member,
+            )  # fmt: skip
         self._check_inference("before training", trainer.weights())
-        if getattr(self.parts.optimizer, "eta", None) == "auto":
-            log.warning("optimizer.eta=auto: took %g", trainer.state["eta"])
+        self._tell_rate(trainer)
         metric = self.parts.task.main_metric
         silent = self.place is not None and self.place.beside
-        with ProgressLine(trainer.progress.epoch, self.parts.optimizer.epochs, metric, silent) as line:
-            trainer.watch = partial(self._watch, line)
+        with ProgressLine(trainer.progress.epoch, trainer.optimizer.epochs, metric, silent) as line:
+            trainer.watch = partial(self._watch, line, trainer)
             return trainer.run()
+
+    def _tell_rate(self, trainer: Trainer) -> None:
+        """Say which learning rate was taken, where that was left to the optimizer."""
+        if getattr(self.parts.optimizer, "eta", None) == "auto":
+            log.warning("optimizer.eta=auto: took %g", trainer.state["eta"])
 
     def _check_inference(self, stage: str, weights: Array) -> None:
         """Compare the inference with the references, where check=true asks for it."""
@@ -303,8 +324,14 @@ class Session:
 
             log.warning("check of steps: %s", check_steps(self.problem, self.parts.optimizer, trainer.state, self.config["seed"]))
 
-    def _watch(self, line: ProgressLine, row: Row) -> None:
+    def _watch(self, line: ProgressLine, trainer: Trainer, row: Row) -> None:
         line.show(row)
+        if self._beginning and row["epoch"] == self._beginning.passes + 1:
+            self._tell_rate(trainer)
+        if trainer.progress.repeated > self.repeated:
+            times = trainer.progress.repeated - self.repeated
+            log.info("pass %d raised the objective; made again with shorter steps, %d times", row["epoch"], times)
+            self.repeated = trainer.progress.repeated
         known = {name: value for name, value in row.items() if value is not None}
         log.info("pass %s", "  ".join(f"{name} {value:.6g}" for name, value in known.items() if "_" not in name))
         self.parts.tracker.log_epoch(int(row["epoch"] or 0), _epoch_metrics(known, f"dev.{self.parts.task.main_metric}"))
@@ -352,6 +379,8 @@ class Session:
             "featurize_seconds": self.featurize_seconds,
             "negative_losses": progress.negative_losses,
             **({"impossible_duals": progress.impossible_duals} if progress.impossible_duals else {}),
+            **({"convex_passes": min(self._beginning.passes, progress.epoch)} if self._beginning else {}),
+            **({"repeated_passes": progress.repeated} if progress.repeated else {}),
             **({"mixed_shards": self.mixed_shards} if self.mixed_shards else {}),
             **self._convergence(),
             **self._decoding_seconds(weights),
@@ -406,6 +435,10 @@ class Session:
             lines.append(f"messages still moved at the end of the last inference of {train['unconverged']:.1%} of the instances")
         if progress.negative_losses:
             lines.append(f"negative losses: {progress.negative_losses} (their steps were skipped)")
+        if "convex_passes" in train and self._beginning:
+            lines.append(f"the first {train['convex_passes']} passes minimised {self._beginning.loss.member}, which is convex")
+        if progress.repeated:
+            lines.append(f"passes that raised the objective and were made again with shorter steps: {progress.repeated}")
         if progress.stopped:
             lines.append(f"stopped: {progress.stopped}")
         text = "\n".join([*lines, *([table] if table else []), f"model: {self.folder / 'model'}"])

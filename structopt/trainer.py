@@ -48,6 +48,8 @@ class Progress:
         Seconds of each evaluation of loss and gradient over all instances.
     negative_losses : int
         Losses below zero met so far.
+    repeated : int
+        How often passes were made again with shorter steps, since they had raised P.
     dual : float or None
         Lower bound on the least P, as of the last pass.
     gap : float or None
@@ -65,6 +67,7 @@ class Progress:
     passes: list[float] = field(default_factory=list)
     evaluations: list[float] = field(default_factory=list)
     negative_losses: int = 0
+    repeated: int = 0
     dual: float | None = None
     gap: float | None = None
     impossible_duals: int = 0
@@ -177,7 +180,8 @@ class Trainer:
             with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
                 report = self._pass()
                 row = self._row(report)
-            self._look_for_best(row)
+            if report.convex_pass is None:
+                self._look_for_best(row)
             self._look_at_gap(row, report)
             self._look_at_others(row)
             self.history.append(row)
@@ -194,8 +198,9 @@ class Trainer:
     def _pass(self) -> Report:
         started = time.perf_counter()
         self.state, report = self.optimizer.step(self.problem, self.state)
-        seconds = time.perf_counter() - started
+        seconds = time.perf_counter() - started - report.judging_seconds
         self.progress.epoch += 1
+        self.progress.repeated += report.repeated
         self.progress.seconds += seconds
         self.progress.passes.append(seconds)
         self.progress.evaluations += report.evaluations
@@ -219,6 +224,8 @@ class Trainer:
             "dual": progress.dual,
             "gap": self.gap(primal),
         }
+        if report.convex_pass is not None:
+            row["convex_pass"] = report.convex_pass
         if self.develop is not None:
             row |= {f"dev.{name}": value for name, value in self.develop(weights).items()}
         return row

@@ -317,8 +317,18 @@ class Inference(Protocol):
         """What the algorithms for that kind of structure can do."""
 
 
+class Beginning(NamedTuple):
+    """The convex loss that training begins with, and for how many passes."""
+
+    loss: Loss
+    passes: int
+
+
 class Loss(Protocol):
     """Scores and gold of one instance to a loss and its residual.
+
+    A loss with bad local minima may have ``begins_with(warm)``, a `Beginning` or None: the convex loss of the same cost and of the
+    same needs that the optimizer minimises first. `warm` tells it that training begins at the weights of a trained model.
 
     Attributes
     ----------
@@ -380,6 +390,12 @@ class Report:
         Seconds of each evaluation of loss and gradient over all instances.
     finished : str
         Why further steps would change nothing, or the empty string.
+    convex_pass : int or None
+        The number of this pass among those that minimise the convex loss which training begins with; None for all others.
+    repeated : int
+        How often the pass was made again with shorter steps, since it had raised P.
+    judging_seconds : float
+        Time that the step spent on P, which is no time of the optimizer.
     """
 
     loss: float
@@ -389,6 +405,9 @@ class Report:
     inference_seconds: float | None = None
     evaluations: tuple[float, ...] = ()
     finished: str = ""
+    convex_pass: int | None = None
+    repeated: int = 0
+    judging_seconds: float = 0.0
 
 
 State = dict[str, Any]
@@ -405,7 +424,8 @@ class Optimizer(Protocol):
     graph), ``batch`` (whether all it asks of the data are losses and gradients over all instances), ``mixable`` (whether its
     state is a point and statistics of the way to it, without dual variables of instances, so that the states after passes over
     shards may be averaged), ``positional(loss, graph)`` (whether it needs a structure without tied parts; raises where the graph
-    has none),
+    has none), ``shortened(state)`` (the state with shorter steps from here on, where the length of the steps is a number that
+    somebody chose: a pass that raises P is then made again with them; an optimizer without it has no step length),
     ``kernel_modules`` (what its steps import: loaded, and compiled where need be, before the clock starts) and
     ``verify(problem, state, instances)`` (largest difference of its steps from the references', for check=true).
 

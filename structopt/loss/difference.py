@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from math import isinf
 from typing import Any, Literal
 
+from structopt.core.protocols import Beginning
 from structopt.errors import ConfigError
 from structopt.loss.family import LossFamily
+
+CONVEX_PASSES = 10  # after which the convex loss has come near its minimum, where it begins at zero weights
 
 
 class LossDifference(LossFamily):
@@ -28,13 +31,15 @@ class LossDifference(LossFamily):
         as of the family.
     cost_weights : mapping of label to float
         What it costs to miss a variable with that gold label, from 0 to 1e12; labels that are not listed cost 1.
+    convex_passes : int or "auto"
+        Passes over the data that minimise L_{beta,gamma}, which is convex, before those that minimise the difference.
+        ``auto``: 10, and none where the weights of a trained model are the start.
 
     Notes
     -----
     Martins et al. (2010), footnote 1. Not convex: optimizers that follow gradients find a local minimum, those that bound
-    the loss by tangents or climb its dual refuse it. Near zero weights there are bad ones (one label everywhere), so start
-    from a trained model: warm_start=MODEL. The gold output enters through its cost alone: one that no weights can reach
-    does no harm.
+    the loss by tangents or climb its dual refuse it. Near zero weights there are bad ones (one label everywhere): hence the
+    convex passes. The gold output enters through its cost alone: one that no weights can reach does no harm.
     """
 
     convex = False
@@ -46,15 +51,25 @@ class LossDifference(LossFamily):
         gamma: float = 1.0,
         cost: Literal["hamming", "hamming_normalized", "weighted", "arcs", "labeled_arcs"] = "hamming",
         cost_weights: Mapping[str, float] | None = None,
+        convex_passes: int | Literal["auto"] = "auto",
     ) -> None:
         super().__init__(beta, gamma, cost, cost_weights)
         if gamma == 0:
             raise ConfigError("loss.gamma=0: the difference L_{beta,gamma} - L_{beta,0} is 0 everywhere. Type loss.gamma=1.")
+        if convex_passes != "auto" and convex_passes < 0:
+            raise ConfigError(f"loss.convex_passes={convex_passes} must be auto or at least 0; 0 begins with {self.member} itself.")
+        self.convex_passes = convex_passes
 
     @property
     def member(self) -> str:
         """``ramp (beta=inf, gamma=1)``, or ``risk (...)`` where beta is finite."""
         return f"{'ramp' if isinf(self.beta) else 'risk'} (beta={self.beta:g}, gamma={self.gamma:g})"
+
+    def begins_with(self, warm: bool) -> Beginning | None:
+        """L_{beta,gamma}, an upper bound of the difference, with the same cost."""
+        passes = (0 if warm else CONVEX_PASSES) if self.convex_passes == "auto" else self.convex_passes
+        convex = LossFamily(self.beta, self.gamma, self.cost, self.cost_weights)
+        return Beginning(convex, passes) if passes else None
 
     def kernel(self, variant: str = "max_loss") -> Any:
         """Return the compiled loss; a difference has no other variant than ``max_loss``."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core import ranges
-from structopt.core.protocols import Ability
+from structopt.core.protocols import Ability, Beginning
 from structopt.errors import ConfigError, did_you_mean
 from structopt.kernels.record import Array
 
@@ -85,6 +85,10 @@ class LossFamily:
         numbers = f"beta={self.beta:g}, gamma={self.gamma:g}"
         name = MEMBERS.get((self.beta, self.gamma), "svm" if isinf(self.beta) and self.gamma > 0 else "family")
         return f"{name} ({numbers})"
+
+    def begins_with(self, warm: bool) -> Beginning | None:
+        """None: a convex loss begins with itself."""
+        return None
 
     def parameters(self) -> Array:
         """Temperature and gamma, as the kernel reads them."""

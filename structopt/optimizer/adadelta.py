@@ -11,6 +11,7 @@ from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
 from structopt.learning.batches import run_batches
+from structopt.learning.rate import SHORTER
 
 
 class AdaDelta:
@@ -84,16 +85,22 @@ class AdaDelta:
         """Start from the given weights."""
         total = np.zeros(problem.dimension if self.average else 0)
         squares, moves = np.zeros(problem.dimension), np.zeros(problem.dimension)
-        return {"theta": weights.copy(), "total": total, "squares": squares, "moves": moves, "visits": 0.0, "epoch": 0}
+        start = {"theta": weights.copy(), "total": total, "squares": squares, "moves": moves, "visits": 0.0, "epoch": 0}
+        return start | {"epsilon": self.epsilon}
 
     def step(self, problem: Any, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.adadelta import adadelta_pass
 
-        squares, moves = state["squares"], state["moves"]
-        rates = np.sqrt((moves + self.epsilon) / (squares + self.epsilon))
-        losses = run_batches(problem, adadelta_pass, state, rates, self.batch_size, False, squares, moves, self.rho, self.epsilon)
+        squares, moves, epsilon = state["squares"], state["moves"], state["epsilon"]
+        rates = np.sqrt((moves + epsilon) / (squares + epsilon))
+        losses = run_batches(problem, adadelta_pass, state, rates, self.batch_size, False, squares, moves, self.rho, epsilon)
         return state, Report(loss=float(losses))
+
+    def shortened(self, state: State) -> State:
+        """The state with smaller sizes of past moves, and a smaller least size: the rates, and their growth, shrink with both."""
+        square = SHORTER * SHORTER
+        return state | {"moves": state["moves"] * square, "epsilon": state["epsilon"] * square}
 
     def weights(self, state: State) -> Array:
         """Return theta, or its average over all visits."""

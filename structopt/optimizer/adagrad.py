@@ -11,7 +11,7 @@ from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
 from structopt.learning.batches import run_batches
-from structopt.learning.rate import CANDIDATES, best_rate
+from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
 
 
 class AdaGrad:
@@ -19,9 +19,13 @@ class AdaGrad:
 
     With g the mean gradient of a batch's losses, at every coordinate f:
 
-        q_f <- q_f + g_f^2,    r_f = eta / sqrt(q_f),    q_f = 1e-6 at first
+        q_f <- q_f + g_f^2,    r_f = eta / sqrt(q_f)
         l2: theta_f <- (theta_f - r_f g_f) / (1 + r_f lambda)
         l1: theta_f <- sign(x) max(0, |x| - r_f lambda),    x = theta_f - r_f g_f
+
+    From zero weights, q_f = 1e-6 at first. From the weights of a trained model, q_f begins with m/b more, as after a pass of
+    batches of b whose gradients were 1: otherwise the first step would be as long as eta whatever the gradient, and the
+    regulariser, by rates of 1000 eta, would erase within a few visits all weights that meet no gradient.
 
     Coordinates whose gradient is 0 are brought up to date when they are read, with the same result, so that one pass
     costs one inference and O(nnz) an instance.
@@ -103,9 +107,15 @@ class AdaGrad:
         theta: Array = state["theta"]
         return state["total"] / state["visits"] if self.average and state["visits"] else theta
 
+    def shortened(self, state: State) -> State:
+        """The state with a lower learning rate, at all coordinates alike."""
+        return state | {"eta": state["eta"] * SHORTER}
+
     def _start(self, problem: Any, weights: Array, eta: float) -> State:
         total = np.zeros(problem.dimension if self.average else 0)
         squares = np.zeros(problem.dimension)  # without the 1e-6, so that weights that may not move have none
+        if weights.any():
+            squares = problem.feature_map.expand(np.full(problem.feature_map.count, problem.m / self.batch_size))
         return {"theta": weights.copy(), "total": total, "squares": squares, "visits": 0.0, "epoch": 0, "eta": eta}
 
     def _rate(self, problem: Any, weights: Array) -> float:

@@ -10,7 +10,7 @@ from structopt.core.protocols import Ability, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
-from structopt.learning.rate import CANDIDATES, best_rate
+from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
 
 
 class StochasticGradientDescent:
@@ -83,6 +83,10 @@ class StochasticGradientDescent:
         """Return theta, or its average over all visits."""
         theta: Array = state["theta"]
         return state["total"] / state["visits"] if self.average and state["visits"] else theta
+
+    def shortened(self, state: State) -> State:
+        """The state with a lower learning rate."""
+        return state | {"eta": state["eta"] * SHORTER}
 
     def _start(self, problem: Any, weights: Array, eta: float) -> State:
         total = np.zeros(problem.dimension if self.average else 0)

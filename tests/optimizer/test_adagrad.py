@@ -23,7 +23,8 @@ penalties = pytest.mark.parametrize("penalty", ["l2", "l1"])
 
 def by_hand(problem, eta, penalty, batch, passes, weights):
     """Weights before every visit, the last ones, and losses of every pass: every coordinate at every step."""
-    theta, q, before, losses = weights.copy(), np.full(problem.dimension, DELTA), [], []
+    theta, before, losses = weights.copy(), [], []
+    q = np.full(problem.dimension, DELTA + (problem.m / batch if weights.any() else 0.0))
     for epoch in range(passes):
         losses.append(0.0)
         order = problem.order(epoch)

@@ -1,0 +1,71 @@
+"""A start from a convex loss, for losses with bad local minima near zero weights."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from structopt.core.protocols import Beginning, Report, State
+from structopt.kernels.record import Array
+
+DONE = "convex_done"
+"""In a state: the passes so far that minimised the convex loss, and one more as soon as the loss itself is minimised."""
+
+
+class ConvexStart:
+    """An optimizer that minimises a convex loss for some passes, and from its weights on the loss of the problem.
+
+    Both parts are runs of the same optimizer: the second begins anew at the weights that the first would return. The state says
+    which of the two a pass belongs to, so that a checkpoint after any pass goes on to the same bits. Of the convex
+    passes, no objective, bound or reason to stop is told: they are those of another problem.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    convex : Problem
+        With the convex loss.
+    passes : int
+        Of the convex loss, before the optimizer's own `epochs`.
+    """
+
+    def __init__(self, optimizer: Any, convex: Any, passes: int) -> None:
+        self.optimizer, self.convex, self.passes = optimizer, convex, passes
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the optimizer has."""
+        if name == "optimizer":  # not set yet, as in a copy under way
+            raise AttributeError(name)
+        return getattr(self.optimizer, name)
+
+    @property
+    def epochs(self) -> int:
+        """All passes."""
+        return self.passes + int(self.optimizer.epochs)
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """The optimizer's first state, at the convex loss."""
+        return {**self.optimizer.init(self.convex, weights), DONE: 0}
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """One pass, at the loss whose turn it is."""
+        done = state[DONE]
+        own = {name: value for name, value in state.items() if name != DONE}
+        if done < self.passes:
+            own, report = self.optimizer.step(self.convex, own)
+            told = replace(report, primal=None, dual=None, finished="", convex_pass=done + 1)
+            return {**own, DONE: done + 1}, told
+        if done == self.passes:
+            own = self.optimizer.init(problem, self.optimizer.weights(own))
+        own, report = self.optimizer.step(problem, own)
+        return {**own, DONE: self.passes + 1}, report
+
+
+def beginning(loss: Any, warm: bool) -> Beginning | None:
+    """What training by a loss begins with; None where that is the loss itself."""
+    found: Beginning | None = loss.begins_with(warm) if hasattr(loss, "begins_with") else None
+    return found
+
+
+def from_convex(optimizer: Any, problem: Any, first: Beginning | None) -> Any:
+    """The optimizer, begun at the convex loss where there is one to begin with."""
+    return ConvexStart(optimizer, problem.with_loss(first.loss), first.passes) if first else optimizer

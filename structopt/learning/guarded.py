@@ -1,0 +1,88 @@
+"""Passes that raise the objective are made again with shorter steps."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from structopt.core.protocols import Report, State
+from structopt.kernels.record import Array
+
+MARGIN = 0.1
+"""Share of P by which a pass may raise it: online steps of a good length move P up and down by less, near its minimum."""
+MOST = 6
+"""How often a pass is made again, before it is given up."""
+PRIMAL = "guard_primal"
+"""In a state: P after the last pass."""
+
+
+class Guarded:
+    """An optimizer with a step length, whose passes do not raise P(theta).
+
+    A pass from theta to theta' with P(theta') > (1 + `MARGIN`) P(theta), at the weights that would be returned, is undone: the
+    optimizer shortens its steps, and makes the pass again in the same order. After `MOST` times the pass is left undone, and the
+    next begins with steps that are shorter still. Where no pass raises P by so much, the states are the optimizer's own, bit
+    for bit.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        One with ``shortened(state)``.
+
+    Notes
+    -----
+    It keeps a second copy of the optimizer's state during a pass, and evaluates P after each: what the trainer would do
+    anyway.
+    """
+
+    def __init__(self, optimizer: Any) -> None:
+        self.optimizer = optimizer
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the optimizer has."""
+        if name == "optimizer":  # not set yet, as in a copy under way
+            raise AttributeError(name)
+        return getattr(self.optimizer, name)
+
+    def init(self, problem: Any, weights: Array) -> State:
+        """The optimizer's first state, and P there."""
+        state = self.optimizer.init(problem, weights)
+        return {**state, PRIMAL: problem.objective(self.optimizer.weights(state))}
+
+    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+        """A pass that does not raise P, or none."""
+        own = {name: value for name, value in state.items() if name != PRIMAL}
+        before, messages, judging, report = state[PRIMAL], problem.messages.copy(), 0.0, Report(0.0)
+        for repeated in range(MOST + 1):
+            after, report = self.optimizer.step(problem, _copy(own))
+            started = time.perf_counter()
+            primal, dual = self._bounds(problem, after)
+            judging += time.perf_counter() - started
+            if primal <= before + MARGIN * abs(before):
+                return {**after, PRIMAL: primal}, replace(
+                    report, primal=primal, dual=dual, repeated=repeated, judging_seconds=judging
+                )
+            problem.messages[:] = messages
+            own = self.optimizer.shortened(own)
+        report = replace(report, primal=before, dual=None, repeated=MOST + 1, judging_seconds=judging)
+        return {**own, PRIMAL: before}, report
+
+    def _bounds(self, problem: Any, state: State) -> tuple[float, float | None]:
+        """P, and the lower bound where the optimizer is asked for one."""
+        weights = self.optimizer.weights(state)
+        if getattr(self.optimizer, "certificate", False):
+            return problem.certificate(weights)  # type: ignore[no-any-return]
+        return problem.objective(weights), None
+
+
+def guarded(optimizer: Any, objective_every: int) -> Any:
+    """The optimizer, guarded where P is known after every pass and its steps have a length."""
+    return Guarded(optimizer) if objective_every == 1 and hasattr(optimizer, "shortened") else optimizer
+
+
+def _copy(state: State) -> State:
+    """A state whose arrays a pass may change."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in state.items()}

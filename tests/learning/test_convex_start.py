@@ -1,0 +1,79 @@
+"""Losses that are not convex begin with one that is: which, for how many passes, and what is told of them."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt import registry
+from structopt.errors import ConfigError
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.exact import Exact
+from structopt.learning.convex_start import beginning, from_convex
+from structopt.learning.guarded import guarded
+from structopt.loss.difference import CONVEX_PASSES, LossDifference
+from structopt.loss.family import LossFamily
+from structopt.testing.problems import make_problem, random_encoded
+
+
+def problem_of(loss: Any) -> Any:
+    return make_problem(random_encoded(lengths=(3, 4, 2, 5, 3, 4), attributes=12), LinearChain(), loss, Exact(), 5.0)
+
+
+def test_the_loss_says_what_it_begins_with() -> None:
+    first = LossDifference(inf, 2.5, "weighted", {"y0": 0.5}).begins_with(warm=False)
+    assert first is not None
+    assert (first.passes, first.loss.member, first.loss.convex) == (CONVEX_PASSES, "svm (beta=inf, gamma=2.5)", True)
+    assert (first.loss.cost, first.loss.cost_weights) == ("weighted", {"y0": 0.5})
+    assert LossDifference(1.0).begins_with(warm=True) is None
+    given = LossDifference(1.0, convex_passes=3).begins_with(warm=True)
+    assert given is not None and given.passes == 3
+    assert LossDifference(1.0, convex_passes=0).begins_with(warm=False) is None
+    assert LossFamily(1.0).begins_with(warm=False) is None
+    assert beginning(object(), warm=False) is None  # a plugin's loss that does not say
+
+
+def test_refuses_fewer_than_no_passes() -> None:
+    with pytest.raises(ConfigError, match=r"loss\.convex_passes=-1 must be auto or at least 0; 0 begins with ramp"):
+        LossDifference(inf, convex_passes=-1)
+
+
+@pytest.mark.parametrize(("name", "beta"), [("sgd", inf), ("adagrad", inf), ("adadelta", 1.0), ("lbfgs", 1.0)])
+def test_the_convex_passes_and_then_those_of_the_loss(name: str, beta: float) -> None:
+    """As two runs would do them, the second with the weights of the first; whether or not they are guarded."""
+    problem = problem_of(LossDifference(beta, convex_passes=3))
+    convex = problem_of(LossFamily(beta, 1.0))
+
+    def made() -> Any:
+        return guarded(registry.create("optimizer", {"name": name, "C": 5.0, "epochs": 2}), 1)
+
+    one, plain = from_convex(made(), problem, problem.loss.begins_with(warm=False)), made()
+    assert one.epochs == 5
+    state, told = one.init(problem, np.zeros(problem.dimension)), []
+    for _ in range(5):
+        state, report = one.step(problem, state)
+        told.append((report.convex_pass, report.dual, report.finished))
+        if report.convex_pass is not None:
+            assert report.primal is None
+    assert [one[0] for one in told] == [1, 2, 3, None, None]
+    assert all(one[1:] == (None, "") for one in told[:3])
+    expected, plain_problem = plain.init(convex, np.zeros(problem.dimension)), convex
+    for k in range(5):
+        if k == 3:
+            plain_problem, plain = problem, made()
+            expected = plain.init(problem, middle)
+        expected, _ = plain.step(plain_problem, expected)
+        middle = plain.weights(expected).copy()
+    assert one.weights(state).tobytes() == middle.tobytes()
+
+
+def test_another_loss_shares_the_messages() -> None:
+    problem = problem_of(LossDifference(inf))
+    other = problem.with_loss(LossFamily(inf, 1.0))
+    assert other.messages is problem.messages
+    weights = np.linspace(-1.0, 1.0, problem.dimension)
+    assert other.objective(weights) == problem_of(LossFamily(inf, 1.0)).objective(weights)
+    assert problem.loss.member.startswith("ramp") and other.objective(weights) != problem.objective(weights)
