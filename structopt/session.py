@@ -281,7 +281,7 @@ class Session:
     @cached_property
     def _beginning(self) -> Beginning | None:
         """The convex loss that training begins with."""
-        return convex_start.beginning(self.parts.loss, bool(self.config.get("warm_start")))
+        return convex_start.beginning(self.parts.loss, self.warm_start is not None)
 
     def _optimizer(self) -> Any:
         """The optimizer as the run has it: over shards, with passes that do not raise P, from a convex loss on."""

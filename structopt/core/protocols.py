@@ -320,15 +320,15 @@ class Inference(Protocol):
 class Beginning(NamedTuple):
     """The convex loss that training begins with, and for how many passes."""
 
-    loss: Loss
+    loss: Any  # a Loss
     passes: int
 
 
 class Loss(Protocol):
     """Scores and gold of one instance to a loss and its residual.
 
-    A loss with bad local minima may have ``begins_with(warm)``, a `Beginning` or None: the convex loss of the same cost and of the
-    same needs that the optimizer minimises first. `warm` tells it that training begins at the weights of a trained model.
+    A loss with bad local minima may have ``begins_with(warm)``, a `Beginning` or None: the convex loss, of the same cost and the
+    same needs, that the optimizer minimises first. `warm` tells it that training begins at the weights of a trained model.
 
     Attributes
     ----------

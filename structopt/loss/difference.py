@@ -57,7 +57,9 @@ class LossDifference(LossFamily):
         if gamma == 0:
             raise ConfigError("loss.gamma=0: the difference L_{beta,gamma} - L_{beta,0} is 0 everywhere. Type loss.gamma=1.")
         if convex_passes != "auto" and convex_passes < 0:
-            raise ConfigError(f"loss.convex_passes={convex_passes} must be auto or at least 0; 0 begins with {self.member} itself.")
+            raise ConfigError(
+                f"loss.convex_passes={convex_passes} must be auto or at least 0; 0 begins with {self.member} itself."
+            )
         self.convex_passes = convex_passes
 
     @property

@@ -50,7 +50,7 @@ def test_the_convex_passes_and_then_those_of_the_loss(name: str, beta: float) ->
     def made() -> Any:
         return guarded(registry.create("optimizer", {"name": name, "C": 5.0, "epochs": 2}), 1)
 
-    one, plain = from_convex(made(), problem, problem.loss.begins_with(warm=False)), made()
+    one = from_convex(made(), problem, problem.loss.begins_with(warm=False))
     assert one.epochs == 5
     state, told = one.init(problem, np.zeros(problem.dimension)), []
     for _ in range(5):
@@ -60,14 +60,14 @@ def test_the_convex_passes_and_then_those_of_the_loss(name: str, beta: float) ->
             assert report.primal is None
     assert [one[0] for one in told] == [1, 2, 3, None, None]
     assert all(one[1:] == (None, "") for one in told[:3])
-    expected, plain_problem = plain.init(convex, np.zeros(problem.dimension)), convex
-    for k in range(5):
-        if k == 3:
-            plain_problem, plain = problem, made()
-            expected = plain.init(problem, middle)
-        expected, _ = plain.step(plain_problem, expected)
-        middle = plain.weights(expected).copy()
-    assert one.weights(state).tobytes() == middle.tobytes()
+    weights = np.zeros(problem.dimension)
+    for part, passes in ((convex, 3), (problem, 2)):
+        plain = made()
+        expected = plain.init(part, weights)
+        for _ in range(passes):
+            expected, _report = plain.step(part, expected)
+        weights = plain.weights(expected).copy()
+    assert one.weights(state).tobytes() == weights.tobytes()
 
 
 def test_another_loss_shares_the_messages() -> None:

@@ -1,10 +1,12 @@
 """AdaDelta: the contract, lazy steps equal to eager ones, and cvxpy's optimum."""
 
+import json
 from math import inf
 
 import numpy as np
 import pytest
 
+import structopt
 from structopt.core.protocols import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
@@ -33,6 +35,7 @@ def by_hand(problem, rho, epsilon, batch, passes, weights):
             r = np.sqrt(M + epsilon) / np.sqrt(G + epsilon)
             M[met] = rho * M[met] + (1 - rho) * (r * g)[met] ** 2
             theta = (theta - r * g) / (1 + r * problem.regularization)
+        M, epsilon = M * (epoch + 1) / (epoch + 2), epsilon * (epoch + 1) / (epoch + 2)
     return before, theta, losses
 
 
@@ -72,6 +75,17 @@ def test_falls_to_the_optimum(member, options):
         found = excess(AdaDelta(C, epsilon=1e-5, **options), member, C, (1, 10, 150))
         assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
         assert -1e-6 < found[-1] < 0.05
+
+
+@pytest.mark.parametrize(("loss", "within"), [("crf", 0.05), ("svm", 0.3)])
+def test_defaults_come_near_the_optimum_of_the_shipped_corpus(loss, within, tmp_path):
+    """With a memory of 20 steps P ended 28 % (crf) and 65 % (svm) above it, and rose from the tenth pass on."""
+    words = ["task=multiclass", f"loss={loss}", "tracker=none"]
+    structopt.train([*words, "optimizer=sdca", "optimizer.epochs=100", "optimizer.tolerance=1e-3"], tmp_path / "sdca")
+    structopt.train([*words, "optimizer=adadelta"], tmp_path / "adadelta")
+    best, found = (json.loads((tmp_path / name / "metrics.json").read_text())["train"] for name in ("sdca", "adadelta"))
+    assert best["gap"] < 5e-3 * best["objective"]
+    assert best["dual"] <= found["objective"] < (1 + within) * best["objective"]
 
 
 @members

@@ -78,7 +78,7 @@ def test_lazy_equals_the_compiled_eager_pass(member, penalty):
     problem = problem_of(member, 0.5, lengths=(3, 1, 4, 2, 2) * 8, attributes=50)
     theta = random_weights(problem, 1)
     lazy = trained(AdaGrad(0.5, eta=0.2, penalty=penalty, batch_size=3), problem, 4, theta)
-    squares, dense = np.zeros(problem.dimension), np.zeros(problem.dimension)
+    squares, dense = np.full(problem.dimension, problem.m / 3), np.zeros(problem.dimension)
     for epoch in range(4):
         options = (0.2, problem.regularization, penalty == "l1")
         problem.run(adagrad_eager_pass, problem.order(epoch), 3, theta, squares, dense, *options)
