@@ -11,8 +11,8 @@ import numpy as np
 from structopt.core.protocols import Report, State
 from structopt.kernels.record import Array
 
-MARGIN = 0.1
-"""Share of P by which a pass may raise it: online steps of a good length move P up and down by less, near its minimum."""
+MARGIN = 0.2
+"""Share of P by which a pass may raise it: near a small minimum, passes of good online steps move P up and down by up to .13."""
 MOST = 6
 """How often a pass is made again, before it is given up."""
 PRIMAL = "guard_primal"

@@ -37,6 +37,11 @@ class NSlack:
         """Make the state: no planes."""
         return PlaneCache.create(problem.m, problem.C, limit)
 
+    def query(self, best: Array) -> Array:
+        """Where to ask for the next planes: at theta."""
+        theta: Array = self.state["theta"]
+        return theta
+
     def ask(self, weights: Array, margin: float) -> float:
         """Ask the oracle for every instance; cache what is violated by more than a margin. Returns the sum of the losses."""
         from structopt.kernels.cutting_plane import collect_pass

@@ -13,6 +13,7 @@ from structopt.kernels.record import Array
 INACTIVE = 50  # rounds after which a plane with alpha = 0 is dropped
 FINER = 0.01  # share of the asked accuracy to which the small problem is solved
 STEPS = 10_000  # at most, for each plane
+REACH = 0.3  # of the way from the best weights to the minimum over the planes: where the next plane is asked for
 
 
 class OneSlack:
@@ -47,6 +48,13 @@ class OneSlack:
         duals = np.zeros((3, 1))  # alpha, b, and the rounds since the row was active
         duals[0, 0] = 1.0 / problem.regularization
         return {"slack_planes": np.zeros((1, problem.feature_map.count)), "slack_duals": duals, "slack_gram": np.zeros((1, 1))}
+
+    def query(self, best: Array) -> Array:
+        """Where to ask for the next plane: on the way from the best weights so far to theta.
+
+        It cuts theta off there as well: where P is no less than at `best`, the plane rises towards theta, whose value is below.
+        """
+        return np.asarray(best + REACH * (self.state["theta"] - best))
 
     def ask(self, weights: Array, margin: float) -> float:
         """Add the plane that touches the mean loss at the weights, wherever it lies. Returns the sum of the losses."""

@@ -1,16 +1,18 @@
 """Batch cutting planes: the contract, the optimum with its proof, full caches, and refusals."""
 
+import json
 from math import inf
 
 import numpy as np
 import pytest
 
+import structopt
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
 from structopt.learning.n_slack import NSlack
 from structopt.learning.one_slack import OneSlack
 from structopt.loss.family import LossFamily
-from structopt.optimizer.cutting_plane import CuttingPlane
+from structopt.optimizer.cutting_plane import MASTERS, CuttingPlane
 from structopt.reference import n_slack
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
@@ -38,9 +40,17 @@ class TestCuttingPlane(OptimizerSuite):
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
 def test_reaches_the_optimum_with_proof(variant, C, shape):
     problem, best = problem_of(C, **SHAPES[shape]), optimum(C, shape)
-    primal, dual = certified(CuttingPlane(C, variant=variant), problem, 60, best)
+    primal, dual = certified(CuttingPlane(C, variant=variant), problem, 60 if variant == "n_slack" else 120, best)
     assert primal == pytest.approx(best.value, rel=1e-6)
     assert primal - dual <= 1e-6 * primal
+
+
+def test_one_slack_comes_near_the_optimum_of_the_shipped_corpus(tmp_path):
+    """Asked at the minimum over the planes alone, the gap was .31 of P after 100 rounds, and .10 after 150."""
+    words = ["task=multiclass", "loss=svm", "optimizer=cutting_plane", "optimizer.variant=one_slack", "tracker=none"]
+    structopt.train([*words, "optimizer.epochs=100", "objective_every=0"], tmp_path)
+    found = json.loads((tmp_path / "metrics.json").read_text())["train"]
+    assert found["gap"] < 0.1 * found["objective"]
 
 
 @pytest.mark.parametrize("C", [0.05, 10.0])
@@ -68,14 +78,16 @@ def test_reports_the_objective_of_the_best_weights(variant):
     problem, method = problem_of(10.0), CuttingPlane(10.0, variant=variant)
     state, least = method.init(problem, np.zeros(problem.dimension)), problem.objective(np.zeros(problem.dimension))
     rose = False
-    for _ in range(8):
+    for _ in range(25):
+        before = state["best"].copy()
         state, report = method.step(problem, state)
-        here = problem.objective(state["theta"])
+        asked = MASTERS[variant](problem, state, method.limit).query(before)
+        here = problem.objective(asked)
         rose = rose or here > least
         least = min(least, here)
         assert report.primal == pytest.approx(least, rel=1e-12)
         assert report.primal == pytest.approx(problem.objective(method.weights(state)), rel=1e-12)
-        assert report.loss == pytest.approx(problem.losses(state["theta"]), rel=1e-12)
+        assert report.loss == pytest.approx(problem.losses(asked), rel=1e-12)
         assert report.inference_seconds > 0
     assert rose
 
@@ -106,14 +118,18 @@ def test_planes_are_outputs_with_their_costs():
 
 def test_each_loss_lies_above_its_planes():
     problem = problem_of(0.5)
-    state, _ = run(CuttingPlane(0.5, variant="one_slack"), problem, 6)
+    method = CuttingPlane(0.5, variant="one_slack")
+    state, _ = run(method, problem, 5)
+    before = state["best"].copy()
+    state, _ = method.step(problem, state)
     planes, offsets = OneSlack(problem, state, 10**8).planes()
     for seed in range(5):
         other = random_weights(problem, seed)
         heights = planes @ problem.feature_map.compress(other) + offsets
         assert heights.max() <= problem.losses(other) / problem.m + 1e-12
-    last = planes[-1] @ problem.feature_map.compress(state["theta"]) + offsets[-1]
-    assert last == pytest.approx(problem.losses(state["theta"]) / problem.m, rel=1e-12)
+    asked = OneSlack(problem, state, 10**8).query(before)
+    last = planes[-1] @ problem.feature_map.compress(asked) + offsets[-1]
+    assert last == pytest.approx(problem.losses(asked) / problem.m, rel=1e-12)
 
 
 @variants
