@@ -17,7 +17,6 @@ from structopt.kernels.visit import augmented_scores, size, solve
 
 SLACK = 1e-11  # a fall of m D by less than this, relative to the scores, is rounding
 HALVINGS = 60
-GROWTH = 1.05
 
 
 @driven
@@ -41,6 +40,17 @@ def move(potentials, s, rate, temperature, moved):
     keep = 1.0 - rate * temperature
     for r in range(len(s)):
         moved[r] = keep * potentials[r] + rate * s[r]
+
+
+@inlined
+def promise(potentials, s, d, temperature, lost, rate):
+    """(s - temperature * potentials)^T d - KL / rate, the divergence being what is lost of the entropy, less potentials^T d."""
+    slope, divergence = 0.0, lost
+    for r in range(len(d)):
+        if d[r] != 0.0:
+            slope += (s[r] - temperature * potentials[r]) * d[r]
+            divergence -= potentials[r] * d[r]
+    return slope - divergence / rate
 
 
 @driver(types.float64, VECTOR, types.float64, types.float64, types.float64, VECTOR, VECTOR, VECTOR, VECTOR)
@@ -80,14 +90,22 @@ def primal_pass(kernels, data, space, exponents, kappa, C, temperature, gamma, t
 
 
 @driver(
-    types.float64, LONGS, VECTOR, types.float64, types.float64, types.float64, types.float64, VECTOR, VECTOR, VECTOR, VECTOR
+    types.float64, LONGS, VECTOR, types.float64, types.float64, types.float64, types.float64, types.float64, types.boolean,
+    VECTOR, VECTOR, VECTOR, VECTOR,
 )  # fmt: skip
-def online_pass(kernels, data, space, order, theta, C, temperature, gamma, eta, etas, potentials, residuals, entropies):
+def online_pass(
+    kernels, data, space, order, theta, C, temperature, gamma, eta, growth, safe, etas, potentials, residuals, entropies
+):
     """Move the potentials of one instance after the other, and theta with them.
 
-    A step of instance i by which D would fall is not made: ``etas[i]`` is halved until one is found, and grows again, up
-    to `eta`, at visits where it need not be. Returns sum_i temperature * H(mu_i) + gamma p_i^T (mu_i - z_i), each as it
-    is after its visit.
+    A step must not lower D; where `safe`, it must be one that the theory allows (the objective lies above the model of which
+    the step is the maximum), so that m D rises by
+
+        gain >= (s - temperature * potentials)^T (mu_new - mu_old) - KL(mu_new || mu_old) / (eta C).
+
+    Else it is not made: ``etas[i]`` is halved until one is found, and grows again by the factor `growth`, up to `eta`, at
+    visits where it need not be. Returns sum_i temperature * H(mu_i) + gamma p_i^T (mu_i - z_i), each as it is after its
+    visit.
     """
     k, t, total = Kernels(*kernels), open_target(data.target), 0.0
     for i in order:
@@ -103,15 +121,18 @@ def online_pass(kernels, data, space, order, theta, C, temperature, gamma, eta, 
             move(x, s, step * C, temperature, moved)
             entropy = gibbs(k, data, space, i, moved, new)
             add_gold(t, i, -1.0, new)
-            gain = temperature * (entropy - entropies[i])
+            gain, promised = temperature * (entropy - entropies[i]), -inf
             for r in range(n):
                 d[r] = new[r] - old[r]
-                gain += s[r] * d[r]
+                if d[r] != 0.0:
+                    gain += s[r] * d[r]
+            if safe:
+                promised = promise(x, s, d, temperature, entropies[i] - entropy, step * C)
             gain -= C / 2.0 * k.pullback(data.features, i, d, space.gradient)
-            if gain >= -SLACK * largest:
+            if gain >= max(promised, 0.0) - SLACK * largest:
                 x[:], old[:], entropies[i] = moved, new, entropy
                 k.add(data.features, theta, space.gradient, -C)
-                etas[i] = step if halvings > 0 else min(GROWTH * step, eta)
+                etas[i] = step if halvings > 0 else min(growth * step, eta)
                 break
             step /= 2.0
         total += temperature * entropies[i] + gamma * cost_of(t, i, old)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,9 @@ from structopt.optimizer.smo import dual_at, gold_residuals, pass_over, refuse_w
 
 ROUNDING = 1e-13  # a fall of D by less than this, relative to D, is rounding
 LEAST_ETA = 1e-18  # of the eta given: below it a step cannot change anything
+GROWTH = {False: 1.05, True: 1.5}  # of an instance's step length from visit to visit, eta given or auto
+LONGEST = 1000.0  # eta C of eta=auto: such a step leaves e^-1000 of an output that is worse by 1
+STARTS = (0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0)  # initial potentials that initial=auto tries
 
 
 class ExponentiatedGradient:
@@ -25,10 +29,15 @@ class ExponentiatedGradient:
         theta = C sum_i F_i (z_i - mu_i),      v_ir <- (1 - eta C/beta) v_ir + eta C (gamma p_ir + theta^T phi_ir)
 
     where the factor is 1 at beta = inf. D never falls: a step that would lower it is not made, and eta is halved until
-    one does not. The safe step lengths, eta <= 1/(C/beta + C^2 R^2) online and 1/(C/beta + m C^2 R^2) in batch, are
-    small; start well above them, at beta = inf with eta C about 1. A longer step may drive the distributions to single
-    outputs, from which multiplicative updates return slowly. The loss that is reported is its lower bound at mu.
-    Weights of a warm start are refused: no dual point belongs to them.
+    one does not. Step lengths that are safe whatever the data, eta <= 1/(C/beta + C^2 R^2) online and
+    1/(C/beta + m C^2 R^2) in batch, are small. A longer step that is not checked for more than a fall of D may drive the
+    distributions to single outputs, from which multiplicative updates return slowly; a shorter one makes as little way:
+    at beta = inf and T passes m (D* - D) <= KL(mu* || mu_1) / (eta C T). ``eta=auto`` finds the step length of every instance
+    instead, the longest at which the step does what the theory asks of a safe one:
+
+        C/2 ||F_i d||^2 + KL(mu' || mu)/beta <= KL(mu' || mu) / (eta C),    d = mu' - mu
+
+    The loss that is reported is its lower bound at mu. Weights of a warm start are refused: no dual point belongs to them.
 
     Parameters
     ----------
@@ -43,13 +52,16 @@ class ExponentiatedGradient:
         instead, since from potentials 0 they are linear in the scores and costs at all times.
     online : bool
         Update theta after every instance, or after all (batch).
-    eta : float, from 1e-12 to 1e12
+    eta : float, from 1e-12 to 1e12, or "auto"
         The largest step length: halved for one instance (online, where it grows back by 5 % a visit) or for all (batch)
-        when D would fall by a step. No more than beta/C is used, at which the old potentials are forgotten.
-    initial : float from -1e12 to 1e12, or "smo"
+        when D would fall by a step. No more than beta/C is used, at which the old potentials are forgotten. ``auto``:
+        begins at 1/C; online every instance's is halved where its step is not safe in the sense above, and grows by half
+        where it is.
+    initial : float from -1e12 to 1e12, or "smo" or "auto"
         Potential of the parts that are not gold, that of gold parts being 0 (0 is the uniform distribution, whose D is
-        very low at beta = inf); or ``smo``: begin with passes of factored SMO, which climbs fast and slows down early
-        (beta = inf, gamma > 0 only).
+        very low at beta = inf and large C); ``auto``: of 0, -1, -2, -3, -4, -6, -8 and -12 the one with the largest D, which
+        takes eight inferences an instance (0 in primal form); or ``smo``: begin with passes of factored SMO, which climbs
+        fast and slows down early (beta = inf, gamma > 0 only).
     smo_passes : int
         How many of the passes are SMO's where ``initial`` is smo.
     mixing : float
@@ -59,7 +71,8 @@ class ExponentiatedGradient:
     Notes
     -----
     Bartlett, Collins, Taskar and McAllester (2004), Figure 2, section 3 (primal form) and section 5 (online; after SMO).
-    beta < inf and the halving online: Collins et al. (2008).
+    beta < inf and the halving online: Collins et al. (2008). The check of eta=auto is the condition under which a proximal
+    step of the entropy ascends and its rate holds (Beck and Teboulle 2003), asked of the step that is made instead of all.
     """
 
     kernel_modules = ("structopt.kernels.eg", "structopt.kernels.smo", "structopt.kernels.bundles")
@@ -71,18 +84,20 @@ class ExponentiatedGradient:
         tolerance: float = 0.0,
         form: Literal["dual", "primal"] = "dual",
         online: bool = True,
-        eta: float = 1.0,
-        initial: float | Literal["smo"] = -3.0,
+        eta: float | Literal["auto"] = "auto",
+        initial: float | Literal["smo", "auto"] = "auto",
         smo_passes: int = 5,
         mixing: float = 0.0001,
     ) -> None:
         options.check(C=C, epochs=epochs)
         options.check_tolerance(tolerance)
-        options.positive("eta", eta)
+        if eta != "auto":
+            options.positive("eta", eta)
         options.at_least("smo_passes", smo_passes, 1)
         _check_start(form, online, initial, mixing)
         self.C, self.epochs, self.tolerance = float(C), epochs, tolerance
-        self.form, self.online, self.eta, self.initial = form, online, float(eta), initial
+        self.form, self.online, self.initial = form, online, initial
+        self.eta: float | Literal["auto"] = eta if eta == "auto" else float(eta)
         self.smo_passes, self.mixing = smo_passes, mixing
         self.requires = Ability.MARGINALS | Ability.EXACT | (Ability.MAP if initial == "smo" else Ability(0))
 
@@ -101,12 +116,15 @@ class ExponentiatedGradient:
     def init(self, problem: Any, weights: Array) -> State:
         """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold outputs."""
         refuse_weights("eg", weights)
-        rate = self.C * problem.loss.temperature
-        state: State = {"eta": min(self.eta, 1 / rate) if rate > 0 else self.eta, "epoch": 0}
+        first = 1 / self.C if self.eta == "auto" else self.eta
+        state: State = {"eta": min(first, self._full(problem)), "epoch": 0}
         if self.initial == "smo":
             return state | {"theta": np.zeros(problem.dimension), "residuals": gold_residuals(problem)}
         if self.form == "primal":
             return state | self._in_primal_form(problem, np.zeros(problem.dimension), 0.0)
+        if self.initial == "auto":
+            starts = (self._started(problem, state, _initial_potentials(problem, initial)) for initial in STARTS)
+            return max(starts, key=lambda start: float(start["dual"]))  # the first of equals
         return self._started(problem, state, _initial_potentials(problem, float(self.initial)))
 
     def step(self, problem: Any, state: State) -> tuple[State, Report]:
@@ -131,20 +149,29 @@ class ExponentiatedGradient:
         theta: Array = state["theta"]
         return theta
 
+    def _full(self, problem: Any) -> float:
+        """beta/C, the step length at which the old potentials are forgotten."""
+        rate = self.C * problem.loss.temperature
+        return 1 / rate if rate > 0 else inf
+
     def _visit_all(self, problem: Any, state: State) -> None:
         """Online: one visit of every instance."""
         from structopt.kernels.eg import online_pass
 
         loss, order = problem.loss, problem.order(state["epoch"])
         rows = [state[name][0] for name in ("etas", "potentials", "residuals", "entropies")]
-        total = problem.run(online_pass, order, state["theta"], self.C, loss.temperature, loss.gamma, state["eta"], *rows)
+        safe = self.eta == "auto"
+        largest = min(LONGEST / self.C, self._full(problem)) if safe else state["eta"]
+        steps = self.C, loss.temperature, loss.gamma, largest, GROWTH[safe], safe
+        total = problem.run(online_pass, order, state["theta"], *steps, *rows)
         state["theta"] = weights_at(problem, state["residuals"][0])
         state["dual"] = dual_at(problem, state["theta"], total)
 
     def _climb(self, problem: Any, state: State) -> tuple[State, str]:
         """Batch: the largest step, of eta halved again and again, by which D does not fall."""
         least = state["dual"] - ROUNDING * max(1.0, abs(state["dual"]))
-        while state["eta"] > LEAST_ETA * self.eta:
+        given = 1 / self.C if self.eta == "auto" else self.eta
+        while state["eta"] > LEAST_ETA * given:
             moved = self._moved(problem, state, state["eta"])
             if moved["dual"] >= least:
                 return state | moved, ""
@@ -214,9 +241,9 @@ def _check_start(form: str, online: bool, initial: float | str, mixing: float) -
     """Refuse starts that make no sense, and what the primal form cannot do."""
     if not 0 < mixing < 1:
         raise ConfigError(f"optimizer.mixing={mixing} must be greater than 0 and less than 1.")
-    if initial != "smo" and not (isinstance(initial, int | float) and abs(initial) <= LARGEST):
-        raise ConfigError(f"optimizer.initial={initial} must be a finite number, or smo: from {-LARGEST:g} to {LARGEST:g}.")
-    if form == "primal" and (online or initial != 0):
+    if initial not in ("smo", "auto") and not (isinstance(initial, int | float) and abs(initial) <= LARGEST):
+        raise ConfigError(f"optimizer.initial={initial} must be a finite number, or auto, or smo: from {-LARGEST:g} to {LARGEST:g}.")
+    if form == "primal" and (online or initial not in (0, "auto")):
         raise ConfigError(
             "optimizer.form=primal has one vector for the potentials of all instances, which begin at 0 and move together. "
             "Type optimizer.online=false optimizer.initial=0, or optimizer.form=dual."
