@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -19,9 +20,11 @@ class AdaGrad:
 
     With g the mean gradient of a batch's losses, at every coordinate f:
 
-        q_f <- q_f + g_f^2,    r_f = eta / sqrt(q_f)
+        q_f <- q_f + g_f^2,    r_f = eta_n / sqrt(q_f)
         l2: theta_f <- (theta_f - r_f g_f) / (1 + r_f lambda)
         l1: theta_f <- sign(x) max(0, |x| - r_f lambda),    x = theta_f - r_f g_f
+
+    where in pass n eta_n = eta min(1, sqrt(constant/n)).
 
     From zero weights, q_f = 1e-6 at first. From the weights of a trained model, q_f begins with m/b more, as after a pass of
     batches of b whose gradients were 1: otherwise the first step would be as long as eta whatever the gradient, and the
@@ -39,6 +42,10 @@ class AdaGrad:
     eta : float from 1e-12 to 1e12, or "auto"
         Learning rate; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one with the best dev score, or
         the least objective where there is no dev part.
+    constant : int or None
+        For how many passes eta_n is eta. Since q grows like the number of steps t, the steps fall like 1/sqrt(t) until then,
+        and afterwards like 1/t, as a strongly convex objective asks. None: eta_n is always eta, as published, and the last
+        weights keep their distance from the optimum for hundreds of passes.
     penalty : str
         ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1, which sets weights to 0).
     batch_size : int
@@ -69,18 +76,21 @@ class AdaGrad:
         average: bool = False,
         certificate: bool = False,
         tolerance: float = 0.0,
+        constant: int | None = 10,
     ) -> None:
         options.check(C=C, epochs=epochs)
         options.at_least("batch_size", batch_size, 1)
         options.check_tolerance(tolerance, certificate)
         if eta != "auto":
             options.positive("eta", eta)
+        if constant is not None:
+            options.at_least("constant", constant, 1)
         if penalty not in ("l2", "l1"):
             raise ConfigError(f"optimizer.penalty={penalty} is unknown. There are: l2, l1.")
         if certificate and penalty == "l1":
             raise ConfigError("optimizer.certificate=true bounds the optimum of penalty=l2 only. Set it to false, or take l2.")
         self.C, self.epochs, self.eta, self.penalty = float(C), epochs, eta, penalty
-        self.batch_size, self.average = batch_size, average
+        self.batch_size, self.average, self.constant = batch_size, average, constant
         self.certificate, self.tolerance = certificate, tolerance
         self.requires = Ability.UPPER | Ability.CONVEX if certificate else Ability(0)
 
@@ -96,7 +106,8 @@ class AdaGrad:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.adagrad import DELTA, adagrad_pass
 
-        squares, eta = state["squares"], state["eta"]
+        squares, passes = state["squares"], state["epoch"] + 1
+        eta = state["eta"] * sqrt(min(1.0, (self.constant or passes) / passes))
         rates = eta / np.sqrt(DELTA + squares)
         sparse = self.penalty == "l1"
         losses = run_batches(problem, adagrad_pass, state, rates, self.batch_size, sparse, squares, eta)

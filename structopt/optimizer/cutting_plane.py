@@ -26,9 +26,8 @@ class CuttingPlane:
         theta = argmin lambda/2 ||theta||^2 + (1/m) sum_i xi_i    subject to   xi_i >= r_ij^T F_i^T theta + b_ij,  xi_i >= 0
 
     over the planes j found so far; then the oracle's answer at theta gives each loss a new plane. With ``one_slack``, all
-    instances share one slack variable, and a round adds one plane, their mean; it is asked for between the best weights so far and
-    theta, of which few planes make a poor guess. The dual D of the restricted problem bounds
-    the minimum of P from below and never falls; the weights are those of the round with the least P, so that the gap never
+    instances share one slack variable, and a round adds one plane, their mean; it is asked for between the best weights so far
+    and theta, of which few planes make a poor guess. The dual D of the restricted problem bounds the minimum of P from below and never falls; the weights are those of the round with the least P, so that the gap never
     grows. A round costs one inference an instance (the first two), and for ``n_slack`` some sweeps over the cached planes.
 
     Parameters
@@ -48,8 +47,8 @@ class CuttingPlane:
     Notes
     -----
     n-slack: Tsochantaridis et al. (2005), with their C = 1/lambda; one-slack: Joachims, Finley and Yu (2009), who ask at
-    theta itself; near the best weights, as in the bundle methods of Franc and Sonnenburg (2008), it takes fewer rounds. From given
-    weights, the first oracle is asked there; the dual starts at 0.
+    theta itself; near the best weights, as in the bundle methods of Franc and Sonnenburg (2008), it takes fewer rounds. From
+    given weights, the first oracle is asked there; the dual starts at 0.
     """
 
     requires = Ability.MAP | Ability.CONVEX

@@ -242,7 +242,9 @@ def _check_start(form: str, online: bool, initial: float | str, mixing: float) -
     if not 0 < mixing < 1:
         raise ConfigError(f"optimizer.mixing={mixing} must be greater than 0 and less than 1.")
     if initial not in ("smo", "auto") and not (isinstance(initial, int | float) and abs(initial) <= LARGEST):
-        raise ConfigError(f"optimizer.initial={initial} must be a finite number, or auto, or smo: from {-LARGEST:g} to {LARGEST:g}.")
+        raise ConfigError(
+            f"optimizer.initial={initial} must be a finite number, or auto, or smo: from {-LARGEST:g} to {LARGEST:g}."
+        )
     if form == "primal" and (online or initial not in (0, "auto")):
         raise ConfigError(
             "optimizer.form=primal has one vector for the potentials of all instances, which begin at 0 and move together. "
