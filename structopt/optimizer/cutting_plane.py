@@ -27,8 +27,9 @@ class CuttingPlane:
 
     over the planes j found so far; then the oracle's answer at theta gives each loss a new plane. With ``one_slack``, all
     instances share one slack variable, and a round adds one plane, their mean; it is asked for between the best weights so far
-    and theta, of which few planes make a poor guess. The dual D of the restricted problem bounds the minimum of P from below and never falls; the weights are those of the round with the least P, so that the gap never
-    grows. A round costs one inference an instance (the first two), and for ``n_slack`` some sweeps over the cached planes.
+    and theta, of which few planes make a poor guess. The dual D of the restricted problem bounds the minimum of P from below and
+    never falls; the weights are those of the round with the least P, so that the gap never grows. A round costs one inference an
+    instance (the first two), and for ``n_slack`` some sweeps over the cached planes.
 
     Parameters
     ----------
