@@ -28,8 +28,9 @@ class AdaDelta:
         M_f <- M_f k/(k+1),    epsilon <- epsilon k/(k+1),
 
     so that the steps fall as 1/sqrt(k) does, beside what G tells of the gradients. So rare features keep the rates of the
-    gradients that they do meet, and loss and regulariser are weighed by the same rate, as in P. Coordinates whose gradient is 0
-    are brought up to date when they are read, with the same result, so that one pass costs one inference and O(nnz) an instance.
+    gradients that they do meet, and loss and regulariser are weighed by the same rate, as in P. Coordinates whose gradient is
+    0 are brought up to date when they are read, with the same result, so that one pass costs one inference and O(nnz) an
+    instance.
 
     Parameters
     ----------
@@ -38,9 +39,9 @@ class AdaDelta:
     epochs : int
         Passes over the data.
     rho : float
-        Decay of the running means, in [0, 1). A gradient lowers the rate of its own step, the more the shorter the means' memory
-        of 1/(1 - rho) steps: then large gradients count too little, and the weights that are approached are not those of the
-        least P. With 0.95 (a memory of 20 steps) that costs tens of percent of P.
+        Decay of the running means, in [0, 1): their memory is 1/(1 - rho) steps. A gradient lowers the rate of its own step,
+        and the more so the shorter the memory: then large gradients count too little, and what is approached is not the least
+        P. With 0.95 (a memory of 20 steps) that costs tens of percent of P.
     epsilon : float, from 1e-12 to 1e12
         Square of the smallest sizes, in the first pass; larger ones make larger steps.
     batch_size : int
