@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structopt import archive
-from structopt.core.protocols import FeatureMap
+from structopt.core.scorer import FeatureMap
 from structopt.errors import ModelError
 from structopt.fingerprint import Fingerprint
 from structopt.kernels.record import Array

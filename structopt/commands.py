@@ -24,7 +24,7 @@ USAGE = {
     "evaluate": "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2]",
     "compare": "structopt compare RUN RUN ... [experiment=NAME] [uri=STORE] [metric=dev.f1] [baseline=RUN] [output=FOLDER]"
     " [significance=true] [samples=1000] [seed=0] [log=true]",
-    "components": f"structopt components [{'|'.join(registry.KINDS)}|pairs [FACTOR_GRAPH]]",
+    "components": f"structopt components [{'|'.join(registry.CONTRACTS)}|pairs [FACTOR_GRAPH]]",
 }
 MODEL = (
     "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
@@ -154,7 +154,7 @@ def print_components(words: Sequence[str]) -> None:
         return
     if len(words) > 1:
         raise ConfigError(f"components takes one kind. Usage: {USAGE['components']}")
-    kinds = words or registry.KINDS
+    kinds = words or list(registry.CONTRACTS)
     rows = [_row(component) for kind in kinds for component in registry.installed(kind).values()]
     header = ("kind", "name", "package", "parameters")
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(3)]

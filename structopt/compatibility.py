@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 from structopt import registry
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
+from structopt.core.component import Component
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.needs import OF_GRAPH, met, refusal
+from structopt.core.optimizer import Optimizer
+from structopt.core.task import Task
 from structopt.errors import CompatibilityError, StructoptError
 
 NEEDS = {
@@ -26,59 +35,54 @@ SOURCES = {
     Ability.CONVEX: "convex values come from",
 }
 
-MEMBERS = ("input_schema", "output_schema", "instances", "input_example", "output_table", "vocabulary")
-"""Members of tasks that were added to their protocol after version 0.1.0."""
 
-
-def check(task: Any, factor_graph: Any, inference: Any, loss: Any, optimizer: Any, structure_kind: str) -> None:
+def check(
+    task: Task | None, factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer
+) -> None:
     """Raise where the chosen components cannot work together.
 
     Parameters
     ----------
     task, factor_graph, inference, loss, optimizer : components
-        Whichever of them has an attribute ``requires`` (an `Ability`) is heard. Optimizers and inferences may refuse others
-        themselves, by methods ``check_graph(graph)``, ``check_loss(loss)`` and ``check_inference(inference, name)``.
-    structure_kind : str
-        The kind of structure that the factor graph builds.
+        The optimizer's `needs` are compared with what the others are; task, graph and loss say by ``requires`` what they ask
+        of the inference.
 
     Raises
     ------
     CompatibilityError
         Naming who needs what, what the inference does instead, and the inferences that would do.
     """
-    if hasattr(optimizer, "check_graph"):
-        optimizer.check_graph(factor_graph)
-    provided, name = check_solves(inference, structure_kind, factor_graph), name_of("inference", inference)
-    wanting = {"loss": loss, "optimizer": optimizer, "factor_graph": factor_graph, "task": task}
-    for kind, component in wanting.items():
-        for ability in getattr(component, "requires", Ability(0)) & ~provided:
-            names = able(ability, structure_kind)
-            remedy = " Type loss.beta=inf, which needs none." if ability is Ability.MARGINALS and not names else ""
-            raise CompatibilityError(_complaint(_who(kind, component), ability, name, provided, names) + remedy)
-    if hasattr(optimizer, "check_loss"):
-        optimizer.check_loss(loss)
-    if hasattr(optimizer, "check_inference"):
-        optimizer.check_inference(inference, name)
-    if getattr(optimizer, "tolerance", 0.0) > 0 and not certifies(provided):
+    needs = optimizer.needs(loss, factor_graph)
+    told = name_of("optimizer", optimizer), name_of("inference", inference)
+    for demand in needs.demands:
+        if demand.asks in OF_GRAPH and not met(demand.asks, loss, factor_graph, inference):
+            raise CompatibilityError(refusal(demand, told[0], loss, inference, told[1]))
+    provided, kind = check_solves(inference, factor_graph), factor_graph.kind
+    _check_abilities({"loss": loss, "optimizer": optimizer}, (loss.requires, needs.abilities), provided, inference, kind)
+    for demand in needs.demands:
+        if not met(demand.asks, loss, factor_graph, inference):
+            raise CompatibilityError(refusal(demand, told[0], loss, inference, told[1]))
+    if optimizer.plan.tolerance > 0 and not certifies(provided):
         raise CompatibilityError(
             "optimizer.tolerance stops at a certified gap, which needs values that are convex and exact or upper bounds, but "
-            f"inference={name} {_what_it_does(provided, Ability.CONVEX)}. Type optimizer.tolerance=0. "
-            f"{_advice(Ability.CONVEX, able(Ability.CONVEX, structure_kind))}"
-        )
-    positional(optimizer, loss, factor_graph)
-
-
-def check_task(task: Any) -> None:
-    """Raise `CompatibilityError` where the class of a task lacks members that the program cannot do without."""
-    lacking = [member for member in MEMBERS if not hasattr(type(task), member)]
-    if lacking:
-        raise CompatibilityError(
-            f"task={name_of('task', task)} lacks {', '.join(lacking)}, which every task has (structopt.core.protocols). "
-            "Update the package that it comes from."
+            f"inference={told[1]} {_what_it_does(provided, Ability.CONVEX)}. Type optimizer.tolerance=0. "
+            f"{_advice(Ability.CONVEX, able(Ability.CONVEX, kind))}"
         )
 
 
-def check_executor(executor: Any, optimizer: Any) -> None:
+def _check_abilities(
+    wanting: Mapping[str, Component], asked: Sequence[Ability], provided: Ability, inference: Inference, kind: str
+) -> None:
+    """Raise at the first ability that a component asks for and the inference does not provide."""
+    for (role, component), abilities in zip(wanting.items(), asked, strict=True):
+        for ability in abilities & ~provided:
+            names = able(ability, kind)
+            remedy = " Type loss.beta=inf, which needs none." if ability is Ability.MARGINALS and not names else ""
+            complaint = _complaint(_who(role, component), ability, name_of("inference", inference), provided, names)
+            raise CompatibilityError(complaint + remedy)
+
+
+def check_executor(executor: Executor, optimizer: Optimizer) -> None:
     """Raise where an executor cannot share out the work of an optimizer.
 
     Raises
@@ -86,7 +90,7 @@ def check_executor(executor: Any, optimizer: Any) -> None:
     CompatibilityError
         For parameters that are to be mixed and cannot be, and for workers elsewhere that would have nothing to do.
     """
-    batch, mixable = getattr(optimizer, "batch", False), getattr(optimizer, "mixable", False)
+    batch, mixable = optimizer.plan.form == "batch", optimizer.plan.mixable
     if mixable and executor.remote and not executor.mixing:
         raise CompatibilityError(
             f"executor.mixing=0 leaves the workers of executor={name_of('executor', executor)} nothing to do, since "
@@ -99,16 +103,16 @@ def check_executor(executor: Any, optimizer: Any) -> None:
     raise CompatibilityError(
         f"executor={name_of('executor', executor)} with executor.mixing={executor.mixing} divides passes among shards and mixes "
         f"their parameters, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, or take one of the optimizers "
-        f"that are mixed: {', '.join(_having('mixable'))}."
+        f"that are mixed: {', '.join(_mixable())}."
     )
 
 
-def _having(attribute: str) -> list[str]:
-    """Names of the optimizers whose class has an attribute."""
+def _mixable() -> list[str]:
+    """Names of the optimizers whose states can be mixed, as they are without options."""
     found = []
     for name in registry.installed("optimizer"):
         try:
-            found += [name] if getattr(registry.load("optimizer", name), attribute, False) else []
+            found += [name] if registry.create("optimizer", {"name": name}).plan.mixable else []
         except StructoptError:  # it cannot be imported: then it is no advice either
             continue
     return found
@@ -119,18 +123,20 @@ def certifies(provided: Ability) -> bool:
     return Ability.CONVEX in provided and bool(provided & (Ability.EXACT | Ability.UPPER))
 
 
-def check_solves(inference: Any, structure_kind: str, factor_graph: Any = None) -> Ability:
+def check_solves(inference: Inference, factor_graph: FactorGraph) -> Ability:
     """Return what an inference provides on structures of a graph; raise `CompatibilityError` where that is nothing."""
-    if factor_graph is not None and hasattr(inference, "check_graph"):
-        inference.check_graph(factor_graph)
-    provided: Ability = inference.provides(structure_kind)
+    if reason := inference.refusal(factor_graph):
+        raise CompatibilityError(reason)
+    provided: Ability = inference.provides(factor_graph.kind)
     if not provided:
-        name, others = name_of("inference", inference), _able(structure_kind)
-        raise CompatibilityError(f"inference={name} cannot solve structures of kind {structure_kind}. Those that can: {others}.")
+        name, others = name_of("inference", inference), _able(factor_graph.kind)
+        raise CompatibilityError(
+            f"inference={name} cannot solve structures of kind {factor_graph.kind}. Those that can: {others}."
+        )
     return provided
 
 
-def check_option(option: str, ability: Ability, inference: Any, structure_kind: str) -> None:
+def check_option(option: str, ability: Ability, inference: Inference, factor_graph: FactorGraph) -> None:
     """Raise where an option of a command needs what a model's inference does not provide.
 
     Raises
@@ -138,20 +144,15 @@ def check_option(option: str, ability: Ability, inference: Any, structure_kind: 
     CompatibilityError
         Naming the inferences that would do: weights are any inference's, so the command may take another.
     """
-    provided, name = check_solves(inference, structure_kind), name_of("inference", inference)
+    provided, name = check_solves(inference, factor_graph), name_of("inference", inference)
     if ability in provided:
         return
-    names = able(ability, structure_kind)
+    names = able(ability, factor_graph.kind)
     remedy = " Type inference=NAME with one of them." if names else f" Leave out {option}."
     raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
 
 
-def positional(optimizer: Any, loss: Any, factor_graph: Any) -> bool:
-    """Whether the optimizer needs a structure without tied parts; raises `CompatibilityError` where the graph has none."""
-    return bool(optimizer.positional(loss, factor_graph)) if hasattr(optimizer, "positional") else False
-
-
-def name_of(kind: str, component: Any) -> str:
+def name_of(kind: str, component: Component) -> str:
     """Return the name under which a component's class is installed, its class's name where it is not."""
     cls = type(component)
     value = f"{cls.__module__}:{cls.__qualname__}"
@@ -159,9 +160,11 @@ def name_of(kind: str, component: Any) -> str:
     return names[0] if names else cls.__name__
 
 
-def _who(kind: str, component: Any) -> str:
-    beta = getattr(component, "beta", None) if kind == "loss" else None
-    return f"loss.beta={beta:g}" if beta is not None else f"{kind}={name_of(kind, component)}"
+def _who(kind: str, component: Component) -> str:
+    """What asks for an ability: of a loss its temperature, which is what asks."""
+    if isinstance(component, Loss):
+        return f"loss.beta={1 / component.temperature if component.temperature else inf:g}"
+    return f"{kind}={name_of(kind, component)}"
 
 
 def _what_it_does(provided: Ability, wanted: Ability) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from structopt.core.data import EncodedGraphs
-from structopt.core.protocols import Executor
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array, Record
 from structopt.kernels.signatures import Kernels
@@ -50,19 +52,15 @@ def marginals(
 
 
 def predicted(
-    examples: Examples, graph: Any, inference: Any, kernels: Kernels, weights: Array, executor: Executor
+    examples: Examples, graph: FactorGraph, inference: Inference, kernels: Kernels, weights: Array, executor: Executor
 ) -> Array:
     """What the task decodes: the best outputs, at the temperature at which the inference predicts."""
-    temperature = getattr(inference, "decoding_temperature", 0.0)
-    return chosen(graph, examples, best_outputs(examples, kernels, weights, executor, temperature))
+    return chosen(graph, examples, best_outputs(examples, kernels, weights, executor, inference.decoding_temperature))
 
 
-def chosen(graph: Any, examples: Examples, assignments: Array) -> Array:
-    """What the task decodes, from the numbers of the chosen configurations: the same, where the graph says nothing else."""
-    found: Array = assignments
-    if hasattr(graph, "outputs"):
-        found = graph.outputs(examples.encoded, examples.structure, assignments)
-    return found
+def chosen(graph: FactorGraph, examples: Examples, assignments: Array) -> Array:
+    """What the task decodes, from the numbers of the chosen configurations."""
+    return graph.outputs(examples.encoded, examples.structure, assignments)
 
 
 def choices_of(examples: Examples) -> Array:

@@ -14,12 +14,16 @@ import numpy as np
 from structopt import archive, registry
 from structopt import features as feature_maps
 from structopt.core import ranges
-from structopt.core.protocols import Executor, FeatureMap
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.scorer import FeatureMap
+from structopt.core.task import Task
 from structopt.decoding import KBest, k_best, marginals, predicted
 from structopt.errors import ModelError
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
-from structopt.problem import Examples, InThisThread, decoder_of, predicting
+from structopt.problem import Examples, InThisThread, predicting
 from structopt.pruning import Pruner
 
 log = logging.getLogger(__name__)
@@ -52,15 +56,15 @@ class Model:
     def __init__(
         self,
         config: Mapping[str, Any],
-        task: Any,
-        graph: Any,
-        inference: Any,
+        task: Task,
+        graph: FactorGraph,
+        inference: Inference,
         feature_map: FeatureMap,
         weights: Array,
         temperature: float,
         pruner: Pruner | None = None,
     ) -> None:
-        self.config, self.task, self.graph, self.inference = config, task, graph, decoder_of(inference)
+        self.config, self.task, self.graph, self.inference = config, task, graph, inference.decoder()
         self.feature_map, self.weights, self.temperature = feature_map, weights, temperature or 1.0
         self.pruner = pruner
         self._warned: set[str] = set()
@@ -88,7 +92,7 @@ class Model:
                 log.warning("%s has no column '%s'; the model reads it as padding.", corpus.path, name)
         encoded = self.task.encode(corpus, given)
         if self.pruner is not None:
-            encoded = self.pruner.prune(encoded, executor=executor).encoded
+            encoded = self.pruner.prune(encoded, executor=executor).encoded  # type: ignore[arg-type]
         return Examples.build(encoded, self.graph, self.feature_map, self.inference)
 
     def predict(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Any]:
@@ -133,7 +137,7 @@ class Model:
 
     def output_table(self, outputs: Sequence[Any]) -> dict[str, list[Any]]:
         """Outputs as columns: ``labels``; of trees ``heads`` and ``relations``."""
-        return self.task.output_table(outputs)  # type: ignore[no-any-return]
+        return self.task.output_table(outputs)
 
     def _predict_rows(self, table: Mapping[str, list[Any]]) -> list[Any]:
         return self.predict(self.task.instances(table))
@@ -144,7 +148,7 @@ class Model:
 
     def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
         """Best outputs of an encoded corpus, in the scheme of the files."""
-        return self.task.written(self._outputs(examples, executor))  # type: ignore[no-any-return]
+        return self.task.written(self._outputs(examples, executor))
 
     def label_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
         """Label probabilities of an encoded corpus, one array an instance."""
@@ -166,7 +170,7 @@ class Model:
 
     def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
         found = predicted(examples, self.graph, self.inference, self.kernels, self.weights, executor or InThisThread())
-        return self.task.decode(examples.encoded, found)  # type: ignore[no-any-return]
+        return self.task.decode(examples.encoded, found)
 
     def save(self, folder: Path) -> None:
         """Write the model folder; equal models give equal bytes."""

@@ -6,6 +6,10 @@ from typing import Any
 
 from structopt import compatibility, registry
 from structopt.configuration import GIVEN, compose, validate
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.optimizer import Optimizer
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.hydra_glue import conf_folders
 
@@ -63,19 +67,19 @@ def _variants(kind: str) -> list[str]:
     return sorted(path.as_posix() for path in found)
 
 
-def _solves(inference: Any, graph: Any) -> bool:
+def _solves(inference: Inference, graph: FactorGraph) -> bool:
     """Whether an inference can do anything with the structures of a graph."""
     try:
-        compatibility.check_solves(inference, graph.kind, graph)
+        compatibility.check_solves(inference, graph)
     except CompatibilityError:
         return False
     return True
 
 
-def _verdict(graph: Any, inference: Any, loss: Any, optimizer: Any) -> str:
+def _verdict(graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer) -> str:
     try:
-        compatibility.check(None, graph, inference, loss, optimizer, structure_kind=graph.kind)
-        loss.kernel(getattr(optimizer, "loss_variant", "max_loss"))
+        compatibility.check(None, graph, inference, loss, optimizer)
+        loss.kernel(optimizer.plan.variant)
     except (CompatibilityError, ConfigError) as error:
         return str(error)
     return ""

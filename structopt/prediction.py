@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from structopt import compatibility, registry
+from structopt.core.ability import Ability
 from structopt.core.data import ROOT, Structure
-from structopt.core.protocols import Ability, Executor
+from structopt.core.executor import Executor
 from structopt.decoding import chosen
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
@@ -24,12 +25,10 @@ Ranked = list[tuple[float, Any]]
 def predict(options: Mapping[str, Any]) -> None:
     """Write the input again with what is predicted.
 
-    Tasks of tokens have a method ``write``, which adds columns: after the best label come, with ``probabilities``, the
-    probability of that label (``label:p`` of all labels that have at least a thousandth), and with ``k_best=K`` the labels of
-    the 1st to Kth best output. With ``partial``, labels given in the input are kept and ``_`` or ``?`` marks free tokens. Other
-    tasks have a method ``write_outputs``, which is given the corpus, the outputs, marginals, and for every instance the scores
-    and outputs of its k best; with ``write_picture``, ``picture=FILE`` draws a ``sentence``. With ``inference=NAME`` the model
-    decodes by another inference than it was trained with.
+    Tasks of tokens add columns: after the best label come, with ``probabilities``, the labels that have at least a thousandth
+    (``label:p``), and with ``k_best=K`` the labels of the 1st to Kth best output. With ``partial``, labels given in the input are
+    kept and ``_`` or ``?`` marks free tokens. Other tasks write as their formats have it. With ``picture=FILE`` a task of trees
+    draws a ``sentence``. With ``inference=NAME`` the model decodes by another inference than it was trained with.
     """
     model, executor = _model(options), _executor(options["threads"])
     _check_abilities(model, options)
@@ -41,10 +40,7 @@ def predict(options: Mapping[str, Any]) -> None:
     tables = _tables(model, examples, executor) if options["probabilities"] or drawn else None
     ranked = _ranked_outputs(model, examples, k, executor) if k > 1 else None
     told = tables if options["probabilities"] else None
-    if hasattr(model.task, "write_outputs"):
-        model.task.write_outputs(corpus, options["output"], outputs, told, ranked)
-    else:
-        model.task.write(options["input"], options["output"], _cells(model.labels, outputs, told, ranked, k))
+    model.task.write_outputs(corpus, options["output"], outputs, told, ranked, k)
     if options["picture"]:
         model.task.write_picture(corpus, options["sentence"], options["picture"], outputs, tables)
 
@@ -65,7 +61,7 @@ def _model(options: Mapping[str, Any]) -> Model:
         return model
     node = {"name": options["inference"]}
     inference = registry.create("inference", node)
-    compatibility.check_solves(inference, model.graph.kind, model.graph)
+    compatibility.check_solves(inference, model.graph)
     config = {**model.config, "inference": node}
     rest = model.feature_map, model.weights, model.temperature, model.pruner
     return Model(config, model.task, model.graph, inference, *rest)
@@ -73,13 +69,13 @@ def _model(options: Mapping[str, Any]) -> Model:
 
 def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:
     """Refuse options that the task or the inference cannot serve, before anything is computed."""
-    if options["picture"] and not hasattr(model.task, "write_picture"):
+    if options["picture"] and not model.task.pictures:
         name = model.config["task"]["name"]
         raise ConfigError(f"picture={options['picture']} draws trees, and task={name} has none. Leave it out.")
     if options["probabilities"]:
-        compatibility.check_option("probabilities=true", Ability.MARGINALS, model.inference, model.graph.kind)
+        compatibility.check_option("probabilities=true", Ability.MARGINALS, model.inference, model.graph)
     if options["k_best"] > 1:
-        compatibility.check_option(f"k_best={options['k_best']}", Ability.K_BEST, model.inference, model.graph.kind)
+        compatibility.check_option(f"k_best={options['k_best']}", Ability.K_BEST, model.inference, model.graph)
 
 
 def _executor(threads: int) -> Executor:
@@ -92,33 +88,6 @@ def _given(model: Model, corpus: Any, options: Mapping[str, Any]) -> Sequence[st
     if given is None:
         raise DataError(options["input"], None, "partial=true needs the label column, with _ for every token that is free.")
     return given
-
-
-def _cells(
-    labels: Sequence[str],
-    outputs: Sequence[Sequence[str]],
-    tables: Sequence[Array] | None,
-    ranked: Sequence[Ranked] | None,
-    k: int,
-) -> list[list[list[str]]]:
-    """For every token the cells to add: its label, its probabilities, and its label in each of the k best outputs."""
-    columns = [[output] for output in outputs]
-    for i, own in enumerate(columns):
-        if tables is not None:
-            own.append(_probabilities(labels, tables[i]))
-        if ranked is not None:
-            own += [output for _, output in ranked[i]]
-            own += [["-"] * len(outputs[i])] * (k - len(ranked[i]))
-    return [[list(cells) for cells in zip(*own, strict=True)] for own in columns]
-
-
-def _probabilities(labels: Sequence[str], table: Array) -> list[str]:
-    """One cell a token: its labels with their probabilities, the likeliest first, those of a thousandth or more."""
-    cells = []
-    for row in table:
-        order = (-row).argsort(kind="stable")
-        cells.append(",".join(f"{labels[y]}:{row[y]:.4f}" for y in order if row[y] >= 0.001 or y == order[0]))
-    return cells
 
 
 def _tables(model: Model, examples: Examples, executor: Executor) -> list[Array]:

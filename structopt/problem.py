@@ -5,33 +5,31 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.executor import Executor, Placement
+from structopt.core.factor_graph import Calculus, FactorGraph
+from structopt.core.inference import Inference, InferenceKernels
+from structopt.core.loss import Loss
+from structopt.core.objective import Certificate
+from structopt.core.optimizer import Optimizer, Plan
 from structopt.core.placement import InThisProcess
-from structopt.core.protocols import (
-    Calculus,
-    Executor,
-    FactorGraph,
-    FeatureKernels,
-    FeatureMap,
-    FeatureScratch,
-    Inference,
-    InferenceKernels,
-    Loss,
-    Placement,
-)
+from structopt.core.scorer import FeatureKernels, FeatureMap, FeatureScratch
 from structopt.errors import ConfigError
 from structopt.fingerprint import Fingerprint, digest_of
 from structopt.kernels.record import EMPTY, Array, Record
-from structopt.kernels.signatures import Data, Kernels, Space
+from structopt.kernels.signatures import Data, Kernels, Space, is_compiled
 from structopt.memory import free_bytes
 
 SHARDS = 8
+PLAIN = Plan()
+Layout = Callable[[Encoded, Structure, SparseVectors], FeatureMap]
+"""Lays out the weights for a training corpus, its graphs and its gold parts."""
 
 
 def compose(
@@ -46,8 +44,8 @@ def compose(
     from structopt.kernels import loss
 
     evaluate = evaluate or loss.family
-    if not hasattr(inference.solve, "signatures"):
-        evaluate = getattr(evaluate, "py_func", evaluate)
+    if is_compiled(evaluate) and not is_compiled(inference.solve):
+        evaluate = evaluate.py_func
     closed_forms = calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
     lists = inference.k_best or missing.no_k_best, inference.vertex or missing.no_vertex
     return Kernels(*features, evaluate, inference.solve, *lists, rounding or missing.no_rounding, *closed_forms)
@@ -55,32 +53,13 @@ def compose(
 
 def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:
     """Call a driver: compiled, or its Python source when a kernel is a plain Python function."""
-    compiled = all(hasattr(kernel, "signatures") for kernel in kernels)
+    compiled = all(map(is_compiled, kernels))
     return (driver if compiled else driver.py_func)(tuple(kernels), data, space, *arguments)
 
 
-def structure_for(inference: Any, structure: Structure) -> Structure:
-    """Return the structure with the memory and the scratch that an inference needs, where it says so."""
-    prepared: Structure = inference.prepare(structure) if hasattr(inference, "prepare") else structure
-    return prepared
-
-
-def converged(inference: Any, structure: Structure | None = None) -> Any:
-    """The inference by which, given the training structure, P is reported; without it, what a decoder falls back on.
-
-    It is the inference itself, unless that says what it comes to when it starts from nothing and is given the time.
-    """
-    return inference.converged(structure) if hasattr(inference, "converged") else inference
-
-
-def decoder_of(inference: Any) -> Any:
-    """Return the inference that predictions are made with: its own ``decoder()``, where it has one, else converged."""
-    return inference.decoder() if hasattr(inference, "decoder") else converged(inference)
-
-
-def predicting(feature_map: FeatureMap, graph: Any, inference: Any) -> Kernels:
+def predicting(feature_map: FeatureMap, graph: FactorGraph, inference: Inference) -> Kernels:
     """Kernels for outputs and marginals, without a loss."""
-    return compose(feature_map.kernels, inference.kernels(graph.kind), rounding=getattr(graph, "rounding", None))
+    return compose(feature_map.kernels, inference.kernels(graph.kind), rounding=graph.rounding)
 
 
 @dataclass(frozen=True)
@@ -99,7 +78,8 @@ class Examples:
     @classmethod
     def build(cls, encoded: Encoded, graph: FactorGraph, feature_map: FeatureMap, inference: Inference | None = None) -> Examples:
         """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted feature map."""
-        structure = structure_for(inference, graph.build(encoded))
+        structure = graph.build(encoded)
+        structure = structure if inference is None else inference.prepare(structure)
         return cls(encoded, structure, feature_map.record(encoded, structure), feature_map, graph.build)
 
     def __len__(self) -> int:
@@ -109,7 +89,7 @@ class Examples:
     def solved_by(self, inference: Inference) -> Examples:
         """The same corpus with the memory and the scratch that another inference needs."""
         stateless = replace(self.structure, memory=np.zeros(len(self) + 1, np.int64), work=EMPTY)
-        return replace(self, structure=structure_for(inference, stateless))
+        return replace(self, structure=inference.prepare(stateless))
 
     @cached_property
     def most_parts(self) -> int:
@@ -146,13 +126,6 @@ def target_of(gold: SparseVectors, cost: SparseVectors) -> Record:
         gold_offsets=gold.offsets, gold_parts=gold.parts, gold_values=gold.values,
         cost_offsets=cost.offsets, cost_parts=cost.parts, cost_values=cost.values,
     )  # fmt: skip
-
-
-class Certificate(NamedTuple):
-    """P at some weights, and a lower bound D on the least P there is."""
-
-    primal: float
-    dual: float
 
 
 class Problem:
@@ -211,7 +184,7 @@ class Problem:
         features = examples.feature_map.kernels
         solver = inference.kernels(self.structure.kind)
         self.kernels = compose(features, solver, loss.kernel(variant), calculus, rounding)
-        self._converged, self._reported, self._objective_data = converged(inference, self.structure), examples, self.data
+        self._converged, self._reported, self._objective_data = inference.converged(self.structure), examples, self.data
         if self._converged is not inference:
             solver, self._reported = self._converged.kernels(self.structure.kind), examples.solved_by(self._converged)
             self._objective_data = self._reported.data(target, loss.parameters())
@@ -234,6 +207,48 @@ class Problem:
         other._objective_data = shared if other._objective_data is other.data else other._objective_data
         other.data = shared
         return other
+
+    @classmethod
+    def of(
+        cls,
+        encoded: Encoded,
+        graph: FactorGraph,
+        loss: Loss,
+        inference: Inference,
+        features: Layout,
+        C: float,
+        seed: int = 0,
+        plan: Plan = PLAIN,
+        positional: bool = False,
+        executor: Executor | None = None,
+        judge: Callable[[Array], float] | None = None,
+    ) -> Problem:
+        """Build graphs, gold parts, features and costs of an encoded training corpus, and put them together with the components.
+
+        Parameters
+        ----------
+        encoded : Encoded
+            As the graph admits it.
+        graph, loss, inference : components
+        features : callable
+            Lays out the weights, given the corpus, its graphs and its gold parts.
+        C, seed, executor, judge
+            As of `Problem`.
+        plan : Plan
+            The optimizer's: which residual it steps by, and the regulariser.
+        positional : bool
+            Whether every factor has parts of its own (the optimizer's `Needs`).
+        """
+        assert encoded.gold is not None
+        structure = inference.prepare(graph.build(encoded, positional))
+        gold = graph.gold(encoded, structure)
+        feature_map = features(encoded, structure, gold)
+        graphs = partial(graph.build, positional=positional)
+        examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map, graphs)
+        costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
+        cost, calculus = graph.cost(encoded, structure, costs, loss.part_group), graph.calculus if positional else None
+        rest = plan.variant, calculus, executor, judge, plan.penalty, graph.rounding
+        return cls(examples, gold, cost, loss, inference, C, seed, *rest)
 
     @property
     def regularization(self) -> float:
@@ -355,7 +370,7 @@ class Problem:
         whole = self._reported if inference is self._converged else self.examples
         return Recipe(self.examples.graphs or (lambda encoded: whole.structure), self.feature_map, self.loss, inference)
 
-    def passes(self, optimizer: Any, shards: int) -> Any:
+    def passes(self, optimizer: Optimizer, shards: int) -> Any:
         """Place shards over which an online optimizer is to pass side by side."""
         from structopt.shards import Passes
 
@@ -422,10 +437,10 @@ def _add(values: Array, places: Array | None, sums: Array) -> None:
         add(values, places, sums)
 
 
-class InThisThread:
+class InThisThread(Executor):
     """The executor of whoever was given none."""
 
-    workers, shards, mixing, remote = 1, SHARDS, 0, False
+    workers, shards, mixing = 1, SHARDS, 0
 
     def place(self, make: Callable[[Any], Any], pieces: Sequence[Any]) -> Placement:
         """Make a shard of each piece, to stay here."""

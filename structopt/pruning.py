@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from structopt import archive, registry
 from structopt import features as feature_maps
 from structopt.core import ranges
 from structopt.core.data import ROOT, EncodedTrees
-from structopt.core.protocols import Executor, FeatureMap
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import Pruning
+from structopt.core.scorer import FeatureMap
+from structopt.core.task import Task
 from structopt.decoding import best_outputs, marginals
 from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.record import Array
@@ -21,34 +25,6 @@ from structopt.problem import Examples, InThisThread, Problem, predicting
 FIRST_ORDER = "arc_factored"
 OTHERS = ("labels", "siblings", "grandparents")
 """Features of parts that a graph of arcs alone does not have."""
-
-
-class Pruning(Protocol):
-    """What a factor graph that has an attribute ``pruning`` asks for.
-
-    Attributes
-    ----------
-    model : str or None
-        Address of a model that prunes; None: train one.
-    ratio : float
-        A head is kept if it is at least so probable as this share of the most probable head of its token.
-    max_heads : int
-        The most heads that a token keeps; 0: any number.
-    epochs : int
-        Passes of training.
-    C : float
-        1/(lambda m) of training.
-    projective, single_root : bool
-        Which trees the graph has; of those one must survive.
-    """
-
-    model: str | None
-    ratio: float
-    max_heads: int
-    epochs: int
-    C: float
-    projective: bool
-    single_root: bool
 
 
 class Pruned(NamedTuple):
@@ -125,24 +101,17 @@ class Pruner:
         graph, inference = registry.create("factor_graph", node), registry.create("inference", {"name": "exact"})
         loss = registry.create("loss", {"name": "crf", "beta": 1.0, "gamma": 0.0})
         optimizer = registry.create("optimizer", {"name": "dca", "C": wanted.C, "epochs": wanted.epochs})
-        assert encoded.gold is not None
-        structure = graph.build(encoded)
-        gold = graph.gold(encoded, structure)
-        of_arcs = {key: value for key, value in features.items() if key not in OTHERS}
-        feature_map = feature_maps.fit(encoded, structure, gold, of_arcs)
-        examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map)
-        costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
-        cost = graph.cost(encoded, structure, costs)
-        problem = Problem(examples, gold, cost, loss, inference, wanted.C, seed)
+        of_arcs = partial(feature_maps.fit, options={key: value for key, value in features.items() if key not in OTHERS})
+        problem = Problem.of(encoded, graph, loss, inference, of_arcs, wanted.C, seed)
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(wanted.epochs):
             state, _ = optimizer.step(problem, state)
         if not ranges.finite(optimizer.weights(state)):
             raise NumericalError("The pruner's weights came out not finite. Set a smaller factor_graph.pruner_C.")
-        return cls(node, feature_map, optimizer.weights(state), loss.temperature, wanted.ratio, wanted.max_heads)
+        return cls(node, problem.feature_map, optimizer.weights(state), loss.temperature, wanted.ratio, wanted.max_heads)
 
     @classmethod
-    def of_model(cls, model: Any, task: Any, wanted: Pruning) -> Pruner:
+    def of_model(cls, model: Any, task: Task, wanted: Pruning) -> Pruner:
         """Prune by a model that was trained before.
 
         Parameters

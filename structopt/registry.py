@@ -12,12 +12,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, Literal
 
+from structopt.core.component import Component, lacking, unset
+from structopt.core.cost import Cost
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.optimizer import Optimizer
+from structopt.core.task import Task
+from structopt.core.tracker import Tracker
 from structopt.errors import ConfigError, did_you_mean
 from structopt.schema import REQUIRED, Parameter, check_keys, coerce, of_class, of_source
 
 KINDS = ("task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor")
+"""Kinds that a config has a node of."""
+CONTRACTS: dict[str, type[Component]] = {
+    "task": Task, "factor_graph": FactorGraph, "inference": Inference, "loss": Loss, "cost": Cost, "optimizer": Optimizer,
+    "tracker": Tracker, "executor": Executor,
+}  # fmt: skip
+"""What a class of each kind must be."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +64,9 @@ def installed(kind: str) -> dict[str, Installed]:
     ConfigError
         If there is no such kind, or two distributions claim one name.
     """
-    if kind not in KINDS:
-        raise ConfigError(f"There is no kind of component called '{kind}'.{did_you_mean(kind, KINDS)} Kinds: {', '.join(KINDS)}.")
+    if kind not in CONTRACTS:
+        kinds = ", ".join(CONTRACTS)
+        raise ConfigError(f"There is no kind of component called '{kind}'.{did_you_mean(kind, CONTRACTS)} Kinds: {kinds}.")
     found: dict[str, Installed] = {}
     for component in _listed(kind, _places()):
         rival = found.setdefault(component.name, component)
@@ -73,25 +89,41 @@ def _listed(kind: str, places: tuple[tuple[str, float], ...]) -> list[Installed]
 
 
 def load(kind: str, name: str) -> Any:
-    """Import and return a component's class.
+    """Import and return a component's class, held to the contract of its kind.
 
     Raises
     ------
     ConfigError
-        If it is not installed, or its package cannot be imported.
+        If it is not installed, its package cannot be imported, or it lacks what a component of its kind must have.
     """
     known = installed(kind)
     if name not in known:
         raise ConfigError(not_installed(kind, name))
     component = known[name]
     try:
-        return component.entry_point.load()
+        cls = component.entry_point.load()
     except Exception as error:
         value, reason = component.entry_point.value, f"{type(error).__name__}: {error}"
         raise ConfigError(
             f"{kind}={name} comes from {component.distribution}, and {value} cannot be imported: {reason}. "
             f"Reinstall or update {component.distribution}."
         ) from error
+    _check_contract(component, cls)
+    return cls
+
+
+def _check_contract(component: Installed, cls: Any) -> None:
+    """Refuse a class that is no component of its kind, with the names of what it lacks."""
+    contract = CONTRACTS[component.kind]
+    absent = lacking(cls, contract)
+    if not absent and isinstance(cls, type) and issubclass(cls, contract):
+        return
+    kind, promise = component.kind, f"structopt.plugin.{contract.__name__}"
+    what = f"lacks {', '.join(absent)}, which every {kind} has" if absent else f"does not inherit from {promise}"
+    raise ConfigError(
+        f"{kind}={component.name} of {component.distribution} {what} ({promise} says what it does, and has a default where one "
+        f"makes sense). Update {component.distribution}."
+    )
 
 
 def not_installed(kind: str, name: str) -> str:
@@ -131,8 +163,32 @@ def create(kind: str, node: Mapping[str, Any], **given: Any) -> Any:
     """
     values = checked(kind, node, given)
     cls = load(kind, values.pop("name"))
-    offered = {key: value for key, value in given.items() if key in schema(cls) and key not in values}
-    return cls(**offered, **values)
+    parameters = schema(cls)
+    offered = {key: value for key, value in given.items() if key in parameters and key not in values}
+    made = cls(**offered, **{key: _component(parameters[key].type, value) for key, value in values.items()})
+    if absent := unset(made, CONTRACTS[kind]):
+        raise ConfigError(
+            f"{kind}={node['name']}: {type(made).__name__} leaves unset what every {kind} has: {', '.join(absent)}. "
+            f"Its constructor must set it. Update {installed(kind)[node['name']].distribution}."
+        )
+    return made
+
+
+def _component(hint: Any, value: Any) -> Any:
+    """Make the component that a parameter names, where its type is a contract: ``cost: Cost`` takes the name of a cost."""
+    kind = _kind_of(hint)
+    return create(kind, {"name": value}) if kind and isinstance(value, str) else value
+
+
+def _kind_of(hint: Any) -> str:
+    """The kind of component that a parameter of this type names, or the empty string."""
+    return str(hint.kind_of_component) if isinstance(hint, type) and issubclass(hint, Component) else ""
+
+
+def _checked_value(where: str, value: Any, hint: Any) -> Any:
+    """Return a value in the type that a parameter asks for; of a parameter that names a component, the name."""
+    kind = _kind_of(hint)
+    return coerce(where, value, Literal[tuple(installed(kind))] if kind else hint)
 
 
 def checked(kind: str, node: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,4 +201,4 @@ def checked(kind: str, node: Mapping[str, Any], given: Mapping[str, Any]) -> dic
     missing = [p for p in parameters.values() if p.default is REQUIRED and p.name not in values and p.name not in given]
     if missing:
         raise ConfigError(f"{kind}={name} needs a value: type {kind}.{missing[0].name}=... ({missing[0]}).")
-    return {"name": name} | {key: coerce(f"{kind}.{key}", value, parameters[key].type) for key, value in values.items()}
+    return {"name": name} | {key: _checked_value(f"{kind}.{key}", value, parameters[key].type) for key, value in values.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import re
 import types
@@ -52,7 +53,8 @@ def of_class(cls: Any) -> dict[str, Parameter]:
     if "__init__" not in dir(cls) or cls.__init__ is object.__init__:
         return {}
     hints = typing.get_type_hints(cls.__init__)
-    docs = parameter_docs(_docstring(cls) + "\n" + _docstring(cls.__init__))
+    owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
+    docs = parameter_docs("\n".join(_docstring(one) for one in (owner, owner.__init__, cls)))
     wanted = [p for p in inspect.signature(cls).parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return {p.name: Parameter(p.name, hints.get(p.name, Any), _default(cls, p), docs.get(p.name, "")) for p in wanted}
 
@@ -63,7 +65,8 @@ def _docstring(thing: Any) -> str:
 
 def _default(cls: Any, parameter: inspect.Parameter) -> Any:
     """Give a dataclass's default_factory as the value that it makes."""
-    field = getattr(cls, "__dataclass_fields__", {}).get(parameter.name)
+    fields = {field.name: field for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
+    field = fields.get(parameter.name)
     if field is not None and callable(field.default_factory):
         return field.default_factory()
     return parameter.default
@@ -72,8 +75,8 @@ def _default(cls: Any, parameter: inspect.Parameter) -> Any:
 def of_source(module: str, name: str) -> list[Parameter] | None:
     """Read the parameters of a class from its module's file, without importing the module.
 
-    Only the module's parent packages are imported. The answer is None where the source does not tell: a class
-    that inherits its constructor, or that is defined elsewhere.
+    Only the module's parent packages are imported. A class without a constructor has that of its base, which is looked for where
+    the module imports it from. The answer is None where the source does not tell: several bases, or a class defined elsewhere.
     """
     try:
         spec = find_spec(module)
@@ -83,17 +86,17 @@ def of_source(module: str, name: str) -> list[Parameter] | None:
         return None
     tree = ast.parse(Path(str(spec.origin)).read_text(encoding="utf8"))
     cls = next((n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == name), None)
-    return None if cls is None else _of_definition(cls)
+    return None if cls is None else _of_definition(cls, tree, module)
 
 
-def _of_definition(cls: ast.ClassDef) -> list[Parameter] | None:
+def _of_definition(cls: ast.ClassDef, tree: ast.Module, module: str) -> list[Parameter] | None:
     init = next((n for n in cls.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
     if init is not None:
         docs = parameter_docs((ast.get_docstring(cls) or "") + "\n" + (ast.get_docstring(init) or ""))
         pairs = _arguments(init.args)
         return [Parameter(a.arg, _text(a.annotation, "Any"), _text(d, REQUIRED), docs.get(a.arg, "")) for a, d in pairs]
     if cls.bases:
-        return None
+        return _of_base(cls, tree, module)
     if not any("dataclass" in ast.unparse(d) for d in cls.decorator_list):
         return []
     docs = parameter_docs(ast.get_docstring(cls) or "")
@@ -103,6 +106,16 @@ def _of_definition(cls: ast.ClassDef) -> list[Parameter] | None:
         for n in fields
         if isinstance(n.target, ast.Name) and not ast.unparse(n.annotation).startswith("ClassVar")
     ]
+
+
+def _of_base(cls: ast.ClassDef, tree: ast.Module, module: str) -> list[Parameter] | None:
+    """Parameters of the one base of a class, where the module defines or imports it by name."""
+    base = cls.bases[0]
+    if len(cls.bases) > 1 or not isinstance(base, ast.Name):
+        return None
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    places = {name.asname or name.name: node.module for node in imports for name in node.names}
+    return of_source(places.get(base.id) or module, base.id)
 
 
 def _arguments(arguments: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]]:

@@ -15,8 +15,15 @@ import numpy as np
 
 from structopt import archive, compatibility, registry
 from structopt import features as feature_maps
-from structopt.core.data import Encoded
-from structopt.core.protocols import Beginning, Executor, FeatureMap, Run
+from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.loss import Beginning, Loss
+from structopt.core.optimizer import Optimizer
+from structopt.core.scorer import FeatureMap
+from structopt.core.task import Task
+from structopt.core.tracker import Run, Tracker
 from structopt.decoding import best_outputs, predicted
 from structopt.errors import ConfigError, NumericalError
 from structopt.fingerprint import digest_of
@@ -24,7 +31,7 @@ from structopt.kernels.record import Array
 from structopt.kernels.signatures import Kernels
 from structopt.learning import convex_start, guarded, mixing
 from structopt.model import Model, find_model, model_config
-from structopt.problem import Examples, Problem, decoder_of, predicting, structure_for
+from structopt.problem import Examples, Problem, predicting
 from structopt.pruning import Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Judge, Row, Trainer
@@ -42,12 +49,12 @@ SHOWN = (
 class Components:
     """The components of a run, made and checked against each other before any data is read."""
 
-    task: Any
-    graph: Any
-    inference: Any
-    loss: Any
-    optimizer: Any
-    tracker: Any
+    task: Task
+    graph: FactorGraph
+    inference: Inference
+    loss: Loss
+    optimizer: Optimizer
+    tracker: Tracker
     executor: Executor
 
 
@@ -63,9 +70,8 @@ def make_components(config: Mapping[str, Any]) -> Components:
     made = {
         kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
     }
-    compatibility.check_task(made["task"])
-    compatibility.check(**made, structure_kind=made["factor_graph"].kind)
-    made["loss"].kernel(getattr(made["optimizer"], "loss_variant", "max_loss"))
+    compatibility.check(**made)
+    made["loss"].kernel(made["optimizer"].plan.variant)
     executor = registry.create("executor", config["executor"])
     if executor.workers == 1 and not executor.remote and config["threads"] > 1:
         executor = registry.create("executor", config["executor"] | {"name": "threads", "workers": config["threads"]})
@@ -154,8 +160,7 @@ class Session:
             try:
                 tracker.finish(status, _dotted(metrics))
             finally:
-                if hasattr(self.parts.executor, "close"):
-                    self.parts.executor.close()
+                self.parts.executor.close()
 
     def _told(self, resuming: bool) -> Run:
         """What the tracker is told."""
@@ -172,42 +177,42 @@ class Session:
         encoded = self._admitted(self.warm_start.fit(task, corpus) if self.warm_start else task.fit(corpus))
         self.pruner = self._pruner(encoded)
         encoded = self._few_arcs("train", encoded)
-        positional = compatibility.positional(parts.optimizer, parts.loss, parts.graph)
-        structure = structure_for(parts.inference, parts.graph.build(encoded, positional))
-        gold = parts.graph.gold(encoded, structure)
-        fitted = feature_maps.fit(encoded, structure, gold, self.config.get("features", {}))
-        if note := getattr(fitted, "note", ""):
-            log.info("features: %s", note)
-        self.feature_map, self.start_weights = self._start_weights(fitted)
-        graphs = partial(parts.graph.build, positional=positional)
-        examples = Examples(encoded, structure, self.feature_map.record(encoded, structure), self.feature_map, graphs)
+        self.problem = Problem.of(
+            encoded, parts.graph, parts.loss, parts.inference, self._layout, parts.optimizer.C, self.config["seed"],
+            parts.optimizer.plan, parts.optimizer.needs(parts.loss, parts.graph).positional, parts.executor,
+            self._judge if "dev" in files else None,
+        )  # fmt: skip
+        self.feature_map = self.problem.feature_map
         self.featurize_seconds = time.perf_counter() - started
-        costs = parts.loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
-        self.problem = Problem(
-            examples, gold, parts.graph.cost(encoded, structure, costs, parts.loss.part_group), parts.loss,
-            parts.inference, parts.optimizer.C, self.config["seed"], getattr(parts.optimizer, "loss_variant", "max_loss"),
-            parts.graph.calculus if positional else None, parts.executor, self._judge if "dev" in self.held_out else None,
-            getattr(parts.optimizer, "penalty", "l2"), getattr(parts.graph, "rounding", None),
-        )  # fmt: skip
-        self.mixed_shards = min(self.mixed_shards, len(examples))
+        self.mixed_shards = min(self.mixed_shards, self.problem.m)
         log.info(
-            "%s: %d instances, %d weights; %s; C = %g, read in %.1f s",
-            files["train"].name, len(examples), fitted.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
+            "%s: %d instances, %d weights; %s; C = %g, read in %.1f s", files["train"].name, self.problem.m,
+            self.feature_map.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
         )  # fmt: skip
+
+    def _layout(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> FeatureMap:
+        """Lay out the weights, and carry over those of an earlier model."""
+        fitted = feature_maps.fit(encoded, structure, gold, self.config.get("features", {}))
+        if fitted.note:
+            log.info("features: %s", fitted.note)
+        if self.warm_start is None:
+            self.start_weights = np.zeros(fitted.dimension)
+            return fitted
+        widened, self.start_weights = self.warm_start.transfer(self.parts.task, fitted)
+        log.warning("warm start: %s", self.warm_start.counts)
+        return widened
 
     def _admitted(self, encoded: Encoded) -> Encoded:
         """The training corpus as the graph can represent it."""
-        if not hasattr(self.parts.graph, "admit"):
-            return encoded
         admitted, changes = self.parts.graph.admit(encoded)
         if changes:
             log.warning("%s: %s", self.parts.task.files["train"], changes)
-        return admitted  # type: ignore[no-any-return]
+        return admitted
 
     def _pruner(self, encoded: Any) -> Pruner | None:
         """The model that prunes arcs, where the graph asks for one: a given one, or trained on the training corpus."""
-        wanted = getattr(self.parts.graph, "pruning", None)
+        wanted = self.parts.graph.pruning
         if wanted is None:
             return None
         if wanted.model is not None:
@@ -226,36 +231,29 @@ class Session:
         log.info("pruner: %s", _kept(role, self.pruned[role]))
         return found.encoded
 
-    def _start_weights(self, feature_map: FeatureMap) -> tuple[FeatureMap, Array]:
-        if self.warm_start is None:
-            return feature_map, np.zeros(feature_map.dimension)
-        feature_map, weights = self.warm_start.transfer(self.parts.task, feature_map)
-        log.warning("warm start: %s", self.warm_start.counts)
-        return feature_map, weights
-
     def _held_out(self, role: str) -> tuple[Any, Examples]:
         corpus = self.parts.task.read(self.parts.task.files[role])
         encoded = self.parts.task.encode(corpus)
-        labels = getattr(self.parts.graph, "labeled", True)  # trees may go without the relations on their arcs
+        labels = self.parts.graph.traits.labeled
         unseen = int((encoded.gold < 0).sum()) if labels and encoded.gold is not None else 0
         if unseen:
             log.warning(
                 "%s: %d %s have a label that the training part never shows; they count as errors.",
-                self.parts.task.files[role], unseen, getattr(self.parts.task, "unit", "tokens"),
+                self.parts.task.files[role], unseen, self.parts.task.unit,
             )  # fmt: skip
         encoded = self._few_arcs(role, encoded)
-        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, decoder_of(self.parts.inference))
+        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, self.parts.inference.decoder())
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
-        decoder, graph = decoder_of(self.parts.inference), self.parts.graph
+        decoder, graph = self.parts.inference.decoder(), self.parts.graph
         found = predicted(examples, graph, decoder, self._predicting, weights, self.parts.executor)
-        return self.parts.task.evaluate(corpus, self.parts.task.decode(examples.encoded, found))  # type: ignore[no-any-return]
+        return self.parts.task.evaluate(corpus, self.parts.task.decode(examples.encoded, found))
 
     @cached_property
     def _predicting(self) -> Kernels:
         """Kernels of features and of the inference that predicts, as a model's."""
-        return predicting(self.feature_map, self.parts.graph, decoder_of(self.parts.inference))
+        return predicting(self.feature_map, self.parts.graph, self.parts.inference.decoder())
 
     def _judge(self, weights: Array) -> float:
         """Dev score of some weights."""
@@ -281,9 +279,9 @@ class Session:
     @cached_property
     def _beginning(self) -> Beginning | None:
         """The convex loss that training begins with."""
-        return convex_start.beginning(self.parts.loss, self.warm_start is not None)
+        return self.parts.loss.begins_with(self.warm_start is not None)
 
-    def _optimizer(self) -> Any:
+    def _optimizer(self) -> Optimizer:
         """The optimizer as the run has it: over shards, with passes that do not raise P, from a convex loss on."""
         mixed = mixing.mixed(self.parts.optimizer, self.mixed_shards)
         careful = guarded.guarded(mixed, self.config["objective_every"])
@@ -307,8 +305,8 @@ class Session:
 
     def _tell_rate(self, trainer: Trainer) -> None:
         """Say which learning rate was taken, where that was left to the optimizer."""
-        if getattr(self.parts.optimizer, "eta", None) == "auto":
-            log.warning("optimizer.eta=auto: took %g", trainer.state["eta"])
+        for name in self.parts.optimizer.plan.tried:
+            log.warning("optimizer.%s=auto: took %g", name, trainer.state[name])
 
     def _check_inference(self, stage: str, weights: Array) -> None:
         """Compare the inference with the references, where check=true asks for it."""
@@ -319,10 +317,11 @@ class Session:
 
     def _check_steps(self, trainer: Trainer) -> None:
         """Compare the optimizer's steps with the references, where check=true asks for it and it solves programs."""
-        if self.config.get("check") and hasattr(self.parts.optimizer, "verify"):
+        if self.config.get("check"):
             from structopt.checks import check_steps
 
-            log.warning("check of steps: %s", check_steps(self.problem, self.parts.optimizer, trainer.state, self.config["seed"]))
+            if message := check_steps(self.problem, self.parts.optimizer, trainer.state, self.config["seed"]):
+                log.warning("check of steps: %s", message)
 
     def _watch(self, line: ProgressLine, trainer: Trainer, row: Row) -> None:
         line.show(row)
@@ -382,21 +381,15 @@ class Session:
             **({"convex_passes": min(self._beginning.passes, progress.epoch)} if self._beginning else {}),
             **({"repeated_passes": progress.repeated} if progress.repeated else {}),
             **({"mixed_shards": self.mixed_shards} if self.mixed_shards else {}),
-            **self._convergence(),
+            **self.parts.inference.diagnostics(self.problem.data.messages),
             **self._decoding_seconds(weights),
         }
-
-    def _convergence(self) -> dict[str, float]:
-        """Share of the training instances whose messages still moved when their last inference ended."""
-        if not hasattr(self.parts.inference, "unconverged"):
-            return {}
-        return {"unconverged": float(self.parts.inference.unconverged(self.problem.data.messages))}
 
     def _decoding_seconds(self, weights: Array) -> dict[str, float]:
         """Seconds of a pass of predictions over the training part, scores and search, where ``time_decoding`` asks for it."""
         if not self.config.get("time_decoding"):
             return {}
-        decoder, examples, seconds = decoder_of(self.parts.inference), self.problem.examples, []
+        decoder, examples, seconds = self.parts.inference.decoder(), self.problem.examples, []
         if decoder is not self.parts.inference:
             examples = examples.solved_by(decoder)
         for _ in range(3):  # the first may compile

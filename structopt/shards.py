@@ -9,10 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt.core.data import Encoded, SparseVectors, Structure
-from structopt.core.protocols import FeatureMap, Inference, Loss
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.optimizer import Optimizer
+from structopt.core.scorer import FeatureMap
 from structopt.kernels.record import Array
 from structopt.learning.mixing import Parcel, Passed
-from structopt.problem import Examples, Problem, compose, run_driver, structure_for, target_of
+from structopt.problem import Examples, Problem, compose, run_driver, target_of
 
 
 class Piece(NamedTuple):
@@ -46,7 +49,7 @@ class Recipe:
 
     def __call__(self, piece: Piece) -> GradientShard:
         """Make the shard that computes losses and gradients of some instances."""
-        structure = structure_for(self.inference, self.build(piece.encoded))
+        structure = self.inference.prepare(self.build(piece.encoded))
         return GradientShard(self, piece, structure)
 
 
@@ -99,7 +102,7 @@ class PassShard(Problem):
     """Some instances of a problem as a problem, with the regularisation of the whole, and an optimizer that passes over them."""
 
     def __init__(self, recipe: PassRecipe, piece: Piece) -> None:
-        structure = structure_for(recipe.inference, recipe.build(piece.encoded))
+        structure = recipe.inference.prepare(recipe.build(piece.encoded))
         record = recipe.feature_map.record(piece.encoded, structure)
         examples = Examples(piece.encoded, structure, record, recipe.feature_map, recipe.build)
         self._decay = recipe.regularization
@@ -131,7 +134,7 @@ class PassRecipe(Recipe):
     variant : str
     """
 
-    optimizer: Any
+    optimizer: Optimizer
     C: float
     regularization: float
     seed: int
@@ -153,7 +156,7 @@ class Passes:
         Shards.
     """
 
-    def __init__(self, problem: Problem, optimizer: Any, count: int) -> None:
+    def __init__(self, problem: Problem, optimizer: Optimizer, count: int) -> None:
         self.problem, self.bounds = problem, problem.examples.shards(count)
         common = problem.recipe(problem.inference)
         recipe = PassRecipe(

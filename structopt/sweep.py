@@ -132,9 +132,8 @@ class Sweep:
             raise ConfigError(f"hydra.sweep.dir={self.folder}: {why}") from None
         self._write()  # a sweep that is killed while its parent run is made can go on, too
         tracker = self._make_tracker()
-        if hasattr(tracker, "open_sweep"):
-            self.parent = tracker.open_sweep(self.label, self.folder, shlex.join(["structopt", *self.command]), parent)
-            self.tracked = bool(self.parent)
+        self.parent = tracker.open_sweep(self.label, self.folder, shlex.join(["structopt", *self.command]), parent)
+        self.tracked = bool(self.parent)
         self._write()
 
     def _write(self) -> None:

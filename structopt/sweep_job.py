@@ -16,6 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from structopt.core.parts import Part
 from structopt.errors import StructoptError
 from structopt.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
 from structopt.sweep import BASIC
@@ -166,7 +167,7 @@ class SweepJob:
     def _track_failure(self) -> None:
         """Give a job that failed before its run was tracked a run all the same: a sweep has one for every job."""
         from structopt import registry
-        from structopt.core.protocols import Run
+        from structopt.core.tracker import Run
 
         if (self.folder / TRACKING).is_file() or not self.parent:
             return
@@ -207,5 +208,5 @@ def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
 
     given = {key: config[key] for key in ("features", "seed", "threads")}
     files = registry.create("task", config["task"], **given).files
-    sources = {role: getattr(path, "source", path) for role, path in files.items()}  # a share of a file has a source
+    sources = {role: path.source if isinstance(path, Part) else path for role, path in files.items()}
     return {role: digest(path) for role, path in sources.items() if path is not None and path.is_file()}

@@ -17,7 +17,7 @@ import numpy as np
 from structopt.checkpoint import Checkpoint
 from structopt.core import ranges
 from structopt.core.certificates import certified_gap
-from structopt.core.protocols import Optimizer, Report, State
+from structopt.core.optimizer import Optimizer, Report, State
 from structopt.errors import NumericalError
 from structopt.history import History
 from structopt.kernels.record import Array
@@ -121,7 +121,7 @@ class Trainer:
         vocabulary: str = "",
     ) -> None:
         self.problem, self.optimizer, self.advice = problem, optimizer, advice
-        self.tolerance = float(getattr(optimizer, "tolerance", 0.0))
+        self.tolerance = optimizer.plan.tolerance
         self.develop, self.metric, self.watch, self.certifies = develop, metric, watch, certifies
         self.objective_every, self.patience, self.judge = objective_every, patience, judge
         self.history = History(folder / "history.csv")
@@ -174,7 +174,7 @@ class Trainer:
         NumericalError
             If loss, weights, objective or dual are not finite after a pass; the checkpoint of the pass before stays.
         """
-        for name in getattr(self.optimizer, "kernel_modules", ()):
+        for name in self.optimizer.plan.kernel_modules:
             import_module(name)  # compiles what is not in the cache yet, so that no pass is charged for it
         while self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
             with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
@@ -251,7 +251,7 @@ class Trainer:
         asked = self.objective_every > 0 and self.progress.epoch % self.objective_every == 0
         if not (last or asked or self.tolerance > 0):
             return report.primal, report.dual
-        if report.dual is None and getattr(self.optimizer, "certificate", False):
+        if report.dual is None and self.optimizer.plan.certificate:
             return self.problem.certificate(weights)
         primal = self.problem.objective(weights) if report.primal is None else report.primal
         return primal, report.dual

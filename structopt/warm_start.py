@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import Encoded
-from structopt.core.protocols import FeatureMap, Task
+from structopt.core.scorer import FeatureMap
+from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.model import Model, find_model
@@ -37,7 +38,7 @@ class WarmStart:
         """The start that the config's node ``warm_start`` asks for; None where it names no model."""
         return cls(node["model"], node["vocabulary"]) if node and node["model"] else None
 
-    def fit(self, task: Any, corpus: Any) -> Encoded:
+    def fit(self, task: Task, corpus: Any) -> Encoded:
         """Fit a task to its training corpus, and keep the vocabulary where that is asked for.
 
         Raises
@@ -46,16 +47,16 @@ class WarmStart:
             If the model is another task's, whose vocabulary means something else.
         """
         if self.vocabulary == "new":
-            return task.fit(corpus)  # type: ignore[no-any-return]
+            return task.fit(corpus)
         if type(self.model.task) is not type(task):
             kinds = [type(one).__name__ for one in (self.model.task, task)]
             raise ConfigError(
                 f"warm_start={self.address}: that model's task ({kinds[0]}) is not this one ({kinds[1]}), so its vocabulary "
                 "cannot be kept. Give a model of the same task, or type warm_start.vocabulary=new."
             )
-        return task.fit(corpus, self.model.task)  # type: ignore[no-any-return]
+        return task.fit(corpus, self.model.task)
 
-    def transfer(self, task: Any, feature_map: FeatureMap) -> tuple[FeatureMap, Array]:
+    def transfer(self, task: Task, feature_map: FeatureMap) -> tuple[FeatureMap, Array]:
         """Carry over every weight that has a place in the new model.
 
         Of attributes, those whose part group, name and labels exist there; hashed weights keep their places, if the hashing is
@@ -90,7 +91,7 @@ class WarmStart:
 
 
 class _Names:
-    """Matches by name: see `structopt.core.protocols.Matches`. Where the earlier vocabulary was kept, codes were too."""
+    """Matches by name: see `structopt.core.scorer.Matches`. Where the earlier vocabulary was kept, codes were too."""
 
     def __init__(self, earlier: Task, task: Task, kept: bool) -> None:
         self.tasks = earlier, task
@@ -134,10 +135,10 @@ def _padded(names: Sequence[str], size: int) -> list[Any]:
     return known + [("constant", k) for k in range(size - len(known))]
 
 
-def _named(task: Any, group: str, width: int) -> list[Any]:
+def _named(task: Task, group: str, width: int) -> list[Any]:
     """Names of the configurations of a part: as the task calls them, or tuples of labels; in their order."""
-    if hasattr(task, "configuration_names"):
-        return list(task.configuration_names(group))
+    if (names := task.configuration_names(group)) is not None:
+        return list(names)
     labels, length = tuple(task.labels), 1
     while len(labels) ** length < width:
         length += 1

@@ -19,10 +19,18 @@ from tests.test_registry import write_distribution
 CONF = Path(conf_dir())
 CHOICES = sorted(f"{path.parent.name}={path.stem}" for path in CONF.glob("*/*.yaml") if path.parent.name in registry.KINDS)
 PARTS = """
-class Steps:
+from structopt.plugin import Optimizer, Task
+from tests.test_registry import whole
+
+@whole
+class Steps(Optimizer):
+    C = 1.0
     def __init__(self, epochs: int = 1, eta: float = 0.1):
         self.epochs = epochs
-class Words:
+
+@whole
+class Words(Task):
+    limit, labels = None, ()
     def __init__(self, features: dict, train: str | None = None, default_C: float = 1.0):
         self.features = features
 """
@@ -195,7 +203,7 @@ def test_compose_refuses(acme: Path, typed: list[str], text: str) -> None:
         (["+optimizer.lamda=1"], "optimizer=steps has no parameter 'lamda'. It takes epochs: int = 1, eta: float = 0.1."),
         (["+bogus=1"], "There is no key 'bogus'. Keys: check, data, "),
         (["loss.beta=x"], "loss.beta=x is not a float."),
-        (["loss.cost=haming"], "loss.cost=haming is none of: hamming, "),
+        (["loss.cost=haming"], "loss.cost=haming is none of: arcs, hamming, "),
         (["features.support=al"], "features.support=al is none of: seen, all. Did you mean 'all'?"),
         (["features.min_count=0"], "features.min_count=0 is too small: at least 1."),
         (["+features.shapes=1"], "There is no key 'features.shapes'."),

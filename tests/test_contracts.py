@@ -8,7 +8,7 @@ import pytest
 from structopt import corpus as shipped
 from structopt import registry
 from structopt.core.data import SparseVectors
-from structopt.core.protocols import Run
+from structopt.core.tracker import Run
 from structopt.experiments.report import Report, Table
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain

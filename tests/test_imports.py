@@ -22,7 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
         "configuration", "experiments", "history", "hydra_glue", "model", "plots", "records", "sweepers", "terminal", "trainer",
         "warm_start",
     }),
-    frozenset({"session", "prediction", "pairs", "compare", "testing"}),
+    frozenset({"session", "prediction", "pairs", "plugin", "compare", "testing"}),
     frozenset({"commands", "sweep", "sweep_job", "sweep_table"}),
     frozenset({"cli", "", "__main__"}),
 )
@@ -90,7 +90,7 @@ def test_only_the_registry_reaches_components():
     """Above the components, nothing names one: they are found through entry points."""
     for module in MODULES:
         room = module.split(".")[0]
-        if room in COMPONENTS | {"testing", "reference"}:
+        if room in COMPONENTS | {"plugin", "testing", "reference"}:
             continue
         named = {other.split(".")[0] for other in imported(MODULES[module])} & COMPONENTS
         assert named <= EXCEPTIONS.get(module, set()), f"{module} imports {sorted(named)}"

@@ -6,7 +6,7 @@ from math import isfinite
 import numpy as np
 import pytest
 
-from structopt import compatibility, pairs, registry
+from structopt import pairs, registry
 from structopt.configuration import compose, validate
 from structopt.errors import CompatibilityError
 from structopt.session import make_components
@@ -60,10 +60,10 @@ def test_every_combination_trains_or_is_refused(optimizer, graph, inference, los
         assert any(word in verdict for word in ("Type ", "take ", "Add ", "Leave ", " come from: "))
         return
     method, member, made = pairs.made("optimizer", optimizer), pairs.made("loss", loss), pairs.made("factor_graph", graph)
-    positional = compatibility.positional(method, member, made)
-    variant = getattr(method, "loss_variant", "max_loss")
+    positional = method.needs(member, made).positional
     problem = make_problem(
-        encoded_for(graph), made, member, pairs.made("inference", inference), method.C, variant=variant, positional=positional,
+        encoded_for(graph), made, member, pairs.made("inference", inference), method.C,
+        variant=method.plan.variant, positional=positional,
         options=TEMPLATES if graph in ("arc_factored", "second_order") else None,
     )  # fmt: skip
     state = method.init(problem, np.zeros(problem.dimension))

@@ -9,7 +9,7 @@ import pytest
 from structopt import decoding
 from structopt.checks import check_inference, check_steps
 from structopt.core.data import Encoded
-from structopt.core.protocols import InferenceKernels
+from structopt.core.inference import InferenceKernels
 from structopt.errors import ConfigError, StructoptError
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain

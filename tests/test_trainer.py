@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from structopt import archive
-from structopt.core.protocols import Report
+from structopt.core.optimizer import Report
 from structopt.errors import ModelError, NumericalError
 from structopt.fingerprint import Fingerprint
 from structopt.history import read

@@ -129,7 +129,7 @@ def _sorted(found: Sequence[Candidate], asked: str) -> Chosen:
 def _main_metric(found: Sequence[Candidate]) -> str:
     """The task's main metric; where runs have none of that name (plain labels have no F1), the first that they have."""
     scores = next((dict(run.record.metrics[part]) for run in found for part in ("test", "dev") if part in run.record.metrics), {})
-    name = str(getattr(made_task(found[0].record), "main_metric", ""))
+    name = made_task(found[0].record).main_metric
     return name if name in scores or not scores else next(iter(scores))
 
 

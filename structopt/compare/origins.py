@@ -8,6 +8,8 @@ from typing import Any
 
 from structopt import registry
 from structopt.archive import digest
+from structopt.core.parts import Part
+from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.records import RunRecord
 
@@ -26,16 +28,15 @@ def same_file(records: Sequence[RunRecord], part: str) -> None:
         raise ConfigError(f"the {part} files differ ({first}; {second}); scores on different sentences cannot be paired.")
 
 
-def _identity(record: RunRecord, file: Any) -> str:
+def _identity(record: RunRecord, file: Path | Part) -> str:
     """What is the same of equal files; of a share or a generated part also what it is drawn by."""
     if isinstance(file, Path):
         return digest(file)
-    source = getattr(file, "source", None)
     drawn = {key: value for key, value in _task_node(record).items() if key not in ("limit", "default_C", "train", "dev", "test")}
-    return f"{file.role} {digest(source) if source else ''} {sorted(drawn.items(), key=str)}"
+    return f"{file.role} {digest(file.source) if file.source else ''} {sorted(drawn.items(), key=str)}"
 
 
-def file_of(record: RunRecord, part: str) -> Any:
+def file_of(record: RunRecord, part: str) -> Path | Part:
     """The file that a run's config names for a part: a path, or a part of a file.
 
     Raises
@@ -52,7 +53,7 @@ def file_of(record: RunRecord, part: str) -> Any:
     return file
 
 
-def made_task(record: RunRecord) -> Any:
+def made_task(record: RunRecord) -> Task:
     """The task of a run, not fitted; files that are named relative to where the run was started are found from there."""
     node, offered = _task_node(record), {key: record.config[key] for key in ("features", "seed") if key in record.config}
     start = start_folder(record)
@@ -60,7 +61,8 @@ def made_task(record: RunRecord) -> Any:
         path = node.get(role)
         if isinstance(path, str) and not Path(path).is_absolute() and (start / path).exists():
             node[role] = str(start / path)
-    return registry.create("task", node, **offered)
+    made: Task = registry.create("task", node, **offered)
+    return made
 
 
 def _task_node(record: RunRecord) -> dict[str, Any]:

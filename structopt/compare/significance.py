@@ -94,8 +94,6 @@ def _resamples(run: Candidate, test: Test, store: Store) -> tuple[float, Any]:
 def predictions(run: Candidate, part: str, store: Store) -> Any:
     """Outcomes of a run's model on the file of a part."""
     model, file = _model(run, store), file_of(run.record, part)
-    if not hasattr(model.task, "outcomes"):
-        raise ConfigError(f"task={run.record.setting('task.name')} has no outcomes of its instances to resample.")
     corpus = model.task.read(file)
     examples = model.examples(corpus)
     found = predicted(examples, model.graph, model.inference, model.kernels, model.weights, InThisThread())

@@ -1,1 +1,1 @@
-"""Data types and protocols that every kind of component shares; no algorithm lives here."""
+"""Contracts and the data that travel between components; no algorithm lives here."""

@@ -42,7 +42,7 @@ class InThisProcess:
         self.shards, self.workers = list(in_order(make, pieces, workers)), workers
 
     def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
-        """Call a method of every shard, in threads; see `structopt.core.protocols.Placement`."""
+        """Call a method of every shard, in threads; see `structopt.core.executor.Placement`."""
         own = [()] * len(self.shards) if each is None else [(one,) for one in each]
         tasks = list(zip(self.shards, own, strict=True))
         return in_order(lambda task: getattr(task[0], method)(*common, *task[1]), tasks, self.workers)

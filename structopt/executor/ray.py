@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from structopt.core.executor import Executor
 from structopt.core.placement import in_order
 from structopt.errors import ConfigError, StructoptError
 from structopt.executor import options
@@ -17,7 +18,7 @@ MOST_LOSSES = 5  # of workers in one run, after which it is given up
 AHEAD = 2  # calls a worker that are asked for before the first result is taken: so no worker waits, and few results lie about
 
 
-class Ray:
+class Ray(Executor):
     """Shards in worker processes, on this machine or on others; what is computed is the same as in threads, to the last bit.
 
     Every shard stays with its worker. Weights go out, once for all; sums come back. A worker that is lost is replaced: its
@@ -174,7 +175,7 @@ class RayPlacement:
         self.team, self._number, self._shards = team, number, shards
 
     def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
-        """Call a method of every shard; see `structopt.core.protocols.Placement`."""
+        """Call a method of every shard; see `structopt.core.executor.Placement`."""
         import ray
 
         sent = [ray.put(argument) for argument in common]  # once, for all

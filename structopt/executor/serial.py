@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from structopt.core.executor import Executor
 from structopt.core.placement import InThisProcess
 from structopt.executor import options
 
 
-class Serial:
+class Serial(Executor):
     """Apply a function to one shard after the other, in this thread.
 
     Parameters
@@ -21,8 +22,6 @@ class Serial:
     mixing : int or None
         Into how many shards the passes of an online optimizer are divided, whose parameters are then mixed; None: no mixing.
     """
-
-    remote = False
 
     def __init__(self, workers: int | None = None, shards: int = 8, mixing: int | None = None) -> None:
         options.check(None, shards, mixing)

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from structopt.core.executor import Executor
 from structopt.core.placement import InThisProcess, in_order
 from structopt.executor import options
 
 
-class Threads:
+class Threads(Executor):
     """Apply a function to the shards in threads. Kernels release the GIL, so that they run side by side.
 
     Parameters
@@ -23,8 +24,6 @@ class Threads:
     mixing : int or None
         Into how many shards the passes of an online optimizer are divided, whose parameters are then mixed; None: no mixing.
     """
-
-    remote = False
 
     def __init__(self, workers: int | None = None, shards: int = 8, mixing: int | None = None) -> None:
         options.check(workers, shards, mixing)

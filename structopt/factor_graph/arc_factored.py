@@ -8,13 +8,14 @@ from typing import Literal
 import numpy as np
 
 from structopt.core.data import ROOT, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.part_groups import check_cost_group
 from structopt.factor_graph.repair import admitted
 from structopt.kernels.record import Array
 
 
-class ArcFactored:
+class ArcFactored(FactorGraph):
     """Every token has one head, and the arcs form a tree: one part an arc, and with labels one a label of an arc.
 
     Parameters
@@ -35,9 +36,6 @@ class ArcFactored:
     McDonald et al. (2005); Martins et al. (2010), section 5. Marginals: Koo et al. (2007), Smith and Smith (2007).
     """
 
-    calculus = None
-    anchored = True
-
     def __init__(
         self,
         projective: bool = False,
@@ -48,9 +46,9 @@ class ArcFactored:
         self.projective, self.labeled, self.single_root, self.repair = projective, labeled, single_root, repair
 
     @property
-    def kind(self) -> str:
-        """``projective`` or ``arborescence``: which algorithms find its trees."""
-        return "projective" if self.projective else "arborescence"
+    def traits(self) -> GraphTraits:
+        """Its kind is ``projective`` or ``arborescence``: which algorithms find its trees."""
+        return GraphTraits("projective" if self.projective else "arborescence", anchored=True, labeled=self.labeled)
 
     def admit(self, encoded: Encoded) -> tuple[EncodedTrees, str]:
         """Return the training corpus with gold trees that the graph allows, and what had to be changed for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
-from structopt.core.protocols import Calculus
+from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.errors import ConfigError
 from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.part_groups import check_cost_group
@@ -14,7 +14,7 @@ from structopt.kernels.record import Array, Record
 LARGEST_STATE_SPACE = 1_000_000
 
 
-class LinearChain:
+class LinearChain(FactorGraph):
     """A chain of order k: every run of j + 1 neighbouring labels, 1 <= j <= k, has a factor.
 
     The (j+1)-gram factors are tied: one table of scores serves all positions. When the task gives features on
@@ -30,12 +30,15 @@ class LinearChain:
     Sequence labelling in Martins et al. (2010), section 2.2; k-gram models by tuples of labels.
     """
 
-    kind = "chain"
-
     def __init__(self, order: int = 1) -> None:
         if order < 1:
             raise ConfigError(f"factor_graph.order={order} must be at least 1.")
         self.order = order
+
+    @property
+    def traits(self) -> GraphTraits:
+        """A chain of its order."""
+        return GraphTraits("chain", order=self.order)
 
     @property
     def calculus(self) -> Calculus | None:

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from structopt.core.data import Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.errors import ConfigError
 from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
 from structopt.factor_graph.part_groups import check_cost_group
@@ -20,7 +21,7 @@ Edges = tuple[Array, Array]
 """Where the edges of each instance begin, and the two variables of each, as in `EncodedGraphs.edges`."""
 
 
-class Pairwise:
+class Pairwise(FactorGraph):
     r"""Variables y_1..y_d with K states each, and edges between them, loops and all.
 
         score(y) = sum_i s_i(y_i) + sum_{ij in E} s_ij(y_i, y_j)
@@ -43,6 +44,7 @@ class Pairwise:
     Graphs of one's own. Two of them, a triangle and a pair; states ``off`` and ``on``; two attributes of variables, with
     values; one weight for every pair of states, which all edges share:
 
+    >>> from functools import partial
     >>> import numpy as np
     >>> from structopt import features
     >>> from structopt.core.data import AttributeTable, EncodedGraphs
@@ -50,7 +52,7 @@ class Pairwise:
     >>> from structopt.inference.ad3 import AD3
     >>> from structopt.loss.family import LossFamily
     >>> from structopt.optimizer.dca import DualCoordinateAscent
-    >>> from structopt.problem import Examples, Problem, structure_for
+    >>> from structopt.problem import Problem
     >>> x = np.array([[1.0, 0.9], [1.0, 0.2], [1.0, -0.5], [1.0, -0.8], [1.0, 0.1]])  # a row for each variable
     >>> table = AttributeTable(np.arange(0, 11, 2), np.tile(np.arange(2, dtype=np.int32), 5), x.ravel(), 2)
     >>> edges = np.array([0, 3, 4]), np.array([[0, 1], [0, 2], [1, 2], [0, 1]], np.int32)
@@ -60,13 +62,8 @@ class Pairwise:
     The graph, the inference, the weights' layout and the loss make a problem, which optimizers step through:
 
     >>> graph, inference, loss = Pairwise(), AD3(), LossFamily(beta=float("inf"), gamma=1.0)
-    >>> structure = structure_for(inference, graph.build(encoded))
-    >>> z = graph.gold(encoded, structure)
-    >>> costs = loss.variable_costs(encoded.labels, gold, np.diff(encoded.offsets))
-    >>> layout = features.fit(encoded, structure, z, {"support": "all"})
-    >>> examples = Examples(encoded, structure, layout.record(encoded, structure), layout)
-    >>> cost = graph.cost(encoded, structure, costs)
-    >>> problem = Problem(examples, z, cost, loss, inference, C=10.0)
+    >>> layout = partial(features.fit, options={"support": "all"})
+    >>> problem = Problem.of(encoded, graph, loss, inference, layout, C=10.0)
     >>> optimizer = DualCoordinateAscent(C=10.0)
     >>> state = optimizer.init(problem, np.zeros(problem.dimension))
     >>> for _ in range(20):
@@ -76,14 +73,11 @@ class Pairwise:
 
     >>> from structopt.decoding import best_outputs
     >>> from structopt.executor.serial import Serial
-    >>> best_outputs(examples, problem.kernels, optimizer.weights(state), Serial()).tolist()
+    >>> best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial()).tolist()
     [1, 1, 1, 0, 0]
     """
 
-    kind = "factors"
-    calculus = None
-    anchored = True
-    pairs_only = True
+    traits = GraphTraits("factors", anchored=True, pairs_only=True)
 
     def __init__(self, edges: Literal["task", "complete", "none"] = "task") -> None:
         self.edges = edges

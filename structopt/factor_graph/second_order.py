@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core import ranges
 from structopt.core.data import Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import arc_places, candidate_arcs, chosen_heads, gold_arcs
 from structopt.factor_graph.corpora import trees_of
@@ -15,24 +16,11 @@ from structopt.factor_graph.factor_blocks import Block, FactorBlock, ends_of, in
 from structopt.factor_graph.repair import admitted
 from structopt.kernels.record import Array
 
-
-class Pruning(NamedTuple):
-    """Which heads a token may take: what `structopt.pruning` asks of a graph that wants arcs pruned."""
-
-    model: str | None
-    ratio: float
-    max_heads: int
-    epochs: int
-    C: float
-    projective: bool
-    single_root: bool
-
-
 Listed = tuple[FactorBlock, Array, Array]
 """Factors, where the parts of each sentence begin, and the places of the parts."""
 
 
-class SecondOrder:
+class SecondOrder(FactorGraph):
     """Trees with a part for every arc, for siblings (two arcs h -> s, h -> m) and for grandparents (g -> h, h -> m).
 
     One hard factor asks for a tree; siblings are the pairs of head automata, one for each head and side, and grandparents are
@@ -74,10 +62,7 @@ class SecondOrder:
     as in Martins et al. (2009).
     """
 
-    kind = "factors"
-    calculus = None
-    anchored = True
-    labeled = False
+    traits = GraphTraits("factors", anchored=True, labeled=False)
 
     def __init__(
         self,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
-from structopt.core.protocols import Calculus
+from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.errors import ConfigError
 from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.part_groups import check_cost_group
 from structopt.kernels.record import EMPTY, Array
 
 
-class Single:
+class Single(FactorGraph):
     """One label an instance: L parts, of which every output has one. Inference costs O(L).
 
     Notes
@@ -21,7 +21,7 @@ class Single:
     and the multiclass perceptron.
     """
 
-    kind = "single"
+    traits = GraphTraits("single")
 
     @property
     def calculus(self) -> Calculus:

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from structopt.core.data import Encoded, SparseVectors, Structure
-from structopt.core.protocols import FeatureMap
+from structopt.core.scorer import FeatureMap
 from structopt.kernels.record import Array
 
 BLOCKS = {"attribute_rows": "AttributeRows", "hashed_templates": "HashedTemplates"}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
-from structopt.core.protocols import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
 from structopt.errors import ConfigError
 from structopt.features.support import OTHER_FEATURES, Supported, unpacked
 from structopt.kernels.record import Array, Record
@@ -124,7 +124,7 @@ class AttributeRows(Supported):
         return FeatureScratch(gradient, sum(entries), rows)
 
     def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.protocols.FeatureMap`: rows by the names of attributes, places in them by those of labels."""
+        """See `structopt.core.scorer.FeatureMap`: rows by the names of attributes, places in them by those of labels."""
         if not isinstance(earlier, AttributeRows):
             raise ConfigError(OTHER_FEATURES)
         found, blocks = np.zeros(self.dimension, array.dtype), dict(zip(earlier.groups, earlier.split(array), strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure
-from structopt.core.protocols import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
 from structopt.errors import ConfigError
 from structopt.features.support import OTHER_FEATURES, Supported, unpacked
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, shape
@@ -82,7 +82,7 @@ class HashedTemplates(Supported):
         return self.layout.record(_trees(encoded), structure, self.support)
 
     def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.protocols.FeatureMap`: weights keep their places, those of labels by the labels' names.
+        """See `structopt.core.scorer.FeatureMap`: weights keep their places, those of labels by the labels' names.
 
         That is right only where codes are the same: values that the earlier model knew must have kept theirs.
         """

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from structopt.core.scorer import FeatureMap
 from structopt.kernels.record import Array
 
 
@@ -44,7 +45,7 @@ OTHER_FEATURES = (
 )
 
 
-class Supported:
+class Supported(FeatureMap):
     """Base of the feature maps.
 
     Parameters

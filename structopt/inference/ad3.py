@@ -7,8 +7,9 @@ from math import inf
 
 import numpy as np
 
+from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.protocols import Ability, Inference, InferenceKernels
+from structopt.core.inference import Inference, InferenceKernels, Messages
 from structopt.errors import ConfigError
 from structopt.inference.programs import check_kind
 from structopt.kernels.record import Array, Record
@@ -20,7 +21,7 @@ CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
 """When copies count as converged."""
 
 
-class AD3:
+class AD3(Inference):
     """The best score of the linear relaxation by dual decomposition: an upper bound, whenever the passes end.
 
     Parameters
@@ -60,6 +61,11 @@ class AD3:
                 raise ConfigError(f"inference.{name}={value:g} is not a number above 0.")
         self.passes, self.tolerance, self.eta = passes, tolerance, eta
         self.exact, self.warm_start = exact, warm_start
+
+    @property
+    def messages(self) -> Messages:
+        """Kept from visit to visit with `warm_start`, else new ones at every visit."""
+        return Messages.KEPT if self.warm_start else Messages.FRESH
 
     def provides(self, structure_kind: str) -> Ability:
         """Return upper bounds, or exact maximisation where it branches.

@@ -9,7 +9,8 @@ from math import inf, log, prod
 
 import numpy as np
 
-from structopt.core.protocols import Ability, InferenceKernels
+from structopt.core.ability import Ability
+from structopt.core.inference import Inference, InferenceKernels
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.factor_outputs import factor_outputs
 from structopt.kernels.record import Array, Record
@@ -17,7 +18,7 @@ from structopt.kernels.record import Array, Record
 MOST_OUTPUTS = 1_000_000
 
 
-class Enumeration:
+class Enumeration(Inference):
     """Visit every output of an instance. In plain Python: a driver that is given it runs un-compiled.
 
     Refuses instances with more than a million outputs.

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from structopt.core.protocols import Ability, InferenceKernels
+from structopt.core.ability import Ability
+from structopt.core.inference import Inference, InferenceKernels
 from structopt.errors import CompatibilityError
 
 KINDS = ("chain", "single", "arborescence", "projective")
 """Kinds of structures; the algorithms of each are the module of that name in `structopt.kernels`."""
 
 
-class Exact:
+class Exact(Inference):
     """The algorithms that the factor graph names.
 
     Chains, whatever order: Viterbi, forward-backward, k-best Viterbi. Trees: Chu-Liu-Edmonds and the matrix-tree theorem;

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from math import inf
 
-from structopt.core.protocols import Ability, InferenceKernels
+from structopt.core.ability import Ability
+from structopt.core.inference import Inference, InferenceKernels
 from structopt.errors import ConfigError
 from structopt.inference.highs import Program
 from structopt.inference.programs import Programs, check_kind, check_temperature
 from structopt.kernels.record import Array, Record
 
 
-class IntegerProgram:
+class IntegerProgram(Inference):
     """max s^T z over the outputs of any factor graph, by branch and bound; exponential in the worst case.
 
     In plain Python: a driver that is given it runs un-compiled. The programs are those of `lp`, with integers.

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.protocols import Ability, InferenceKernels
+from structopt.core.inference import Inference, InferenceKernels
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.kernels.record import Array
 
 
-class LoopyBP:
+class LoopyBP(Inference):
     """Pass messages between factors and variables, trees and other hard constraints being factors like any other.
 
     The value is temperature times the logarithm of the Bethe partition function, the marginals are the beliefs; both are
@@ -81,7 +82,7 @@ class LoopyBP:
         )  # fmt: skip
         return replace(structure, work=work, memory=np.arange(len(structure) + 1))
 
-    def unconverged(self, memory: Array) -> float:
-        """Share of the instances visited whose messages still moved when the passes of their last visit were over."""
-        visited = memory[memory != 0.0]
-        return float((visited < 0.0).mean()) if len(visited) else 0.0
+    def diagnostics(self, messages: Array) -> dict[str, float]:
+        """``unconverged``: share of the instances visited whose messages still moved when their last visit's passes were over."""
+        visited = messages[messages != 0.0]
+        return {"unconverged": float((visited < 0.0).mean()) if len(visited) else 0.0}

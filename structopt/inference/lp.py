@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.protocols import Ability, InferenceKernels
+from structopt.core.inference import Inference, InferenceKernels
 from structopt.inference.programs import Programs, check_kind, check_temperature
 from structopt.kernels.record import Array, Record
 
 
-class LinearProgram:
+class LinearProgram(Inference):
     """max s^T z over the local polytope of the factor graph: an upper bound on the best score, exact where z is integral.
 
     In plain Python: a driver that is given it runs un-compiled. It is the reference for `ad3`, which is the faster one.
@@ -34,7 +35,7 @@ class LinearProgram:
     """
 
     def __init__(self, warm_start: bool = False) -> None:
-        self._warm_start = warm_start  # no `warm_start` as inferences have whose values depend on the visits before
+        self.warm_start = warm_start
 
     def provides(self, structure_kind: str) -> Ability:
         """Return what a relaxation provides: a maximum, never below the best score."""
@@ -60,7 +61,7 @@ class LinearProgram:
 
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure memory for the bases, where visits start from the last."""
-        if not self._warm_start:
+        if not self.warm_start:
             return structure
         programs, kept = Programs(), np.zeros(len(structure) + 1, np.int64)
         for i, parts in enumerate(np.diff(structure.parts).tolist()):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import Any
 
 import numpy as np
 
+from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.protocols import Ability, Inference, InferenceKernels
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference, InferenceKernels, Messages
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.factor_sizes import message_offsets
 from structopt.inference.programs import check_kind
@@ -19,7 +20,7 @@ CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
 """When messages count as converged: the bound falls by no more than this in a pass."""
 
 
-class MPLP:
+class MPLP(Inference):
     """The dual of the linear relaxation over pairs of variables, minimised variable by variable (max-sum diffusion in stars).
 
     The value is an upper bound on the relaxation's, whenever the passes end; it never rises from one pass to the next. Where
@@ -56,17 +57,23 @@ class MPLP:
                 raise ConfigError(f"inference.{name}={value:g} must be 0 or a positive number.")
         self.passes, self.tolerance, self.smoothing, self.warm_start = passes, tolerance, smoothing, warm_start
 
+    @property
+    def messages(self) -> Messages:
+        """Kept from visit to visit with `warm_start`, else new ones at every visit."""
+        return Messages.KEPT if self.warm_start else Messages.FRESH
+
     def provides(self, structure_kind: str) -> Ability:
         """Return upper bounds; not convex ones, as messages follow the scores."""
         return Ability.MAP | Ability.UPPER if structure_kind == "factors" else Ability(0)
 
-    def check_graph(self, graph: Any) -> None:
-        """Refuse graphs that have factors over anything but two variables."""
-        if graph.kind == "factors" and not getattr(graph, "pairs_only", False):
-            raise CompatibilityError(
-                "inference=mplp passes messages along tables over two variables, and this factor graph has other factors. Type "
-                "inference=ad3, which takes all kinds, or lp or ilp."
-            )
+    def refusal(self, graph: FactorGraph) -> str:
+        """It solves graphs with factors over pairs of variables alone."""
+        if graph.traits.kind != "factors" or graph.traits.pairs_only:
+            return ""
+        return (
+            "inference=mplp passes messages along tables over two variables, and this factor graph has other factors. Type "
+            "inference=ad3, which takes all kinds, or lp or ilp."
+        )
 
     def kernels(self, structure_kind: str) -> InferenceKernels:
         """Return the solver."""

@@ -7,15 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.protocols import Ability, InferenceKernels
+from structopt.core.inference import Inference, InferenceKernels, Messages
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.spanning_forests import Forests, spanning_forests
 from structopt.kernels.record import Array, Record
 
 
-class TreeReweightedBP:
+class TreeReweightedBP(Inference):
     """Bound temperature * log Z (at temperature 0 the best score) from above, and pass messages that lower the bound.
 
     Graphs of pairs of variables (factor_graph=pairwise) are divided among a few spanning forests, whose log Z have the bound as
@@ -76,6 +77,11 @@ class TreeReweightedBP:
     def decoder(self) -> Any:
         """Return the inference that makes predictions."""
         return LoopyBP(decoding_temperature=self.decoding_temperature) if self.predictions == "loopy_bp" else self
+
+    @property
+    def messages(self) -> Messages:
+        """Kept from visit to visit with `warm_start`, else new ones at every visit."""
+        return Messages.KEPT if self.warm_start else Messages.FRESH
 
     def provides(self, structure_kind: str) -> Ability:
         """Bounds from above, with their gradients."""

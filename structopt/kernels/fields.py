@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ def fields_of(kind: type, prefix: str = "") -> Iterator[Field]:
         if is_declaration(held):
             yield from fields_of(held, f"{prefix}{name}.")
             continue
-        marks = getattr(held, "__metadata__", ())
+        marks = get_args(held)[1:] if get_origin(held) is Annotated else ()
         kept = [mark for mark in marks if isinstance(mark, Kept)]
         wide = [mark.columns for mark in marks if isinstance(mark, Wide)]
         if len(kept) != 1:

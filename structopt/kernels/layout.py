@@ -109,7 +109,7 @@ class RecordLayout(Generic[T]):
         namespace: dict[str, Any] = {"np": np, "__name__": module}
         name, made = f"open_{self.kind.__name__}", self._call(self.kind, "", fields, namespace)
         source = f"def {name}(r): ints, longs, floats, at = r.ints, r.longs, r.floats, r.at; return {made}"
-        exec(compile(source, getattr(sys.modules[module], "__file__", None) or "<record>", "exec"), namespace)
+        exec(compile(source, vars(sys.modules[module]).get("__file__") or "<record>", "exec"), namespace)
         opening: Callable[[Record], T] = namespace[name]
         opening.__doc__ = f"Open a record that the layout of `{self.kind.__name__}` has packed."
         return opening

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 from numba import types
+from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import register_jitable
 
@@ -144,6 +145,11 @@ KERNELS: Any = types.Tuple([
 _V, _N = np.zeros(0), np.zeros(0, np.int64)
 DATA: Any = numba.typeof(Data(EMPTY, EMPTY, EMPTY, _V, _N, _N, _V))  # type: ignore[no-untyped-call]
 SPACE: Any = numba.typeof(Space(_V, _V, _V, _V, EMPTY, EMPTY, _N, _N, _N, _V))  # type: ignore[no-untyped-call]
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether a kernel is compiled, or plain Python."""
+    return isinstance(function, Dispatcher)
 
 
 def driver(returns: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]:

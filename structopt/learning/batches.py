@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core.protocols import State
+from structopt.core.objective import Objective
+from structopt.core.optimizer import State
 from structopt.kernels.record import Array
 
 
-def run_batches(problem: Any, driver: Any, state: State, rates: Array, batch_size: int, sparse: bool, *arguments: Any) -> float:
+def run_batches(
+    problem: Objective, driver: Any, state: State, rates: Array, batch_size: int, sparse: bool, *arguments: Any
+) -> float:
     """Call a driver on the batches of a pass, and count pass and visits in the state; return the sum of the losses.
 
     A call has batches of one size, so that a short last batch is a call of its own: its gradient is a mean, and its

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from structopt.core.protocols import Beginning, Report, State
+from structopt.core.loss import Beginning
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Report, State
 from structopt.kernels.record import Array
+from structopt.learning.wrapped import Wrapped
 
 DONE = "convex_done"
 """In a state: the passes so far that minimised the convex loss, and one more as soon as the loss itself is minimised."""
 
 
-class ConvexStart:
+class ConvexStart(Wrapped):
     """An optimizer that minimises a convex loss for some passes, and from its weights on the loss of the problem.
 
     Both parts are runs of the same optimizer: the second begins anew at the weights that the first would return. The state says
@@ -28,25 +30,16 @@ class ConvexStart:
         Of the convex loss, before the optimizer's own `epochs`.
     """
 
-    def __init__(self, optimizer: Any, convex: Any, passes: int) -> None:
-        self.optimizer, self.convex, self.passes = optimizer, convex, passes
+    def __init__(self, optimizer: Optimizer, convex: Objective, passes: int) -> None:
+        super().__init__(optimizer)
+        self.convex, self.passes = convex, passes
+        self.epochs = passes + optimizer.epochs
 
-    def __getattr__(self, name: str) -> Any:
-        """Whatever else the optimizer has."""
-        if name == "optimizer":  # not set yet, as in a copy under way
-            raise AttributeError(name)
-        return getattr(self.optimizer, name)
-
-    @property
-    def epochs(self) -> int:
-        """All passes."""
-        return self.passes + int(self.optimizer.epochs)
-
-    def init(self, problem: Any, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> State:
         """The optimizer's first state, at the convex loss."""
         return {**self.optimizer.init(self.convex, weights), DONE: 0}
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass, at the loss whose turn it is."""
         done = state[DONE]
         own = {name: value for name, value in state.items() if name != DONE}
@@ -60,12 +53,6 @@ class ConvexStart:
         return {**own, DONE: self.passes + 1}, report
 
 
-def beginning(loss: Any, warm: bool) -> Beginning | None:
-    """What training by a loss begins with; None where that is the loss itself."""
-    found: Beginning | None = loss.begins_with(warm) if hasattr(loss, "begins_with") else None
-    return found
-
-
-def from_convex(optimizer: Any, problem: Any, first: Beginning | None) -> Any:
+def from_convex(optimizer: Optimizer, problem: Objective, first: Beginning | None) -> Optimizer:
     """The optimizer, begun at the convex loss where there is one to begin with."""
     return ConvexStart(optimizer, problem.with_loss(first.loss), first.passes) if first else optimizer

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from structopt.core.protocols import Report, State
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Report, State
 from structopt.kernels.record import Array
+from structopt.learning.wrapped import Wrapped
 
 MARGIN = 0.2
 """Share of P by which a pass may raise it: near a small minimum, passes of good online steps move P up and down by up to .13."""
@@ -19,7 +20,7 @@ PRIMAL = "guard_primal"
 """In a state: P after the last pass."""
 
 
-class Guarded:
+class Guarded(Wrapped):
     """An optimizer with a step length, whose passes do not raise P(theta).
 
     A pass from theta to theta' with P(theta') > (1 + `MARGIN`) P(theta), at the weights that would be returned, is undone: the
@@ -30,7 +31,7 @@ class Guarded:
     Parameters
     ----------
     optimizer : Optimizer
-        One with ``shortened(state)``.
+        One whose steps have a length (`Plan.shortens`).
 
     Notes
     -----
@@ -38,21 +39,12 @@ class Guarded:
     anyway.
     """
 
-    def __init__(self, optimizer: Any) -> None:
-        self.optimizer = optimizer
-
-    def __getattr__(self, name: str) -> Any:
-        """Whatever else the optimizer has."""
-        if name == "optimizer":  # not set yet, as in a copy under way
-            raise AttributeError(name)
-        return getattr(self.optimizer, name)
-
-    def init(self, problem: Any, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> State:
         """The optimizer's first state, and P there."""
         state = self.optimizer.init(problem, weights)
         return {**state, PRIMAL: problem.objective(self.optimizer.weights(state))}
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """A pass that does not raise P, or none."""
         own = {name: value for name, value in state.items() if name != PRIMAL}
         before, messages, judging, report = state[PRIMAL], problem.messages.copy(), 0.0, Report(0.0)
@@ -70,17 +62,17 @@ class Guarded:
         report = replace(report, primal=before, dual=None, repeated=MOST + 1, judging_seconds=judging)
         return {**own, PRIMAL: before}, report
 
-    def _bounds(self, problem: Any, state: State) -> tuple[float, float | None]:
+    def _bounds(self, problem: Objective, state: State) -> tuple[float, float | None]:
         """P, and the lower bound where the optimizer is asked for one."""
         weights = self.optimizer.weights(state)
-        if getattr(self.optimizer, "certificate", False):
-            return problem.certificate(weights)  # type: ignore[no-any-return]
+        if self.plan.certificate:
+            return problem.certificate(weights)
         return problem.objective(weights), None
 
 
-def guarded(optimizer: Any, objective_every: int) -> Any:
+def guarded(optimizer: Optimizer, objective_every: int) -> Optimizer:
     """The optimizer, guarded where P is known after every pass and its steps have a length."""
-    return Guarded(optimizer) if objective_every == 1 and hasattr(optimizer, "shortened") else optimizer
+    return Guarded(optimizer) if objective_every == 1 and optimizer.plan.shortens else optimizer
 
 
 def _copy(state: State) -> State:

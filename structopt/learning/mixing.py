@@ -7,8 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.protocols import FeatureMap, Report, State
+from structopt.core.executor import Executor
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.scorer import FeatureMap
 from structopt.kernels.record import Array
+from structopt.learning.wrapped import Wrapped
 
 ALONE = 1
 """Passes over the whole corpus before the first on shards: mixing from zero weights on is several times as slow."""
@@ -50,7 +54,7 @@ class Passed(NamedTuple):
     messages: Array
 
 
-class Mixed:
+class Mixed(Wrapped):
     """An online optimizer whose passes are made on the shards of the corpus, and their states mixed.
 
     The first pass is the optimizer's own, over the whole corpus. Every later one begins on all shards with the same state x;
@@ -76,28 +80,23 @@ class Mixed:
     mixture weights, by which a weight that one shard alone has to do with moves 1/S as far; and no first pass alone.
     """
 
-    def __init__(self, optimizer: Any, shards: int) -> None:
-        self.optimizer, self.shards = optimizer, shards
+    def __init__(self, optimizer: Optimizer, shards: int) -> None:
+        super().__init__(optimizer)
+        self.shards = shards
         self._passes: Any = None
 
-    def __getattr__(self, name: str) -> Any:
-        """Whatever else the optimizer has."""
-        if name == "optimizer":  # not set yet, as in a copy under way
-            raise AttributeError(name)
-        return getattr(self.optimizer, name)
-
-    def init(self, problem: Any, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> State:
         """The optimizer's first state, of the whole problem."""
         return {**self.optimizer.init(problem, weights), DONE: 0}
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass: over the whole corpus at first, then on every shard, from whose states the next is mixed."""
         done = state[DONE]
         own = {name: value for name, value in state.items() if name != DONE}
         own, report = (self._mixed if done >= ALONE else self.optimizer.step)(problem, own)
         return {**own, DONE: done + 1}, report
 
-    def _mixed(self, problem: Any, state: State) -> tuple[State, Report]:
+    def _mixed(self, problem: Objective, state: State) -> tuple[State, Report]:
         if self._passes is None or self._passes.problem is not problem:
             self._passes = problem.passes(self.optimizer, self.shards)
         start = Parcel.of(state, problem.feature_map)
@@ -173,11 +172,11 @@ def _together(reports: Sequence[Report]) -> Report:
     return Report(loss=sum(one.loss for one in reports), negative_losses=sum(one.negative_losses for one in reports))
 
 
-def shards_of(executor: Any, optimizer: Any) -> int:
+def shards_of(executor: Executor, optimizer: Optimizer) -> int:
     """Into how many shards the passes of an optimizer are divided; 0 where they are not."""
-    return 0 if getattr(optimizer, "batch", False) else int(executor.mixing)
+    return 0 if optimizer.plan.form == "batch" else executor.mixing
 
 
-def mixed(optimizer: Any, shards: int) -> Any:
+def mixed(optimizer: Optimizer, shards: int) -> Optimizer:
     """The optimizer, mixed where there are shards to be mixed."""
     return Mixed(optimizer, shards) if shards else optimizer

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from structopt.core.protocols import State
+from structopt.core.objective import Objective
+from structopt.core.optimizer import State
 from structopt.kernels.record import Array
 from structopt.learning.planes import PlaneCache
 
@@ -28,12 +28,12 @@ class NSlack:
         Bytes for the planes.
     """
 
-    def __init__(self, problem: Any, state: State, limit: int) -> None:
+    def __init__(self, problem: Objective, state: State, limit: int) -> None:
         self.problem, self.state = problem, state
         self.cache = PlaneCache(state, problem.structure.parts, limit)
 
     @classmethod
-    def create(cls, problem: Any, limit: int) -> State:
+    def create(cls, problem: Objective, limit: int) -> State:
         """Make the state: no planes."""
         return PlaneCache.create(problem.m, problem.C, limit)
 
@@ -78,7 +78,7 @@ class NSlack:
         return dual(self.problem, self.cache, self.state["theta"])
 
 
-def dual(problem: Any, cache: PlaneCache, theta: Array) -> float:
+def dual(problem: Objective, cache: PlaneCache, theta: Array) -> float:
     """D = lambda (sum_ij alpha_ij b_ij - 1/2 ||theta||^2)."""
     return float(problem.regularization * cache.offsets() - problem.ridge(theta))
 
@@ -86,7 +86,7 @@ def dual(problem: Any, cache: PlaneCache, theta: Array) -> float:
 Solve = Callable[[Array, Array, Array, float], Array]
 
 
-def block_difference(problem: Any, cache: PlaneCache, theta: Array, instances: Sequence[int], solve: Solve) -> float:
+def block_difference(problem: Objective, cache: PlaneCache, theta: Array, instances: Sequence[int], solve: Solve) -> float:
     """Compare pair steps, run to their end, with another solution of the problem of one instance, the rest fixed.
 
     Parameters
@@ -128,7 +128,7 @@ def block_difference(problem: Any, cache: PlaneCache, theta: Array, instances: S
     return largest
 
 
-def _pulled_back(problem: Any, i: int, residual: Array) -> Array:
+def _pulled_back(problem: Objective, i: int, residual: Array) -> Array:
     """F_i r as a dense vector, zero where a weight may not move."""
     dense = np.zeros(problem.dimension)
     problem.kernels.accumulate(problem.data.features, i, residual, dense)

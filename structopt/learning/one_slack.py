@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from structopt.core.protocols import State
+from structopt.core.objective import Objective
+from structopt.core.optimizer import State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 
@@ -32,12 +31,12 @@ class OneSlack:
         Bytes for the planes, each 8 a weight that may move. While they are rearranged they may take twice that.
     """
 
-    def __init__(self, problem: Any, state: State, limit: int) -> None:
+    def __init__(self, problem: Objective, state: State, limit: int) -> None:
         self.problem, self.state = problem, state
         self.most = limit // (8 * problem.feature_map.count)
 
     @classmethod
-    def create(cls, problem: Any, limit: int) -> State:
+    def create(cls, problem: Objective, limit: int) -> State:
         """Make the state: the null row."""
         needed = 3 * 8 * problem.feature_map.count
         if needed > limit:

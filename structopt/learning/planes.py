@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.protocols import State
+from structopt.core.objective import Objective
+from structopt.core.optimizer import State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 
@@ -61,7 +62,7 @@ class PlaneCache:
         """Size of the arrays."""
         return sum(array.nbytes for name, array in self.state.items() if name.startswith("plane_"))
 
-    def run(self, problem: Any, driver: Any, order: Array, *arguments: Any) -> None:
+    def run(self, problem: Objective, driver: Any, order: Array, *arguments: Any) -> None:
         """Call a driver that may run out of room, as often as it takes to get through the given order."""
         done = int(problem.run(driver, self.planes, order, *arguments))
         while done < len(order):

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from math import isinf
 from typing import Any, Literal
 
-from structopt.core.protocols import Beginning
+from structopt.core.cost import Cost
+from structopt.core.loss import Beginning
 from structopt.errors import ConfigError
-from structopt.loss.family import LossFamily
+from structopt.loss.family import HAMMING, LossFamily
 
 CONVEX_PASSES = 10  # after which the convex loss has come near its minimum, where it begins at zero weights
 
@@ -27,10 +28,8 @@ class LossDifference(LossFamily):
         Inverse temperature: from 1e-12 to 1e12, or inf.
     gamma : float
         Weight of the cost: greater than 0, to 1e12.
-    cost : str
-        as of the family.
-    cost_weights : mapping of label to float
-        What it costs to miss a variable with that gold label, from 0 to 1e12; labels that are not listed cost 1.
+    cost, cost_weights
+        As of the family.
     convex_passes : int or "auto"
         Passes over the data that minimise L_{beta,gamma}, which is convex, before those that minimise the difference.
         ``auto``: 10, and none where the weights of a trained model are the start.
@@ -49,7 +48,7 @@ class LossDifference(LossFamily):
         self,
         beta: float = 1.0,
         gamma: float = 1.0,
-        cost: Literal["hamming", "hamming_normalized", "weighted", "arcs", "labeled_arcs"] = "hamming",
+        cost: Cost = HAMMING,
         cost_weights: Mapping[str, float] | None = None,
         convex_passes: int | Literal["auto"] = "auto",
     ) -> None:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf, isinf
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from structopt.core import ranges
-from structopt.core.protocols import Ability, Beginning
-from structopt.errors import ConfigError, did_you_mean
+from structopt.core.ability import Ability
+from structopt.core.cost import Cost
+from structopt.core.loss import Beginning, Loss
+from structopt.errors import ConfigError
 from structopt.kernels.record import Array
+from structopt.loss.cost.hamming import Hamming
 
 MEMBERS = {(1.0, 0.0): "crf", (inf, 1.0): "svm", (inf, 0.0): "perceptron", (1.0, 1.0): "softmax_margin"}
-COSTS = ("hamming", "hamming_normalized", "weighted", "arcs", "labeled_arcs")
-PART_GROUPS = {"arcs": "arc", "labeled_arcs": "label"}
+
+HAMMING = Hamming()
 
 
-class LossFamily:
+class LossFamily(Loss):
     r"""L_{beta,gamma}, between conditional random fields and structured SVMs.
 
         L(theta; x, y) = (1/beta) log sum_y' exp beta( s^T (chi(y') - z) + gamma * cost(y', y) )
@@ -31,11 +34,11 @@ class LossFamily:
         Inverse temperature: from 1e-12 to 1e12, or inf.
     gamma : float
         Weight of the cost: from 0 to 1e12.
-    cost : str
-        ``hamming`` (wrong variables), ``hamming_normalized`` (their share), ``weighted`` (their `cost_weights`), or of trees
-        ``arcs`` (wrong heads) or ``labeled_arcs`` (wrong heads or relations).
-    cost_weights : mapping of label to float
-        What it costs to miss a variable with that gold label, from 0 to 1e12; labels that are not listed cost 1.
+    cost : Cost
+        What a wrong output costs: in YAML the name of one, such as ``hamming``, ``hamming_normalized``, ``weighted``; of trees
+        ``arcs`` or ``labeled_arcs``.
+    cost_weights : mapping of str to float
+        The cost's own numbers, such as the prices of labels of ``weighted``.
 
     Notes
     -----
@@ -50,24 +53,19 @@ class LossFamily:
         self,
         beta: float = 1.0,
         gamma: float = 0.0,
-        cost: Literal["hamming", "hamming_normalized", "weighted", "arcs", "labeled_arcs"] = "hamming",
+        cost: Cost = HAMMING,
         cost_weights: Mapping[str, float] | None = None,
     ) -> None:
         ranges.check_inverse_temperature("loss.beta", beta)
         ranges.check_at_least("loss.gamma", gamma)
-        if cost not in COSTS:
-            raise ConfigError(f"loss.cost={cost} is unknown.{did_you_mean(cost, COSTS)} There are: {', '.join(COSTS)}.")
-        if cost == "weighted" and not cost_weights:
-            raise ConfigError("loss.cost=weighted needs loss.cost_weights, for instance 'loss.cost_weights={O: 0.5}'.")
-        for label, weight in (cost_weights or {}).items():
-            ranges.check_at_least(f"loss.cost_weights.{label}", weight)
+        cost.check(cost_weights or {})
         self.beta, self.gamma, self.cost = float(beta), float(gamma), cost
         self.cost_weights = dict(cost_weights or {})
 
     @property
     def part_group(self) -> str:
         """The part group in which the cost counts, empty for the first."""
-        return PART_GROUPS.get(self.cost, "")
+        return self.cost.part_group
 
     @property
     def requires(self) -> Ability:
@@ -106,15 +104,4 @@ class LossFamily:
 
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
         """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the variables an instance."""
-        unknown = set(self.cost_weights) - set(labels)
-        if unknown:
-            name = min(unknown)
-            raise ConfigError(
-                f"loss.cost_weights names the label '{name}', which the training data do not have."
-                f"{did_you_mean(name, labels)} Labels: {', '.join(labels)}."
-            )
-        if self.cost == "weighted":
-            return np.array([self.cost_weights.get(label, 1.0) for label in labels], np.float64)[gold]
-        if self.cost == "hamming_normalized":
-            return 1.0 / np.repeat(lengths, lengths)
-        return np.ones(len(gold))
+        return self.cost.of_variables(labels, gold, lengths, self.cost_weights)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import Needs, certified
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
@@ -14,7 +17,7 @@ from structopt.learning.batches import run_batches
 from structopt.learning.rate import SHORTER
 
 
-class AdaDelta:
+class AdaDelta(Optimizer):
     """Gradient steps whose rate, for every weight, is the size of its past moves over that of its past gradients.
 
     With g the mean gradient of a batch's losses, at every coordinate f where g_f != 0:
@@ -59,9 +62,6 @@ class AdaDelta:
     falling steps nor these values of rho and epsilon are his (0.95 and 1e-6): his steps do not fall, and are those of networks.
     """
 
-    kernel_modules = ("structopt.kernels.adadelta", "structopt.kernels.lazy")
-    mixable = True
-
     def __init__(
         self,
         C: float = 1.0,
@@ -82,20 +82,27 @@ class AdaDelta:
         self.C, self.epochs, self.rho, self.epsilon = float(C), epochs, float(rho), float(epsilon)
         self.batch_size, self.average = batch_size, average
         self.certificate, self.tolerance = certificate, tolerance
-        self.requires = Ability.UPPER | Ability.CONVEX if certificate else Ability(0)
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse certificates of losses that are not convex."""
-        options.check_certificate(self.certificate, loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """A (sub)gradient; with certificates, tangents that are bounds."""
+        return Needs(Ability.UPPER | Ability.CONVEX if self.certificate else Ability(0), certified(self.certificate))
 
-    def init(self, problem: Any, weights: Array) -> State:
+    @property
+    def plan(self) -> Plan:
+        """Passes that can be mixed."""
+        return Plan(
+            mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
+            kernel_modules=("structopt.kernels.adadelta", "structopt.kernels.lazy"),
+        )  # fmt: skip
+
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
         total = np.zeros(problem.dimension if self.average else 0)
         squares, moves = np.zeros(problem.dimension), np.zeros(problem.dimension)
         start = {"theta": weights.copy(), "total": total, "squares": squares, "moves": moves, "visits": 0.0, "epoch": 0}
         return start | {"epsilon": self.epsilon}
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.adadelta import adadelta_pass
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import Needs, certified
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
@@ -15,7 +20,7 @@ from structopt.learning.batches import run_batches
 from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
 
 
-class AdaGrad:
+class AdaGrad(Optimizer):
     """Gradient steps with a learning rate for every weight, which falls with the gradients that it has met.
 
     With g the mean gradient of a batch's losses, at every coordinate f:
@@ -63,9 +68,6 @@ class AdaGrad:
     and lambda here by C = lambda b.
     """
 
-    kernel_modules = ("structopt.kernels.adagrad", "structopt.kernels.lazy")
-    mixable = True
-
     def __init__(
         self,
         C: float = 1.0,
@@ -92,17 +94,25 @@ class AdaGrad:
         self.C, self.epochs, self.eta, self.penalty = float(C), epochs, eta, penalty
         self.batch_size, self.average, self.constant = batch_size, average, constant
         self.certificate, self.tolerance = certificate, tolerance
-        self.requires = Ability.UPPER | Ability.CONVEX if certificate else Ability(0)
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse certificates of losses that are not convex."""
-        options.check_certificate(self.certificate, loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """A (sub)gradient; with certificates, tangents that are bounds."""
+        return Needs(Ability.UPPER | Ability.CONVEX if self.certificate else Ability(0), certified(self.certificate))
 
-    def init(self, problem: Any, weights: Array) -> State:
+    @property
+    def plan(self) -> Plan:
+        """Passes that can be mixed."""
+        return Plan(
+            mixable=True, shortens=True, penalty=self.penalty, tolerance=self.tolerance, certificate=self.certificate,
+            tried=("eta",) if self.eta == "auto" else (),
+            kernel_modules=("structopt.kernels.adagrad", "structopt.kernels.lazy"),
+        )  # fmt: skip
+
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""
         return self._start(problem, weights, self._rate(problem, weights))
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.adagrad import DELTA, adagrad_pass
 
@@ -122,19 +132,19 @@ class AdaGrad:
         """The state with a lower learning rate, at all coordinates alike."""
         return state | {"eta": state["eta"] * SHORTER}
 
-    def _start(self, problem: Any, weights: Array, eta: float) -> State:
+    def _start(self, problem: Objective, weights: Array, eta: float) -> State:
         total = np.zeros(problem.dimension if self.average else 0)
         squares = np.zeros(problem.dimension)  # without the 1e-6, so that weights that may not move have none
         if weights.any():
             squares = problem.feature_map.expand(np.full(problem.feature_map.count, problem.m / self.batch_size))
         return {"theta": weights.copy(), "total": total, "squares": squares, "visits": 0.0, "epoch": 0, "eta": eta}
 
-    def _rate(self, problem: Any, weights: Array) -> float:
+    def _rate(self, problem: Objective, weights: Array) -> float:
         """Return eta, chosen where it is to be chosen."""
         if self.eta != "auto":
             return float(self.eta)
         return best_rate(CANDIDATES, lambda eta: self._trial(problem, weights, eta), problem.judge)
 
-    def _trial(self, problem: Any, weights: Array, eta: float) -> Array:
+    def _trial(self, problem: Objective, weights: Array, eta: float) -> Array:
         """Weights after the first pass with a learning rate."""
         return self.weights(self.step(problem, self._start(problem, weights, eta))[0])

@@ -8,8 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core.ability import Ability
 from structopt.core.certificates import certified_gap
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import MARGINS, Needs
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.record import Array
 from structopt.learning import options
 from structopt.learning.n_slack import NSlack, block_difference
@@ -18,9 +23,13 @@ from structopt.learning.one_slack import OneSlack
 SHARE = 0.1  # of the gap: what a round neglects of the violations, and of the maximum over the cached planes
 FINEST = 1e-8  # gap, relative to the objective, at which more rounds would only move rounding about
 MASTERS: dict[str, Any] = {"n_slack": NSlack, "one_slack": OneSlack}
+KERNEL_MODULES = (
+    "structopt.kernels.cutting_plane", "structopt.kernels.plane_cache", "structopt.kernels.planes",
+    "structopt.kernels.passes", "structopt.kernels.bundles", "structopt.kernels.coordinates",
+)  # fmt: skip
 
 
-class CuttingPlane:
+class CuttingPlane(Optimizer):
     """Cutting-plane training of structured SVMs.
 
         theta = argmin lambda/2 ||theta||^2 + (1/m) sum_i xi_i    subject to   xi_i >= r_ij^T F_i^T theta + b_ij,  xi_i >= 0
@@ -52,12 +61,6 @@ class CuttingPlane:
     given weights, the first oracle is asked there; the dual starts at 0.
     """
 
-    requires = Ability.MAP | Ability.CONVEX
-    kernel_modules = (
-        "structopt.kernels.cutting_plane", "structopt.kernels.plane_cache", "structopt.kernels.planes",
-        "structopt.kernels.passes", "structopt.kernels.bundles", "structopt.kernels.coordinates",
-    )  # fmt: skip
-
     def __init__(
         self,
         C: float = 1.0,
@@ -71,18 +74,23 @@ class CuttingPlane:
         options.positive("cache_mb", cache_mb)
         self.C, self.epochs, self.tolerance = float(C), epochs, float(tolerance)
         self.variant, self.limit = variant, int(cache_mb * 1_000_000)
-        self.batch = variant == "one_slack"  # all it asks of the data is the mean loss and its gradient
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses that are no maximum of planes, and those that zero weights minimise."""
-        options.need_margins("cutting_plane", loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """Losses that are maxima of planes, and that zero weights do not minimise."""
+        return Needs(Ability.MAP | Ability.CONVEX, MARGINS)
 
-    def init(self, problem: Any, weights: Array) -> State:
+    @property
+    def plan(self) -> Plan:
+        """Rounds; with one slack all they ask of the data are the mean loss and its gradient."""
+        form: Literal["passes", "batch"] = "batch" if self.variant == "one_slack" else "passes"
+        return Plan(form, tolerance=self.tolerance, kernel_modules=KERNEL_MODULES)
+
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start without planes; the oracle is first asked at the given weights."""
         numbers = {"primal": 0.0, "gap": 0.0, "epoch": 0}
         return {"theta": weights.copy(), "best": weights.copy(), **numbers, **MASTERS[self.variant].create(problem, self.limit)}
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """Solve the problem over the cached planes, then ask the oracle at its solution."""
         master, seconds = MASTERS[self.variant](problem, state, self.limit), 0.0
         if state["epoch"] == 0:
@@ -102,7 +110,7 @@ class CuttingPlane:
         finished = "no output violates its constraint: the gap is zero but for rounding" if closed else ""
         return state, Report(losses, 0, state["primal"], dual, seconds + more, finished=finished)
 
-    def _ask(self, problem: Any, master: Any, weights: Array, margin: float) -> tuple[float, float]:
+    def _ask(self, problem: Objective, master: Any, weights: Array, margin: float) -> tuple[float, float]:
         """Add planes at some weights; return the sum of the losses, and the seconds that it took."""
         started = time.perf_counter()
         losses = master.ask(weights, max(margin, FINEST * problem.loss.gamma))
@@ -113,7 +121,7 @@ class CuttingPlane:
         best: Array = state["best"]
         return best
 
-    def verify(self, problem: Any, state: State, instances: Sequence[int]) -> float:
+    def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
         """Compare with a general-purpose solver; return the largest relative difference.
 
         For ``n_slack`` of the solutions over the planes of each given instance, the rest fixed; for ``one_slack`` of the

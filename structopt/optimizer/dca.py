@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import CONVEX, Needs
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
 
 
-class DualCoordinateAscent:
+class DualCoordinateAscent(Optimizer):
     """Online learner without a learning rate: each visit solves a problem of one instance, by default linearised.
 
         theta_{t+1} = argmin_theta  1/2 ||theta - theta_t||^2 + C L_t(theta)                                  (11)
@@ -47,10 +51,6 @@ class DualCoordinateAscent:
     Martins et al. (2010), Algorithms 1 and 2, equations (11)-(17).
     """
 
-    requires = Ability(0)
-    kernel_modules = ("structopt.kernels.dca", "structopt.kernels.proximal")
-    mixable = True
-
     def __init__(
         self,
         C: float = 1.0,
@@ -72,18 +72,22 @@ class DualCoordinateAscent:
                 "Type optimizer.variant=max_loss, or leave optimizer.inner=taylor."
             )
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
-        self.variant = self.loss_variant = variant
-        self.inner, self.planes, self.inner_tolerance = inner, planes, inner_tolerance
+        self.variant, self.inner, self.planes, self.inner_tolerance = variant, inner, planes, inner_tolerance
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses that are not convex, whose tangents are no bounds."""
-        options.refuse_non_convex("dca", loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """Tangents that are bounds."""
+        return Needs(demands=CONVEX)
 
-    def init(self, problem: Any, weights: Array) -> State:
+    @property
+    def plan(self) -> Plan:
+        """Passes that can be mixed."""
+        return Plan(mixable=True, variant=self.variant, kernel_modules=("structopt.kernels.dca", "structopt.kernels.proximal"))
+
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
         return {"theta": weights.copy(), "lag": np.zeros(problem.dimension if self.average else 0), "visits": 0.0, "epoch": 0}
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         order = problem.order(state["epoch"])
         totals = self._visit(problem, order, state["theta"], state["lag"], state["visits"])
@@ -96,7 +100,7 @@ class DualCoordinateAscent:
         theta: Array = state["theta"]
         return theta - state["lag"] / state["visits"] if self.average and state["visits"] else theta
 
-    def verify(self, problem: Any, state: State, instances: Iterable[int]) -> float:
+    def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
         """Compare the steps of some instances from the current iterate with a general-purpose solver's; leave the state alone.
 
         Returns
@@ -117,7 +121,7 @@ class DualCoordinateAscent:
             largest = max(largest, step_difference(problem, i, state["theta"], after, residuals, heights, self.C))
         return largest
 
-    def _visit(self, problem: Any, order: Array, theta: Array, lag: Array, visits: float) -> Array:
+    def _visit(self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float) -> Array:
         """Make the steps of some instances; return the sum of their losses, and the number of negative ones."""
         from structopt.kernels.dca import dca_pass
         from structopt.kernels.proximal import proximal_pass
@@ -130,7 +134,7 @@ class DualCoordinateAscent:
             problem.run(proximal_pass, order, theta, lag, visits, self.C, self.inner_tolerance, bundle, totals)
         return totals
 
-    def _half_spaces(self, problem: Any, i: int, theta: Array) -> tuple[Array, Array]:
+    def _half_spaces(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
         """Residuals r_j, shape (planes, parts), and heights a_j^T theta + b_j of the planes that a visit looks at."""
         from structopt.kernels.proximal import collect
 
@@ -141,7 +145,7 @@ class DualCoordinateAscent:
         return bundle.residuals[1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]], bundle.heights[1:rows]
 
     @staticmethod
-    def _bundle(problem: Any, planes: int) -> Any:
+    def _bundle(problem: Objective, planes: int) -> Any:
         from structopt.kernels.proximal import empty_bundle
 
         return empty_bundle(planes, problem.examples.most_parts, problem.dimension)

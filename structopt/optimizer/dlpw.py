@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from structopt.core.protocols import Ability
-from structopt.errors import CompatibilityError
-from structopt.learning import options
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import MARGINS, Demand, Needs, Property
 from structopt.optimizer.pegasos import Pegasos
 
 
@@ -48,30 +49,7 @@ class DLPW(Pegasos):
         delay: float | Literal["auto"] = "auto",
     ) -> None:
         super().__init__(C, epochs, batch_size, average, delay)
-        self.requires = Ability.UPPER
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses that do not maximise, and one that is zero at zero weights."""
-        options.need_margins("dlpw", loss)
-
-    def check_graph(self, graph: Any) -> None:
-        """Refuse graphs whose inference passes no messages."""
-        if graph.kind != "factors":
-            raise CompatibilityError(
-                "optimizer=dlpw keeps messages along the edges of loopy graphs, and this factor graph has an exact inference, "
-                "without any. Type optimizer=pegasos, which takes the same steps with it."
-            )
-
-    def check_inference(self, inference: Any, name: str) -> None:
-        """Refuse an inference that starts anew at every visit."""
-        if not hasattr(inference, "warm_start"):
-            raise CompatibilityError(
-                f"optimizer=dlpw goes on with the messages of the last visit, and inference={name} has none. Type "
-                f"inference=kept/mplp, or take optimizer=pegasos, which learns by inference={name}."
-            )
-        if not inference.warm_start:
-            raise CompatibilityError(
-                f"optimizer=dlpw goes on with the messages of the last visit, which inference={name} does not keep as it is. "
-                "Type inference.warm_start=true and few inference.passes, such as 10"
-                + ("; or inference=kept/mplp, which is both." if name == "mplp" else ".")
-            )
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """Margins, and messages along the edges of loopy graphs that are kept from visit to visit."""
+        return Needs(Ability.UPPER, (Demand(Property.LOOPS), *MARGINS, Demand(Property.KEPT_MESSAGES)))

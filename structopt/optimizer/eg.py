@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import FAMILY, MARGINS, Demand, Needs, Property
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.ranges import LARGEST
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
@@ -21,7 +26,7 @@ LONGEST = 1000.0  # eta C of eta=auto: such a step leaves e^-1000 of an output t
 STARTS = (0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0)  # initial potentials that initial=auto tries
 
 
-class ExponentiatedGradient:
+class ExponentiatedGradient(Optimizer):
     """Dual ascent by multiplicative updates of one distribution over the outputs of each instance.
 
     The distribution of instance i is the Gibbs distribution of potentials v_ir over its parts, mu_i its marginals:
@@ -75,8 +80,6 @@ class ExponentiatedGradient:
     step of the entropy ascends and its rate holds (Beck and Teboulle 2003), asked of the step that is made instead of all.
     """
 
-    kernel_modules = ("structopt.kernels.eg", "structopt.kernels.smo", "structopt.kernels.bundles")
-
     def __init__(
         self,
         C: float = 1.0,
@@ -99,21 +102,26 @@ class ExponentiatedGradient:
         self.form, self.online, self.initial = form, online, initial
         self.eta: float | Literal["auto"] = eta if eta == "auto" else float(eta)
         self.smo_passes, self.mixing = smo_passes, mixing
-        self.requires = Ability.MARGINALS | Ability.EXACT | (Ability.MAP if initial == "smo" else Ability(0))
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses outside the family, and those that SMO cannot begin with."""
-        options.need_family("eg", loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """A dual that is known; for potentials of all parts, parts at every position, and marginals of them in closed form."""
+        abilities, demands, positional = Ability.MARGINALS | Ability.EXACT, FAMILY, self.form == "dual"
         if self.initial == "smo":
-            options.need_margins("eg optimizer.initial=smo", loss)
+            abilities |= Ability.MAP
+            demands += tuple(Demand(one.asks, "optimizer=eg optimizer.initial=smo") for one in MARGINS)
+        if positional and (self.initial == "smo" or not graph.traits.anchored):
+            demands += (Demand(Property.CLOSED_FORMS),)
+        return Needs(abilities, demands, positional)
 
-    def positional(self, loss: Any, graph: Any) -> bool:
-        """Ask for parts at every position, and for a graph that has them, where the potentials are kept."""
-        if self.form == "dual" and (self.initial == "smo" or not getattr(graph, "anchored", False)):
-            options.need_positional("eg", graph)
-        return self.form == "dual"
+    @property
+    def plan(self) -> Plan:
+        """Passes that keep potentials of every instance."""
+        return Plan(
+            tolerance=self.tolerance,
+            kernel_modules=("structopt.kernels.eg", "structopt.kernels.smo", "structopt.kernels.bundles"),
+        )
 
-    def init(self, problem: Any, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold outputs."""
         refuse_weights("eg", weights)
         first = 1 / self.C if self.eta == "auto" else self.eta
@@ -127,7 +135,7 @@ class ExponentiatedGradient:
             return max(starts, key=lambda start: float(start["dual"]))  # the first of equals
         return self._started(problem, state, _initial_potentials(problem, float(self.initial)))
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass; online in a random order that depends on the seed and the pass alone."""
         finished = ""
         if self.initial == "smo" and state["epoch"] < self.smo_passes:
@@ -149,12 +157,12 @@ class ExponentiatedGradient:
         theta: Array = state["theta"]
         return theta
 
-    def _full(self, problem: Any) -> float:
+    def _full(self, problem: Objective) -> float:
         """beta/C, the step length at which the old potentials are forgotten."""
         rate = self.C * problem.loss.temperature
         return 1 / rate if rate > 0 else inf
 
-    def _visit_all(self, problem: Any, state: State) -> None:
+    def _visit_all(self, problem: Objective, state: State) -> None:
         """Online: one visit of every instance."""
         from structopt.kernels.eg import online_pass
 
@@ -167,7 +175,7 @@ class ExponentiatedGradient:
         state["theta"] = weights_at(problem, state["residuals"][0])
         state["dual"] = dual_at(problem, state["theta"], total)
 
-    def _climb(self, problem: Any, state: State) -> tuple[State, str]:
+    def _climb(self, problem: Objective, state: State) -> tuple[State, str]:
         """Batch: the largest step, of eta halved again and again, by which D does not fall."""
         least = state["dual"] - ROUNDING * max(1.0, abs(state["dual"]))
         given = 1 / self.C if self.eta == "auto" else self.eta
@@ -178,7 +186,7 @@ class ExponentiatedGradient:
             state["eta"] /= 2
         return state, "no step of the potentials raises the dual objective"
 
-    def _moved(self, problem: Any, state: State, eta: float) -> State:
+    def _moved(self, problem: Objective, state: State, eta: float) -> State:
         """State after a batch step of a given length."""
         if self.form == "dual":
             return self._in_dual_form(problem, state["theta"], eta, state["potentials"])
@@ -186,7 +194,7 @@ class ExponentiatedGradient:
         keep = 1.0 - rate * problem.loss.temperature
         return self._in_primal_form(problem, keep * state["exponents"] + rate * state["theta"], keep * state["kappa"] + rate)
 
-    def _in_dual_form(self, problem: Any, theta: Array, eta: float, potentials: Array) -> State:
+    def _in_dual_form(self, problem: Objective, theta: Array, eta: float, potentials: Array) -> State:
         """Potentials after a batch step at theta, with their theta and D."""
         from structopt.kernels.eg import batch_pass
 
@@ -198,7 +206,7 @@ class ExponentiatedGradient:
         point = {"potentials": moved, "theta": theta, "dual": dual_at(problem, theta, total)}
         return point | {"residuals": residuals, "entropies": entropies} if self.online else point
 
-    def _in_primal_form(self, problem: Any, exponents: Array, kappa: float) -> State:
+    def _in_primal_form(self, problem: Objective, exponents: Array, kappa: float) -> State:
         """Potentials F_i^T exponents + kappa gamma p_i, with their theta and D."""
         from structopt.kernels.eg import primal_pass
 
@@ -206,13 +214,13 @@ class ExponentiatedGradient:
         total = problem.run(primal_pass, exponents, kappa, self.C, loss.temperature, loss.gamma, theta)
         return {"exponents": exponents, "kappa": kappa, "theta": theta, "dual": dual_at(problem, theta, total)}
 
-    def _started(self, problem: Any, state: State, potentials: Array) -> State:
+    def _started(self, problem: Objective, state: State, potentials: Array) -> State:
         """State at given potentials, before any step."""
         point = self._in_dual_form(problem, np.zeros(problem.dimension), 0.0, potentials)
         etas = {"etas": np.full((1, problem.m), state["eta"])} if self.online else {}
         return {"eta": state["eta"], "epoch": state["epoch"]} | point | etas
 
-    def _after_smo(self, problem: Any, state: State) -> State:
+    def _after_smo(self, problem: Objective, state: State) -> State:
         """Go from SMO's marginals to potentials that have nearly the same."""
         from structopt.kernels.eg import potentials_pass
 
@@ -221,13 +229,13 @@ class ExponentiatedGradient:
         return self._started(problem, state, potentials)
 
 
-def _no_potentials(problem: Any) -> Array:
+def _no_potentials(problem: Objective) -> Array:
     """Zeros over the parts of all instances, as one row of a matrix, which no checkpoint takes for weights."""
     row: Array = problem.part_vector("potentials and marginals")[np.newaxis]
     return row
 
 
-def _initial_potentials(problem: Any, other: float) -> Array:
+def _initial_potentials(problem: Objective, other: float) -> Array:
     """Potentials 0 at the gold parts, `other` elsewhere."""
     from structopt.kernels.target import open_target
 

@@ -5,19 +5,29 @@ from __future__ import annotations
 import time
 import warnings
 from math import nan, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import Demand, Needs, Property
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
 
 DECREASE, CURVATURE = 1e-4, 0.9  # constants of the strong Wolfe conditions (Nocedal and Wright, section 3.1)
 
+KERNEL_MODULES = (
+    "structopt.kernels.lbfgs", "structopt.kernels.passes", "structopt.kernels.bundles", "structopt.kernels.coordinates",
+    "scipy.optimize",
+)  # fmt: skip
 
-class LBFGS:
+
+class LBFGS(Optimizer):
     r"""Quasi-Newton descent on P(theta); every pass is one iteration, line search included.
 
         theta <- theta - t H grad P(theta)
@@ -45,13 +55,6 @@ class LBFGS:
     Algorithms 7.4 and 3.5. The bound is that of `Problem.certificate`.
     """
 
-    requires = Ability.MARGINALS | Ability.UPPER
-    kernel_modules = (
-        "structopt.kernels.lbfgs", "structopt.kernels.passes", "structopt.kernels.bundles", "structopt.kernels.coordinates",
-        "scipy.optimize",
-    )  # fmt: skip
-    batch = True
-
     def __init__(
         self,
         C: float = 1.0,
@@ -69,20 +72,22 @@ class LBFGS:
         self.memory, self.gradient_tolerance = memory, float(gradient_tolerance)
         self._ray: Ray | None = None
 
-    def check_inference(self, inference: Any, name: str) -> None:
-        """Refuse an inference whose answers depend on the visits before."""
-        options.refuse_kept_messages("lbfgs", inference)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """A smooth function, the same at every evaluation; convex, where it is to stop at a gap."""
+        because, remedy = (
+            ": others have no certified gap",
+            "Set it to 0; optimizer.gradient_tolerance stops at a stationary point.",
+        )
+        gap = (Demand(Property.CONVEX, "optimizer.tolerance", because, remedy),) if self.tolerance > 0 else ()
+        demands = (Demand(Property.SMOOTH), *gap, Demand(Property.SAME_FUNCTION))
+        return Needs(Ability.MARGINALS | Ability.UPPER, demands)
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses that maximise, and a gap to stop by where the loss has none."""
-        options.need_smooth("lbfgs", loss)
-        if self.tolerance > 0 and not loss.convex:
-            raise CompatibilityError(
-                f"optimizer.tolerance needs a certified gap, which {loss.member} has not: it is not convex. "
-                "Set it to 0; optimizer.gradient_tolerance stops at a stationary point."
-            )
+    @property
+    def plan(self) -> Plan:
+        """Evaluations over all instances."""
+        return Plan("batch", tolerance=self.tolerance, kernel_modules=KERNEL_MODULES)
 
-    def init(self, problem: Any, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights without pairs; the first step evaluates them."""
         count = problem.feature_map.count
         return {
@@ -97,7 +102,7 @@ class LBFGS:
             "evaluated": False,
         }
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """Do one iteration: direction, line search, and the pair that they give."""
         if self._ray is None or self._ray.problem is not problem:
             self._ray = Ray(problem)
@@ -117,7 +122,7 @@ class LBFGS:
         theta: Array = state["theta"]
         return theta
 
-    def _stationary(self, problem: Any, sizes: Sizes) -> bool:
+    def _stationary(self, problem: Objective, sizes: Sizes) -> bool:
         bound: float = self.gradient_tolerance * max(1.0, sqrt(sizes.weights))
         return bool(problem.m * sqrt(sizes.gradient) <= bound)
 
@@ -130,7 +135,7 @@ class Sizes(NamedTuple):
     gradient: float
 
 
-def _dual(problem: Any, loss: float, sizes: Sizes) -> float:
+def _dual(problem: Objective, loss: float, sizes: Sizes) -> float:
     """Bound the minimum from below as `Problem.certificate` does, at a point whose gradient is known."""
     decay = problem.regularization
     slope = loss / problem.m - sizes.product + decay * sizes.weights
@@ -154,7 +159,7 @@ class Ray:
         Of each evaluation of loss and gradient over all instances in this step.
     """
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: Objective) -> None:
         from structopt.kernels import lbfgs
 
         support = problem.feature_map.support

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import MARGINS, Needs
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Plan
 from structopt.kernels.record import Array
 from structopt.learning import options
 from structopt.optimizer.dca import DualCoordinateAscent
@@ -41,8 +47,6 @@ class Mira(DualCoordinateAscent):
     Crammer et al. (2006), section 8; McDonald et al. (2005) for k > 1; Martins et al. (2010), equations (15) and (17).
     """
 
-    kernel_modules = ("structopt.kernels.mira", "structopt.kernels.dca")
-
     def __init__(
         self,
         C: float = 1.0,
@@ -56,13 +60,17 @@ class Mira(DualCoordinateAscent):
         options.at_least("k_best", k_best, 1)
         super().__init__(C, epochs, tolerance, average, variant)
         self.k_best = k_best
-        self.requires = Ability.K_BEST if k_best > 1 else Ability.MAP
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses that are not margins: a maximum over outputs, with a cost."""
-        options.need_margins("mira", loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """Margins: a maximum over outputs, with a cost; and the k best outputs."""
+        return Needs(Ability.K_BEST if self.k_best > 1 else Ability.MAP, MARGINS)
 
-    def _visit(self, problem: Any, order: Array, theta: Array, lag: Array, visits: float) -> Array:
+    @property
+    def plan(self) -> Plan:
+        """Passes that can be mixed."""
+        return replace(super().plan, kernel_modules=("structopt.kernels.mira", "structopt.kernels.dca"))
+
+    def _visit(self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float) -> Array:
         if self.k_best == 1:
             return super()._visit(problem, order, theta, lag, visits)
         from structopt.kernels.mira import k_best_pass
@@ -72,7 +80,7 @@ class Mira(DualCoordinateAscent):
         problem.run(k_best_pass, order, theta, lag, visits, self.C, prediction, *scratch, totals)
         return totals
 
-    def _half_spaces(self, problem: Any, i: int, theta: Array) -> tuple[Array, Array]:
+    def _half_spaces(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
         if self.k_best == 1:
             return super()._half_spaces(problem, i, theta)
         from structopt.kernels.mira import rank
@@ -81,7 +89,7 @@ class Mira(DualCoordinateAscent):
         rows, _ = rank(problem.kernels, problem.data, problem.space, i, theta, self.C, prediction, lists, bundle)
         return bundle.residuals[1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]], bundle.heights[1:rows]
 
-    def _lists(self, problem: Any) -> Any:
+    def _lists(self, problem: Objective) -> Any:
         from structopt.kernels.mira import empty_lists
 
         return empty_lists(problem.examples.encoded.offsets, self.k_best)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import MARGINS, Needs
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.record import Array
 from structopt.learning import options
 from structopt.learning.n_slack import block_difference, dual
 from structopt.learning.planes import PlaneCache
 
 
-class OnlineCuttingPlane:
+class OnlineCuttingPlane(Optimizer):
     """Block-coordinate ascent on the dual of structured SVMs, with a few cached planes an instance.
 
         D = -lambda/2 ||theta||^2 + (1/(C m)) sum_ij alpha_ij b_ij,    theta = -sum_ij alpha_ij F_i r_ij
@@ -45,9 +49,6 @@ class OnlineCuttingPlane:
     pass, and theta itself starts at 0, because only such theta belong to a dual point.
     """
 
-    requires = Ability.MAP | Ability.CONVEX
-    kernel_modules = ("structopt.kernels.cutting_plane", "structopt.kernels.plane_cache")
-
     def __init__(
         self,
         C: float = 1.0,
@@ -64,18 +65,24 @@ class OnlineCuttingPlane:
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, float(tolerance), average
         self.steps, self.limit = steps, int(cache_mb * 1_000_000)
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses that are no maximum of planes, and those that zero weights minimise."""
-        options.need_margins("online_cutting_plane", loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """Losses that are maxima of planes, and that zero weights do not minimise."""
+        return Needs(Ability.MAP | Ability.CONVEX, MARGINS)
 
-    def init(self, problem: Any, weights: Array) -> State:
+    @property
+    def plan(self) -> Plan:
+        """Passes that keep planes of every instance."""
+        modules = ("structopt.kernels.cutting_plane", "structopt.kernels.plane_cache")
+        return Plan(tolerance=self.tolerance, kernel_modules=modules)
+
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start without planes; the oracle is first asked at the given weights."""
         guide = weights.copy() if weights.any() else np.zeros(0)
         lag = np.zeros(problem.dimension if self.average else 0)
         planes = PlaneCache.create(problem.m, problem.C, self.limit)
         return {"theta": np.zeros(problem.dimension), "guide": guide, "lag": lag, "visits": 0.0, "epoch": 0, **planes}
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.cutting_plane import online_pass
 
@@ -96,7 +103,7 @@ class OnlineCuttingPlane:
         theta: Array = state["theta"]
         return theta - state["lag"] / state["visits"] if self.average and state["visits"] else theta
 
-    def verify(self, problem: Any, state: State, instances: Sequence[int]) -> float:
+    def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
         """Solve the problem of each given instance over its planes, the rest fixed, by pair steps and by a general solver.
 
         Returns the largest relative difference of the resulting weights.
@@ -105,5 +112,5 @@ class OnlineCuttingPlane:
 
         return block_difference(problem, self._cache(problem, state), state["theta"], instances, k_best_step)
 
-    def _cache(self, problem: Any, state: State) -> PlaneCache:
+    def _cache(self, problem: Objective, state: State) -> PlaneCache:
         return PlaneCache(state, problem.structure.parts, self.limit)

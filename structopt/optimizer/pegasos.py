@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
-from structopt.errors import CompatibilityError
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import CONVEX, Demand, Needs, Property
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.record import Array
 from structopt.learning import options
 
@@ -15,7 +19,7 @@ SHORTER = 3.0  # than Polyak's step at zero weights is the first step with delay
 SAMPLE = 100  # instances whose gradients at zero weights tell how long that is
 
 
-class Pegasos:
+class Pegasos(Optimizer):
     """Subgradient steps of size 1/(lambda (t + t_0)), projected onto a ball that holds the optimum.
 
         theta <- theta - ( theta + (1/(lambda b)) sum_i grad L_i ) / (t + t_0)     over a batch of b instances, t = 1, 2, ...
@@ -52,9 +56,6 @@ class Pegasos:
     write C_M = m C for 1/lambda.
     """
 
-    kernel_modules = ("structopt.kernels.pegasos",)
-    mixable = True
-
     def __init__(
         self,
         C: float = 1.0,
@@ -72,25 +73,26 @@ class Pegasos:
             options.at_least("delay", delay, 0.0)
         self.C, self.epochs, self.batch_size, self.average = float(C), epochs, batch_size, average
         self.delay, self.certificate, self.tolerance = delay, certificate, tolerance
-        self.requires = Ability.UPPER | Ability.CONVEX if certificate else Ability(0)
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses that are not convex, and one that is zero at zero weights."""
-        options.refuse_non_convex("pegasos", loss)
-        if loss.in_family and loss.temperature == 0.0 and loss.gamma == 0.0:
-            raise CompatibilityError(
-                f"optimizer=pegasos needs a loss at zero weights, the size of its ball, and {loss.member} has none: "
-                "P(0) = 0. Type loss.gamma=1."
-            )
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """A convex loss that zero weights have."""
+        abilities = Ability.UPPER | Ability.CONVEX if self.certificate else Ability(0)
+        return Needs(abilities, (*CONVEX, Demand(Property.LOSS_AT_ZERO)))
 
-    def init(self, problem: Any, weights: Array) -> State:
+    @property
+    def plan(self) -> Plan:
+        """Passes that can be mixed."""
+        modules = ("structopt.kernels.pegasos",)
+        return Plan(mixable=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules)
+
+    def init(self, problem: Objective, weights: Array) -> State:
         """Measure the ball, and the delay; the given weights are what would be returned before the first step."""
         ratio = float(problem.objective(np.zeros(problem.dimension)) / problem.regularization)
         total = np.zeros(problem.dimension if self.average else 0)
         known = {"theta": weights.copy(), "total": total, "steps": 0.0, "epoch": 0}
         return known | {"radius": float(np.sqrt(ratio)), "delay": self._delay(problem, ratio)}
 
-    def _delay(self, problem: Any, ratio: float) -> float:
+    def _delay(self, problem: Objective, ratio: float) -> float:
         """t_0, given P(0)/lambda."""
         from structopt.kernels.pegasos import mean_square
 
@@ -101,7 +103,7 @@ class Pegasos:
         problem.data.messages[:] = messages  # which training begins with
         return float(SHORTER * square / (problem.regularization**2 * ratio))
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.pegasos import pegasos_pass
 

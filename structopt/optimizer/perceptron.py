@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
-from structopt.errors import CompatibilityError
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import FAMILY, Demand, Needs, Property
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.record import Array
 from structopt.learning import options
 
 
-class AveragedPerceptron:
+class AveragedPerceptron(Optimizer):
     """Online learner that decodes, and on a mistake adds the features of the gold output and takes those of its own away.
 
         y' = argmax_y s^T chi(y),    theta <- theta + F (z - chi(y'))
@@ -33,29 +35,25 @@ class AveragedPerceptron:
     Collins (2002), "Discriminative training methods for hidden Markov models".
     """
 
-    requires = Ability.MAP
-    kernel_modules = ("structopt.kernels.perceptron",)
-    mixable = True
-
     def __init__(self, C: float = 1.0, epochs: int = 10, tolerance: float = 0.0, average: bool = True) -> None:
         options.check(C=C, epochs=epochs)
         options.refuse_tolerance("perceptron", tolerance)
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, tolerance, average
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses with a temperature or a cost."""
-        options.need_family("perceptron", loss)
-        if loss.temperature != 0.0 or loss.gamma != 0.0:
-            raise CompatibilityError(
-                f"optimizer=perceptron takes the best output without its cost, loss.beta=inf and loss.gamma=0 (this is "
-                f"{loss.member}). Type loss=perceptron, or optimizer=mira for a cost, optimizer=dca for a temperature."
-            )
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """The best output, without a cost."""
+        return Needs(Ability.MAP, (*FAMILY, Demand(Property.PERCEPTRON)))
 
-    def init(self, problem: Any, weights: Array) -> State:
+    @property
+    def plan(self) -> Plan:
+        """Passes that can be mixed."""
+        return Plan(mixable=True, kernel_modules=("structopt.kernels.perceptron",))
+
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
         return {"theta": weights.copy(), "lag": np.zeros(problem.dimension if self.average else 0), "visits": 0.0, "epoch": 0}
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.perceptron import perceptron_pass
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import FAMILY, Needs
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
 
 
-class StochasticDualCoordinateAscent:
+class StochasticDualCoordinateAscent(Optimizer):
     """Exact line searches on the dual, one instance at a time: no learning rate, and a certificate after every pass.
 
         z' = argmax (s_i + gamma p_i)^T z' + H(z')/beta,     d = z' - z_bar_i
@@ -51,9 +56,6 @@ class StochasticDualCoordinateAscent:
     sampling by gaps and steps between two vertices. The dual is that of Martins et al. (2010), for every member of the family.
     """
 
-    requires = Ability.CONVEX
-    kernel_modules = ("structopt.kernels.sdca", "structopt.kernels.block_frank_wolfe", "structopt.kernels.sampling")
-
     def __init__(
         self,
         C: float = 1.0,
@@ -72,15 +74,18 @@ class StochasticDualCoordinateAscent:
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, float(tolerance), average
         self.sampling, self.entropy, self.planes = sampling, entropy, planes
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses that are no members of the family, whose dual is another."""
-        options.need_family("sdca", loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """A dual that is known; parts of its own for every factor, where the entropy is to be had in closed form."""
+        closed = loss.temperature > 0 and graph.calculus is not None and self.entropy == "closed"
+        return Needs(Ability.CONVEX, FAMILY, positional=closed)
 
-    def positional(self, loss: Any, graph: Any) -> bool:
-        """Whether the entropy is to be had in closed form, which needs parts of its own for every factor."""
-        return loss.temperature > 0 and graph.calculus is not None and self.entropy == "closed"
+    @property
+    def plan(self) -> Plan:
+        """Passes that keep dual variables of every instance."""
+        modules = ("structopt.kernels.sdca", "structopt.kernels.block_frank_wolfe", "structopt.kernels.sampling")
+        return Plan(tolerance=self.tolerance, kernel_modules=modules)
 
-    def init(self, problem: Any, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, a dual point whose weights are zero; given weights are refused, having no dual point."""
         if weights.any():
             raise ConfigError(
@@ -102,7 +107,7 @@ class StochasticDualCoordinateAscent:
         problem.run(gold_pass, state["duals"][0])
         return state | self._kept(problem, state)
 
-    def _kept(self, problem: Any, state: State) -> State:
+    def _kept(self, problem: Objective, state: State) -> State:
         """Arrays of the kept vertices: each has room for as many parts as the gold output has active, counted with repeats."""
         from structopt.kernels.block_frank_wolfe import keep_gold_pass
         from structopt.kernels.target import open_target
@@ -122,7 +127,7 @@ class StochasticDualCoordinateAscent:
             problem.run(keep_gold_pass, *(array[0] for array in kept.values()), state["duals"][0])
         return kept
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass: as many visits as there are instances."""
         from structopt.kernels.block_frank_wolfe import block_frank_wolfe_pass
         from structopt.kernels.sdca import sdca_pass
@@ -140,7 +145,7 @@ class StochasticDualCoordinateAscent:
         state["epoch"] += 1
         return state, Report(loss=float(totals[0]), dual=self._dual(problem, state))
 
-    def _draws(self, problem: Any, state: State) -> tuple[Array, Array, Array]:
+    def _draws(self, problem: Objective, state: State) -> tuple[Array, Array, Array]:
         """Which instances the visits of a pass take: their numbers (-1: by the gaps), uniform numbers, and a sum tree."""
         from structopt.kernels.sampling import build
 
@@ -153,7 +158,7 @@ class StochasticDualCoordinateAscent:
         build(tree, np.ascontiguousarray(state["instances"][0]))
         return order, generator.random(m), tree
 
-    def _dual(self, problem: Any, state: State) -> float:
+    def _dual(self, problem: Objective, state: State) -> float:
         """D at the dual point; at the averaged one a bound from below, the entropy being concave; the larger of the two."""
         total = float(state["instances"][1:].sum())
         dual = float(total / problem.m - problem.ridge(state["theta"]))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import Needs, certified
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
 from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
 
 
-class StochasticGradientDescent:
+class StochasticGradientDescent(Optimizer):
     """Gradient steps on one instance at a time, with a decreasing learning rate.
 
         theta <- theta - eta_t ( grad L_t + lambda theta ),    eta_t = eta / (1 + (t-1)/m),   t = 1, 2, ... counting visits
@@ -41,9 +46,6 @@ class StochasticGradientDescent:
     Martins et al. (2010), section 4, where eta_t applies to grad L + lambda theta too.
     """
 
-    kernel_modules = ("structopt.kernels.sgd",)
-    mixable = True
-
     def __init__(
         self,
         C: float = 1.0,
@@ -59,17 +61,24 @@ class StochasticGradientDescent:
             options.positive("eta", eta)
         self.C, self.epochs, self.eta, self.average = float(C), epochs, eta, average
         self.certificate, self.tolerance = certificate, tolerance
-        self.requires = Ability.UPPER | Ability.CONVEX if certificate else Ability(0)
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse certificates of losses that are not convex."""
-        options.check_certificate(self.certificate, loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """A (sub)gradient; with certificates, tangents that are bounds."""
+        return Needs(Ability.UPPER | Ability.CONVEX if self.certificate else Ability(0), certified(self.certificate))
 
-    def init(self, problem: Any, weights: Array) -> State:
+    @property
+    def plan(self) -> Plan:
+        """Passes that can be mixed."""
+        return Plan(
+            mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
+            tried=("eta",) if self.eta == "auto" else (), kernel_modules=("structopt.kernels.sgd",),
+        )  # fmt: skip
+
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""
         return self._start(problem, weights, self._rate(problem, weights))
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.sgd import sgd_pass
 
@@ -88,11 +97,11 @@ class StochasticGradientDescent:
         """The state with a lower learning rate."""
         return state | {"eta": state["eta"] * SHORTER}
 
-    def _start(self, problem: Any, weights: Array, eta: float) -> State:
+    def _start(self, problem: Objective, weights: Array, eta: float) -> State:
         total = np.zeros(problem.dimension if self.average else 0)
         return {"theta": weights.copy(), "total": total, "visits": 0.0, "epoch": 0, "eta": eta}
 
-    def _rate(self, problem: Any, weights: Array) -> float:
+    def _rate(self, problem: Objective, weights: Array) -> float:
         """Return eta, chosen where it is to be chosen; refused where a step would take theta beyond zero."""
         limit = 1.0 / problem.regularization
         if self.eta != "auto":
@@ -104,12 +113,12 @@ class StochasticGradientDescent:
             raise ConfigError(_too_large(f"optimizer.eta=auto, which begins with {CANDIDATES[0]:g},", limit, problem))
         return best_rate(rates, lambda eta: self._trial(problem, weights, eta), problem.judge)
 
-    def _trial(self, problem: Any, weights: Array, eta: float) -> Array:
+    def _trial(self, problem: Objective, weights: Array, eta: float) -> Array:
         """Weights after the first pass with a learning rate."""
         return self.weights(self.step(problem, self._start(problem, weights, eta))[0])
 
 
-def _too_large(what: str, limit: float, problem: Any) -> str:
+def _too_large(what: str, limit: float, problem: Objective) -> str:
     return (
         f"{what} is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with C={problem.C:g} and m={problem.m}, so "
         f"that optimizer.eta must be below {limit:g}. Set it so, or raise optimizer.C."

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.loss import Loss
+from structopt.core.needs import MARGINS, Demand, Needs, Property
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
 
 
-class FactoredSMO:
+class FactoredSMO(Optimizer):
     """Dual ascent for margins that moves mass between two outputs of one instance, on marginals over parts.
 
         y1 = argmax (s + gamma p)^T chi(y),   y0 = argmin over the outputs whose parts all have mu_r > 0
@@ -40,30 +43,27 @@ class FactoredSMO:
     Needs locally consistent marginals to be marginals of a distribution, which is so on chains.
     """
 
-    requires = Ability.MAP | Ability.EXACT
-    kernel_modules = ("structopt.kernels.smo", "structopt.kernels.bundles")
-
     def __init__(self, C: float = 1.0, epochs: int = 30, tolerance: float = 0.0, steps: int = 1) -> None:
         options.check(C=C, epochs=epochs)
         options.check_tolerance(tolerance)
         options.at_least("steps", steps, 1)
         self.C, self.epochs, self.tolerance, self.steps = float(C), epochs, tolerance, steps
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse losses that do not maximise, and those without a cost."""
-        options.need_margins("smo", loss)
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """Margins, and marginals of every position in closed form."""
+        return Needs(Ability.MAP | Ability.EXACT, (*MARGINS, Demand(Property.CLOSED_FORMS)), positional=True)
 
-    def positional(self, loss: Any, graph: Any) -> bool:
-        """Ask for parts at every position; refuse graphs where local consistency says too little."""
-        options.need_positional("smo", graph)
-        return True
+    @property
+    def plan(self) -> Plan:
+        """Passes that keep marginals of every instance."""
+        return Plan(tolerance=self.tolerance, kernel_modules=("structopt.kernels.smo", "structopt.kernels.bundles"))
 
-    def init(self, problem: Any, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, hence from zero weights."""
         refuse_weights("smo", weights)
         return {"theta": weights.copy(), "residuals": gold_residuals(problem), "epoch": 0}
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         report = pass_over(problem, state, self.steps)
         state["epoch"] += 1
@@ -75,7 +75,7 @@ class FactoredSMO:
         return theta
 
 
-def pass_over(problem: Any, state: State, steps: int) -> Report:
+def pass_over(problem: Objective, state: State, steps: int) -> Report:
     """One pass of pair steps on the state's residuals and theta, in the order of its epoch."""
     from structopt.kernels.smo import smo_pass
 
@@ -86,7 +86,7 @@ def pass_over(problem: Any, state: State, steps: int) -> Report:
     return Report(loss=float(totals[0]), dual=dual_at(problem, state["theta"], float(totals[1])), finished=finished)
 
 
-def gold_residuals(problem: Any) -> Array:
+def gold_residuals(problem: Objective) -> Array:
     """Residuals mu - z at mu = z: one row over the parts of all instances.
 
     It is a row of a matrix because a checkpoint takes vectors as long as theta for weights.
@@ -95,7 +95,7 @@ def gold_residuals(problem: Any) -> Array:
     return row
 
 
-def weights_at(problem: Any, residuals: Array) -> Array:
+def weights_at(problem: Objective, residuals: Array) -> Array:
     """theta(mu) = -C sum_i F_i (mu_i - z_i), afresh: the steps of a pass leave rounding behind."""
     theta = np.empty(problem.dimension)
     problem.sum_gradients(residuals, theta)
@@ -103,7 +103,7 @@ def weights_at(problem: Any, residuals: Array) -> Array:
     return theta
 
 
-def dual_at(problem: Any, theta: Array, total: float) -> float:
+def dual_at(problem: Objective, theta: Array, total: float) -> float:
     """D(mu) = -lambda/2 ||theta(mu)||^2 + total/m, total = sum_i H(mu_i)/beta + gamma p_i^T (mu_i - z_i)."""
     return float(total / problem.m - problem.ridge(theta))
 

@@ -8,6 +8,7 @@ from typing import Any
 import cvxpy
 import numpy as np
 
+from structopt.core.objective import Objective
 from structopt.kernels.record import Array
 
 cp: Any = cvxpy  # its type hints are incomplete
@@ -61,7 +62,7 @@ def _program(size: int, planes: int) -> tuple[Any, Any, tuple[Any, Any, Any]]:
 
 
 def step_difference(
-    problem: Any, i: int, before: Array, after: Array, residuals: Array, heights: Array, C: float
+    problem: Objective, i: int, before: Array, after: Array, residuals: Array, heights: Array, C: float
 ) -> float:
     """Compare a step of instance i with the solution of its program, on the weights that its half-spaces read.
 
@@ -88,7 +89,7 @@ def step_difference(
     return float(np.abs(after - expected).max(initial=0.0)) / largest
 
 
-def half_spaces(problem: Any, i: int, residuals: Array) -> tuple[Array, Array]:
+def half_spaces(problem: Objective, i: int, residuals: Array) -> tuple[Array, Array]:
     """Weights that some half-spaces of instance i read, and a_j = F r_j on them, one row a residual."""
     gradients = [_gradient(problem, i, r) for r in residuals]
     touched = np.unique(np.concatenate([np.zeros(0, np.int64), *(indices for indices, _ in gradients)]))
@@ -98,7 +99,7 @@ def half_spaces(problem: Any, i: int, residuals: Array) -> tuple[Array, Array]:
     return touched, rows
 
 
-def _gradient(problem: Any, i: int, residual: Array) -> tuple[Array, Array]:
+def _gradient(problem: Objective, i: int, residual: Array) -> tuple[Array, Array]:
     """F_i r on the weights that may move: coordinates and values."""
     k, features, space = problem.kernels, problem.data.features, problem.space
     k.pullback(features, i, np.ascontiguousarray(residual), space.gradient)

@@ -35,7 +35,10 @@ class Space:
 
     def first(self) -> list[str]:
         """Return some point of the space, to compose before any trial is drawn."""
-        return self.overrides({key: one.choices[0] if hasattr(one, "choices") else one.low for key, one in self.free.items()})
+        from optuna.distributions import CategoricalDistribution
+
+        listed = {key: isinstance(one, CategoricalDistribution) for key, one in self.free.items()}
+        return self.overrides({key: one.choices[0] if listed[key] else one.low for key, one in self.free.items()})
 
     def described(self) -> dict[str, Any]:
         """Return plain values that are equal for equal spaces."""

@@ -12,6 +12,7 @@ import numpy as np
 from structopt.core.arc_templates import ROLES
 from structopt.core.data import EncodedTrees
 from structopt.core.table_schema import Column, Schema, example_sentences
+from structopt.core.task import Task
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task import attachment, tree_files, trees
@@ -27,7 +28,7 @@ from structopt.task.trees import COLUMNS, Arc, Trees
 FEATURE_KEYS = ("support", "hash_bits", "label_bits", "distances", "min_count", *ROLES)
 
 
-class Dependency:
+class Dependency(Task):
     """A tree over the words of every sentence: each word hangs from another one, or from the root.
 
     Parameters
@@ -54,6 +55,7 @@ class Dependency:
     columns = COLUMNS
     main_metric = "uas"
     unit = "words"
+    pictures = True
     output_schema = Schema((Column("heads", "long", 1, like="tokens"), Column("relations", "string", 1, like="tokens")))
 
     def __init__(
@@ -125,10 +127,6 @@ class Dependency:
         arcs = [Arc(head, names[relation]) for head, relation in assignments.tolist()]
         return [arcs[a:b] for a, b in pairwise(encoded.offsets.tolist())]
 
-    def evaluate(self, gold: Trees, predicted: Sequence[Sequence[Arc]]) -> dict[str, float]:
-        """Attachment scores and others (fractions): see `structopt.task.attachment.metrics`."""
-        return self.outcomes(gold, predicted).scores()
-
     def outcomes(self, gold: Trees, predicted: Sequence[Sequence[Arc]]) -> Outcomes:
         """What every sentence adds to the scores."""
         return attachment.outcomes(attachment.compare(gold, predicted, self.punctuation))
@@ -136,10 +134,6 @@ class Dependency:
     def report(self, corpus: Trees, predicted: Sequence[Sequence[Arc]]) -> str:
         """Scores as a table to read."""
         return attachment.table(attachment.compare(corpus, predicted, self.punctuation))
-
-    def written(self, outputs: Sequence[Any]) -> list[Any]:
-        """Trees as they are."""
-        return list(outputs)
 
     def output_table(self, outputs: Sequence[Sequence[Arc]]) -> dict[str, list[list[Any]]]:
         """Heads (from 1; 0 the root) and relations (empty where none are predicted), a list a sentence."""
@@ -163,6 +157,7 @@ class Dependency:
         outputs: Sequence[Sequence[Arc]],
         probabilities: Sequence[Array] | None = None,
         ranked: Sequence[tree_files.Ranked] | None = None,
+        k_best: int = 1,
     ) -> None:
         """Write the file of a corpus again with predicted heads and relations: see `structopt.task.tree_files.write`."""
         tree_files.write(corpus, target, outputs, probabilities, ranked, self.encoding)

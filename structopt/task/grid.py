@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data import EncodedGraphs
+from structopt.core.parts import ROLES, Part, part_of
 from structopt.core.table_schema import Column, Schema
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
@@ -19,7 +20,6 @@ from structopt.task.grid_features import GridFeatures, grid_edges
 from structopt.task.grid_files import Image, Images, image_of_lists, images_of, read_images, share, write_images
 from structopt.task.npz_files import side_by_side
 from structopt.task.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
-from structopt.task.parts import ROLES, Part, part_of
 from structopt.task.snakes import snakes
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_inputs import WholeInputs
@@ -172,10 +172,6 @@ class Grid(WholeInputs):
             for (a, b), shape in zip(pairwise(offsets), images.shapes.tolist(), strict=True)
         ]
 
-    def evaluate(self, corpus: Images, predicted: Sequence[Image]) -> dict[str, float]:
-        """Shares of the cells that are right and wrong; mean F1 of the labels that occur; share of the images all right."""
-        return self.outcomes(corpus, predicted).scores()
-
     def outcomes(self, corpus: Images, predicted: Sequence[Image]) -> Outcomes:
         """What every image adds to the scores: itself, that it is all right, its cells; of each label right, found and gold."""
         gold, found, cells = _gold(corpus), _labels_of(predicted), np.diff(corpus.offsets)
@@ -205,6 +201,7 @@ class Grid(WholeInputs):
         outputs: Sequence[Image],
         probabilities: Sequence[Array] | None = None,
         ranked: Sequence[Sequence[tuple[float, Image]]] | None = None,
+        k_best: int = 1,
     ) -> None:
         """Write an npz of the images with predicted labels.
 

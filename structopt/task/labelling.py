@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,10 +11,12 @@ import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded
 from structopt.core.table_schema import Column, Schema
+from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.kernels.record import Array
 from structopt.task import entities, tags
 from structopt.task.outcomes import Outcomes
+from structopt.task.predicted_cells import predicted_cells
 from structopt.task.split_files import checked_paths, files_of
 
 FREE = ("_", "?")  # marks of a token without a given label in partially labelled input
@@ -43,7 +45,7 @@ class Labelled(Protocol):
         """The line of each token."""
 
 
-class Labelling(ABC):
+class Labelling(Task):
     """Base of the sequence tasks; a subclass brings reading, attributes and writing.
 
     Parameters
@@ -102,13 +104,6 @@ class Labelling(ABC):
         bounds = encoded.offsets.tolist()
         return [names[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
-    def evaluate(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-        """Token accuracy, and precision, recall and F1 of entities where labels are tags (fractions).
-
-        As conlleval counts them: gold labels as they stand in the file, predicted ones as `predict` writes them beside it.
-        """
-        return self.outcomes(corpus, predicted).scores()
-
     def outcomes(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> Outcomes:
         """What every sentence adds to the scores."""
         count = entities.token_outcomes if self.scheme == "none" else entities.outcomes
@@ -142,6 +137,22 @@ class Labelling(ABC):
     def output_table(self, outputs: Sequence[Sequence[str]]) -> dict[str, list[Any]]:
         """Labels of the tokens, a list a sentence."""
         return {"labels": [list(output) for output in outputs]}
+
+    def write_outputs(
+        self,
+        corpus: Any,
+        target: str | Path,
+        outputs: Sequence[Any],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[Ranked] | None = None,
+        k_best: int = 1,
+    ) -> None:
+        """Write the file of a corpus again with further cells behind each token: see `structopt.task.predicted_cells`."""
+        self.write(corpus.path, target, predicted_cells(self.labels, outputs, probabilities, ranked, k_best))
+
+    @abstractmethod
+    def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
+        """Write a file again with the cells to add: for each sentence, for each token."""
 
     @abstractmethod
     def _file_labels(self, corpus: Any) -> list[str] | None:

@@ -126,10 +126,6 @@ class Multiclass(WholeInputs):
         """Classes from their numbers, one an instance."""
         return [self.labels[y] for y in assignments.tolist()]
 
-    def evaluate(self, corpus: Vectors, predicted: Sequence[str]) -> dict[str, float]:
-        """Accuracy, and the mean F1 of the classes that are gold or predicted somewhere (fractions)."""
-        return self.outcomes(corpus, predicted).scores()
-
     def outcomes(self, corpus: Vectors, predicted: Sequence[str]) -> Outcomes:
         """What every instance adds to the scores: itself, and that its class is right, found and gold."""
         gold = self._gold(corpus)
@@ -158,6 +154,7 @@ class Multiclass(WholeInputs):
         outputs: Sequence[str],
         probabilities: Sequence[Array] | None = None,
         ranked: Sequence[Sequence[tuple[float, str]]] | None = None,
+        k_best: int = 1,
     ) -> None:
         """Write the class of every instance, a line each, as LIBSVM's svm-predict does.
 

@@ -178,10 +178,6 @@ class Multilabel(WholeInputs):
         states = assignments.reshape(len(encoded), len(self.names)).tolist()
         return [[name for name, state in zip(self.names, row, strict=True) if state] for row in states]
 
-    def evaluate(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-        """Scores of the labels that training kept (fractions): see `structopt.task.label_scores.score`."""
-        return self.outcomes(corpus, predicted).scores()
-
     def outcomes(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> Outcomes:
         """What every instance adds to the scores."""
         return label_scores.outcomes(*self._compared(corpus, predicted))
@@ -197,6 +193,7 @@ class Multilabel(WholeInputs):
         outputs: Sequence[Sequence[str]],
         probabilities: Sequence[Array] | None = None,
         ranked: Sequence[Sequence[tuple[float, Sequence[str]]]] | None = None,
+        k_best: int = 1,
     ) -> None:
         """Write the file of a corpus again with predicted labels.
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from structopt.core import ranges
 from structopt.core.data import AttributeTable, EncodedGraphs
+from structopt.core.parts import ROLES, Part, part_of
 from structopt.core.table_schema import Column, Schema
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.record import Array
 from structopt.task.instances import MEMORY, Form, shown
 from structopt.task.npz_files import side_by_side, write_arrays
 from structopt.task.outcomes import Outcomes
-from structopt.task.parts import ROLES, Part, part_of
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_inputs import WholeInputs
 from structopt.task.wide_graphs import of_edges
@@ -183,10 +183,6 @@ class Synthetic(WholeInputs):
         """States of the variables of every sample."""
         return list(np.asarray(assignments).reshape(len(encoded), -1))
 
-    def evaluate(self, corpus: Samples, predicted: Sequence[Array]) -> dict[str, float]:
-        """Share of the variables whose state is right, and of those where it is not; share of the samples all right."""
-        return self.outcomes(corpus, predicted).scores()
-
     def outcomes(self, corpus: Samples, predicted: Sequence[Array]) -> Outcomes:
         """What every sample adds to the scores: itself, its variables, those that are right, and that all are."""
         right = np.array(predicted).reshape(len(corpus), -1) == _gold(corpus)
@@ -207,6 +203,7 @@ class Synthetic(WholeInputs):
         outputs: Sequence[Array],
         probabilities: Sequence[Array] | None = None,
         ranked: Sequence[Sequence[tuple[float, Array]]] | None = None,
+        k_best: int = 1,
     ) -> None:
         """Write an npz: ``y``, shape (samples, variables); with probabilities ``probabilities``, (samples, variables, states).
 

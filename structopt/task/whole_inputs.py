@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from structopt.core.task import Task
 from structopt.errors import ConfigError
 
 
-class WholeInputs:
+class WholeInputs(Task):
     """What such tasks, of vectors or images, answer alike."""
-
-    def written(self, outputs: Sequence[Any]) -> list[Any]:
-        """Outputs as they are."""
-        return list(outputs)
-
-    def missing_columns(self, corpus: Any) -> list[str]:
-        """There are none."""
-        return []
 
     def given_labels(self, corpus: Any) -> list[str] | None:
         """Refuse."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from structopt import registry
+from structopt.core.executor import Executor
 from structopt.testing.problems import make_problem, random_encoded, random_weights
 
 
@@ -21,17 +22,17 @@ class ExecutorSuite:
         """Make the executor under test."""
         raise NotImplementedError
 
-    def test_has_workers(self, executor: Any) -> None:
+    def test_has_workers(self, executor: Executor) -> None:
         """At least one."""
         assert isinstance(executor.workers, int)
         assert executor.workers >= 1
 
-    def test_results_come_in_shard_order(self, executor: Any) -> None:
+    def test_results_come_in_shard_order(self, executor: Executor) -> None:
         """Though the first shards take longest; no shards give no results."""
         assert executor.map(_slow_square, [(9 - k, k) for k in range(10)]) == [k * k for k in range(10)]
         assert executor.map(_slow_square, []) == []
 
-    def test_every_shard_once(self, executor: Any) -> None:
+    def test_every_shard_once(self, executor: Executor) -> None:
         """No shard is left out or done twice, from one call to the next."""
         met, lock = [], Lock()
 
@@ -43,19 +44,19 @@ class ExecutorSuite:
             executor.map(meet, range(20))
         assert sorted(met) == sorted([*range(20)] * 3)
 
-    def test_errors_reach_the_caller(self, executor: Any) -> None:
+    def test_errors_reach_the_caller(self, executor: Executor) -> None:
         """An exception of a shard is raised, and the executor can be used again."""
         with pytest.raises(ZeroDivisionError):
             executor.map(lambda shard: 1 // shard, [2, 1, 0])
         assert executor.map(abs, [-1, 2]) == [1, 2]
 
-    def test_shards_are_made_once_and_stay(self, executor: Any) -> None:
+    def test_shards_are_made_once_and_stay(self, executor: Executor) -> None:
         """Each keeps what it met before; results come in the order of the pieces, also where every shard has an argument."""
         placement = executor.place(Counter, [10, 20, 30])
         assert list(placement.call("add", 1)) == [11, 21, 31]
         assert list(placement.call("add", each=[1, 2, 3])) == [12, 23, 34]
 
-    def test_same_bits_as_in_one_thread(self, executor: Any) -> None:
+    def test_same_bits_as_in_one_thread(self, executor: Executor) -> None:
         """Loss and gradient over all instances do not depend on the executor."""
         made = {"factor_graph": "linear_chain", "loss": "crf", "inference": "exact"}
         graph, loss, inference = (registry.create(kind, {"name": name}) for kind, name in made.items())

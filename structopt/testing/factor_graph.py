@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from structopt.core.data import Encoded, SparseVectors, Structure, part_offsets
+from structopt.core.factor_graph import FactorGraph
 from structopt.inference.enumeration import OUTPUTS
 from structopt.kernels.record import Array
 
@@ -33,7 +34,7 @@ class FactorGraphSuite:
         raise NotImplementedError
 
     @pytest.fixture
-    def structure(self, graph: Any, encoded: Encoded) -> Structure:
+    def structure(self, graph: FactorGraph, encoded: Encoded) -> Structure:
         """Build the graphs."""
         built: Structure = graph.build(encoded)
         return built
@@ -46,7 +47,7 @@ class FactorGraphSuite:
         vertices = OUTPUTS[structure.kind](structure.record, i, s)[1]
         return np.asarray(vertices[~(vertices[:, s == -np.inf] != 0).any(axis=1)])
 
-    def test_layout(self, graph: Any, encoded: Encoded, structure: Structure) -> None:
+    def test_layout(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """The part groups, in order, are the part vector; names are distinct; the kind is the graph's."""
         assert structure.kind == graph.kind
         assert len(structure) == len(encoded)
@@ -57,14 +58,14 @@ class FactorGraphSuite:
             if group.tied:
                 np.testing.assert_array_equal(np.diff(group.offsets), 1)
 
-    def test_building_again_gives_the_same(self, graph: Any, encoded: Encoded, structure: Structure) -> None:
+    def test_building_again_gives_the_same(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """A graph keeps nothing of a corpus."""
         again = graph.build(encoded)
         for a, b in zip(structure.record, again.record, strict=True):
             np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(structure.parts, again.parts)
 
-    def test_gold_is_an_output(self, graph: Any, encoded: Encoded, structure: Structure) -> None:
+    def test_gold_is_an_output(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """The gold indicators are those of one of the outputs."""
         gold = graph.gold(encoded, structure)
         for i, size in enumerate(np.diff(structure.parts)):
@@ -82,7 +83,7 @@ class FactorGraphSuite:
             for first, last in zip(bounds[:-1], bounds[1:], strict=True):
                 np.testing.assert_array_equal(self.outputs(structure, i)[:, first:last].sum(axis=1), 1.0)
 
-    def test_cost(self, graph: Any, encoded: Encoded, structure: Structure) -> None:
+    def test_cost(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """Outputs that miss the gold part of some variables cost the sum of these variables' weights, the gold output nothing."""
         weights = np.random.default_rng(0).uniform(0.5, 2.0, int(encoded.offsets[-1]))
         gold, cost = graph.gold(encoded, structure), graph.cost(encoded, structure, weights)
@@ -93,7 +94,7 @@ class FactorGraphSuite:
             assert found.max() <= most + 1e-12
             np.testing.assert_allclose(found[(vertices == z).all(axis=1)], 0.0, atol=1e-12)
 
-    def test_positional(self, graph: Any, encoded: Encoded, structure: Structure) -> None:
+    def test_positional(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """Where it has closed forms, asked for positions it ties no parts, and the gold output is still one."""
         if graph.calculus is None:
             pytest.skip("no closed forms")

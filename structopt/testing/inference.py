@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from structopt import registry
+from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.protocols import Ability
+from structopt.core.inference import Inference
 from structopt.kernels.record import Array, Record
 
 TEMPERATURES = (0.5, 1.0, 3.0)
@@ -63,12 +64,12 @@ class InferenceSuite:
         return registry.create("inference", {"name": "enumeration"}).kernels(structure.kind)
 
     @pytest.fixture
-    def kernels(self, inference: Any, structure: Structure) -> Any:
+    def kernels(self, inference: Inference, structure: Structure) -> Any:
         """Pick the kernels under test."""
         return inference.kernels(structure.kind)
 
     @pytest.fixture
-    def abilities(self, inference: Any, structure: Structure) -> Ability:
+    def abilities(self, inference: Inference, structure: Structure) -> Ability:
         """Ask what is promised."""
         promised: Ability = inference.provides(structure.kind)
         return promised

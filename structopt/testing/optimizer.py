@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from structopt.core.optimizer import Optimizer
 from structopt.problem import Problem
 from structopt.testing.problems import random_weights
 
+MakesOptimizer = Callable[[], Optimizer]
+MakesProblem = Callable[..., Problem]
 
-def passes(optimizer: Any, problem: Problem, state: Any, count: int) -> Any:
+
+def passes(optimizer: Optimizer, problem: Problem, state: Any, count: int) -> Any:
     """State after some passes."""
     for _ in range(count):
         state, report = optimizer.step(problem, state)
@@ -41,15 +46,15 @@ class OptimizerSuite:
         """Make a function that makes a small problem, the same each time, with the `seed` it is given."""
         raise NotImplementedError
 
-    def test_same_seed_same_bits(self, optimizer: Any, problem: Any) -> None:
+    def test_same_seed_same_bits(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Two runs agree to the last bit."""
         runs = []
         for _ in range(2):
             method, made = optimizer(), problem(seed=3)
             runs.append(method.weights(passes(method, made, method.init(made, np.zeros(made.dimension)), 3)))
-        np.testing.assert_array_equal(*runs)
+        np.testing.assert_array_equal(runs[0], runs[1])
 
-    def test_resumes(self, optimizer: Any, problem: Any) -> None:
+    def test_resumes(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Four passes equal two, a checkpoint restored by other objects, and two more."""
         method, made = optimizer(), problem(seed=3)
         whole = method.weights(passes(method, made, method.init(made, np.zeros(made.dimension)), 4))
@@ -60,13 +65,13 @@ class OptimizerSuite:
         made.messages[:] = messages
         np.testing.assert_array_equal(method.weights(passes(method, made, half, 2)), whole)
 
-    def test_state_is_arrays_and_scalars(self, optimizer: Any, problem: Any) -> None:
+    def test_state_is_arrays_and_scalars(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """A checkpoint can hold the state."""
         method, made = optimizer(), problem(seed=0)
         state = passes(method, made, method.init(made, np.zeros(made.dimension)), 1)
         assert all(isinstance(value, np.ndarray | bool | int | float | str) for value in state.values())
 
-    def test_starts_from_given_weights(self, optimizer: Any, problem: Any) -> None:
+    def test_starts_from_given_weights(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """A warm start begins at the given weights and leaves their array alone."""
         method, made = optimizer(), problem(seed=0)
         given = random_weights(made, 1)
@@ -76,7 +81,7 @@ class OptimizerSuite:
         passes(method, made, state, 1)
         np.testing.assert_array_equal(given, kept)
 
-    def test_asking_for_weights_changes_nothing(self, optimizer: Any, problem: Any) -> None:
+    def test_asking_for_weights_changes_nothing(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Weights are finite, of the right size, and can be asked for at any time."""
         method, made = optimizer(), problem(seed=0)
         state = passes(method, made, method.init(made, np.zeros(made.dimension)), 1)
@@ -85,7 +90,7 @@ class OptimizerSuite:
         assert np.isfinite(first).all()
         np.testing.assert_array_equal(method.weights(state), first)
 
-    def test_objective_decreases(self, optimizer: Any, problem: Any) -> None:
+    def test_objective_decreases(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Some passes take the primal objective clearly below that of zero weights."""
         method, made = optimizer(), problem(seed=0)
         state = passes(method, made, method.init(made, np.zeros(made.dimension)), self.many)

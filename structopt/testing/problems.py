@@ -11,9 +11,12 @@ import numpy as np
 
 from structopt import features
 from structopt.core.data import AttributeTable, Encoded, EncodedGraphs, EncodedTrees
-from structopt.core.protocols import FactorGraph, Inference, Loss
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.optimizer import Plan
 from structopt.kernels.record import Array
-from structopt.problem import Examples, Problem, structure_for
+from structopt.problem import Problem
 
 
 class Outputs(NamedTuple):
@@ -180,17 +183,8 @@ def make_problem(
     options: Mapping[str, Any] | None = None,
 ) -> Problem:
     """Put an encoded corpus and components together, as a session does."""
-    structure = structure_for(inference, graph.build(encoded, positional))
-    assert encoded.gold is not None
-    gold = graph.gold(encoded, structure)
-    costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
-    feature_map = features.fit(encoded, structure, gold, {"support": support} | dict(options or {}))
-    graphs = partial(graph.build, positional=positional)
-    examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map, graphs)
-    calculus = graph.calculus if positional else None
-    cost = graph.cost(encoded, structure, costs, loss.part_group)
-    rounding = getattr(graph, "rounding", None)
-    return Problem(examples, gold, cost, loss, inference, C, seed, variant, calculus, rounding=rounding)
+    layout = partial(features.fit, options={"support": support} | dict(options or {}))
+    return Problem.of(encoded, graph, loss, inference, layout, C, seed, Plan(variant=variant), positional)
 
 
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from structopt.core.protocols import Run
+from structopt.core.tracker import Run, Tracker
 
 
 class TrackerSuite:
@@ -33,20 +34,20 @@ class TrackerSuite:
         config = {"task": {"name": "ner", "train": str(data), "limit": None}, "loss": {"name": "svm", "beta": float("inf")}}
         return Run(folder, config, {"train": data, "dev": tmp_path / "missing.txt"}, "ner-dca-svm")
 
-    def test_a_run(self, tracker: Any, run: Run) -> None:
+    def test_a_run(self, tracker: Callable[[], Tracker], run: Run) -> None:
         """Start, passes, end; the methods return nothing."""
         made = tracker()
         told = [made.start(run), *(made.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2))]
         assert [*told, made.finish("FINISHED", {"dev.f1": 0.5})] == [None] * 4
 
     @pytest.mark.parametrize("status", ["FAILED", "KILLED"])
-    def test_a_run_that_ends_early(self, tracker: Any, run: Run, status: str) -> None:
+    def test_a_run_that_ends_early(self, tracker: Callable[[], Tracker], run: Run, status: str) -> None:
         """A run may end before its first pass, without any metric."""
         made = tracker()
         made.start(run)
         made.finish(status, {})
 
-    def test_metrics_that_are_no_numbers(self, tracker: Any, run: Run) -> None:
+    def test_metrics_that_are_no_numbers(self, tracker: Callable[[], Tracker], run: Run) -> None:
         """Infinite and undefined metrics, and names that were never met before, do no harm."""
         made = tracker()
         made.start(run)
@@ -54,13 +55,12 @@ class TrackerSuite:
         made.log_epoch(2, {"something.else": 1.0})
         made.finish("FINISHED", {"dev.f1": float("nan")})
 
-    def test_a_sweep(self, tracker: Any, run: Run) -> None:
+    def test_a_sweep(self, tracker: Callable[[], Tracker], run: Run) -> None:
         """Where it knows of runs within runs: the sweep's run is opened, found again, and closed after those of its jobs."""
-        if not hasattr(tracker(), "open_sweep"):
-            pytest.skip("no runs within runs")
         folder, command = run.folder.parent, "structopt seed=0,1"
         parent = tracker().open_sweep("a sweep", folder, command, "")
-        assert parent
+        if not parent:
+            pytest.skip("no runs within runs")
         job = tracker()
         job.start(replace(run, parent=parent, job=0))
         job.finish("FINISHED", {"dev.f1": 0.5})

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from structopt.core.protocols import Run
+from structopt.core.tracker import Run
 from structopt.tracker.sweep_run import PARENT
 
 DISTRIBUTION = "structopt-trainer"

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structopt.core.protocols import Run
+from structopt.core.parts import Part
+from structopt.core.tracker import Run, Tracker
 from structopt.tracker import sweep_run
 from structopt.tracker.background import Background
 from structopt.tracker.facts import allowed_name, common_tags, dataset_input, fingerprint, finite, git_tags, params, run_tags
@@ -33,7 +34,7 @@ _BACKLOG_LIMIT = 300.0
 _logger = logging.getLogger("structopt.tracker")
 
 
-class MLflowTracker:
+class MLflowTracker(Tracker):
     """Records runs in MLflow: configuration, data files, metrics of every pass, the run's files and the model.
 
     MLflow takes seconds to import and a server may not answer, so everything happens in one background thread, in order;
@@ -177,7 +178,7 @@ class MLflowTracker:
         if anew:
             self._client.log_batch(self.run_id, tags=anew)
 
-    def _log_files(self, files: Mapping[str, Path]) -> None:
+    def _log_files(self, files: Mapping[str, Path | Part]) -> None:
         """Record name, size and digest of the data files: as inputs, and in full as tags."""
         from mlflow.entities import RunTag
 

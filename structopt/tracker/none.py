@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from structopt.core.protocols import Run
+from structopt.core.tracker import Run, Tracker
 
 
-class NoTracker:
+class NoTracker(Tracker):
     """Records nothing; everything about a run is in its folder all the same."""
 
     uri: str | None = None

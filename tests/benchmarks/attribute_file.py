@@ -8,15 +8,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from structopt import corpus, registry
 from structopt.configuration import compose, validate
+from structopt.core.optimizer import Optimizer, Plan
 from structopt.features.attribute_rows import AttributeRows
 from structopt.problem import Examples, Problem
 
@@ -52,23 +51,16 @@ def _read() -> tuple[Any, Any, Any, Any]:
     return task, encoded, corpus_dev, task.encode(corpus_dev)
 
 
-def problem(loss: str, C: float, optimizer: Any = None, **parameters: Any) -> Problem:
+def problem(loss: str, C: float, optimizer: Optimizer | None = None, **parameters: Any) -> Problem:
     """Make the problem of the training part, as the optimizer wants it laid out."""
     graph, made = registry.create("factor_graph", {"name": "linear_chain"}), component("loss", loss, **parameters)
     encoded = _read()[1]
-    positional = bool(optimizer.positional(made, graph)) if hasattr(optimizer, "positional") else False
-    structure = graph.build(encoded, positional)
-    gold = graph.gold(encoded, structure)
-    rows = AttributeRows.fit(encoded, structure, gold)
-    graphs = partial(graph.build, positional=positional)
-    examples = Examples(encoded, structure, rows.record(encoded, structure), rows, graphs)
-    cost = graph.cost(encoded, structure, np.ones(len(encoded.gold)))
-    inference = registry.create("inference", {"name": "exact"})
-    variant = getattr(optimizer, "loss_variant", "max_loss")
-    calculus = graph.calculus if positional else None
-    for name in getattr(optimizer, "kernel_modules", ()):
+    inference, plan, positional = registry.create("inference", {"name": "exact"}), Plan(), False
+    if optimizer is not None:
+        plan, positional = optimizer.plan, optimizer.needs(made, graph).positional
+    for name in plan.kernel_modules:
         import_module(name)  # no pass is charged for the compiler
-    return Problem(examples, gold, cost, made, inference, C, 0, variant, calculus)
+    return Problem.of(encoded, graph, made, inference, AttributeRows.fit, C, 0, plan, positional)
 
 
 def dev(of: Problem) -> Examples:

@@ -18,6 +18,7 @@ import pytest
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
+from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import LossFamily
 from structopt.optimizer.cutting_plane import CuttingPlane
 from structopt.optimizer.dlpw import DLPW
@@ -87,7 +88,7 @@ def learning_curve(method, problem: Problem, judge: Problem, budget: float):
 def test_learning() -> None:
     """30 complete graphs of 14 variables with two states, each variable and edge with weights of its own."""
     encoded, C = random_graphs(0, (14,) * 30, 2, attributes=30, wide=True, values=True), 0.03
-    loss, graph, exact = LossFamily(inf, 1.0, "hamming_normalized"), Pairwise(), LinearProgram()
+    loss, graph, exact = LossFamily(inf, 1.0, HammingNormalized()), Pairwise(), LinearProgram()
     judge = make_problem(encoded, graph, loss, MPLP().converged(), C)
     curves = {}
     for name, method, inference, budget in (

@@ -20,7 +20,8 @@ from structopt.inference.exact import Exact
 from structopt.inference.ilp import IntegerProgram
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.kernels.factors import TABLE, open_factors
-from structopt.loss.family import LossFamily
+from structopt.loss.cost.hamming_normalized import HammingNormalized
+from structopt.loss.family import HAMMING, LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.inference import finite_differences
 from structopt.testing.problems import (
@@ -146,7 +147,7 @@ GRAPHS = {
 graphs = pytest.mark.parametrize("options", GRAPHS.values(), ids=GRAPHS)
 
 
-def problem_of(options, beta=1.0, gamma=0.0, inference=None, edges="task", cost="hamming", **more):
+def problem_of(options, beta=1.0, gamma=0.0, inference=None, edges="task", cost=HAMMING, **more):
     encoded = random_graphs(3, **options)
     return make_problem(encoded, Pairwise(edges), LossFamily(beta, gamma, cost), inference or Enumeration(), **more)
 
@@ -154,7 +155,7 @@ def problem_of(options, beta=1.0, gamma=0.0, inference=None, edges="task", cost=
 @graphs
 def test_outputs_are_all_assignments(options):
     """K^d outputs, the gold one among them at no cost; every wrong state costs as much as it should."""
-    problem = problem_of(options, inf, 1.0, cost="hamming_normalized")
+    problem = problem_of(options, inf, 1.0, cost=HammingNormalized())
     encoded, K = problem.examples.encoded, len(problem.examples.encoded.labels)
     for i in range(problem.m):
         first, last = encoded.offsets[i : i + 2]

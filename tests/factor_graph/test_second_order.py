@@ -12,7 +12,6 @@ from structopt.errors import ConfigError
 from structopt.factor_graph.second_order import SecondOrder
 from structopt.kernels import second_order as kernels
 from structopt.kernels.factors import AUTOMATON, PAIRS, TREE, open_factors, private_start
-from structopt.problem import structure_for
 
 SIBLINGS = ("consecutive", "all", "none")
 
@@ -293,7 +292,7 @@ def test_exact_inferences_find_the_best_tree(name, siblings, single_root, projec
         gold, rows = pruned(generator, n)
         while not is_tree(gold, True, True):
             gold, rows = pruned(generator, n)
-        structure = structure_for(inference, graph.build(trees(gold, candidates=[rows])))
+        structure = inference.prepare(graph.build(trees(gold, candidates=[rows])))
         s, z = generator.normal(size=int(structure.parts[-1])), np.zeros(int(structure.parts[-1]))
         scores, best = exact_values(structure, rows, single_root, projective, s)
         memory, solve = np.zeros(int(structure.memory[-1])), inference.kernels(structure.kind).solve

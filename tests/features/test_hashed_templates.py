@@ -9,7 +9,7 @@ import pytest
 
 from structopt import features
 from structopt.core.data import NONE, ROOT, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
-from structopt.core.protocols import FeatureScratch
+from structopt.core.scorer import FeatureScratch
 from structopt.errors import ConfigError
 from structopt.features import collisions
 from structopt.features.hashed_templates import HashedTemplates

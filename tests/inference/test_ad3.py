@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structopt.compatibility import check
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.ad3 import AD3
 from structopt.inference.lp import LinearProgram
@@ -15,7 +15,6 @@ from structopt.kernels.ad3_work import open_work
 from structopt.kernels.factors import open_factors
 from structopt.kernels.record import Record
 from structopt.loss.family import LossFamily
-from structopt.problem import converged
 from structopt.testing.inference import run
 from tests.inference.small_graphs import complete, mixed, outputs, random_rows, structure_of, tree
 
@@ -286,12 +285,12 @@ def test_tolerance_that_was_not_given():
 
 def test_what_it_comes_to():
     """With kept messages the value depends on the visits before; what P is reported by does not, and is the relaxation's."""
-    assert converged(plain := AD3(), PLAIN) is plain
-    reported = converged(AD3(passes=3, eta=0.7, exact=True, warm_start=True), PLAIN)
+    assert (plain := AD3()).converged(PLAIN) is plain
+    reported = AD3(passes=3, eta=0.7, exact=True, warm_start=True).converged(PLAIN)
     assert (reported.passes, reported.tolerance, reported.eta, reported.exact) == (20_000, 1e-6, 0.7, True)
     assert not reported.warm_start
     few = AD3(passes=2, warm_start=True)
-    i, structure, judge = 1, few.prepare(PLAIN), converged(few, PLAIN).prepare(PLAIN)
+    i, structure, judge = 1, few.prepare(PLAIN), few.converged(PLAIN).prepare(PLAIN)
     assert judge.memory[-1] == 0
     for s in draws(i, count=4):
         memory, z = np.zeros(int(np.diff(structure.memory)[i])), np.zeros(len(s))

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.enumeration import Enumeration
@@ -176,14 +176,14 @@ def test_convergence_is_reported_for_every_instance():
     inference = LoopyBP(passes=3, tolerance=1e-9)
     structure = inference.prepare(factor_structure(graphs))
     memory, solve = np.zeros(int(structure.memory[-1])), inference.kernels("factors").solve
-    assert inference.unconverged(memory) == 0.0
+    assert inference.diagnostics(memory)["unconverged"] == 0.0
     for i, rows in enumerate(graphs):
         s, work = random_scores(rows, i), Record(*(buffer.copy() for buffer in structure.work))
         solve(structure.record, i, s, 1.0, np.zeros(len(s)), memory[structure.memory[i] : structure.memory[i + 1]], work)
     assert memory[0] == 2.0
     assert memory[1] == -3.0
-    assert inference.unconverged(memory) >= 1 / 3
-    assert inference.unconverged(np.array([5.0, -3.0, 0.0, -1.0])) == pytest.approx(2 / 3)
+    assert inference.diagnostics(memory)["unconverged"] >= 1 / 3
+    assert inference.diagnostics(np.array([5.0, -3.0, 0.0, -1.0]))["unconverged"] == pytest.approx(2 / 3)
 
 
 def test_instances_do_not_disturb_one_another():

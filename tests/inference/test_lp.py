@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structopt.compatibility import check
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.ilp import IntegerProgram
 from structopt.inference.lp import LinearProgram

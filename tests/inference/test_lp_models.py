@@ -16,6 +16,7 @@ from structopt.inference.lp import LinearProgram
 from structopt.inference.polytopes import local_polytope
 from structopt.inference.programs import Programs
 from structopt.kernels.factors import PAIRS, TABLE
+from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import LossFamily
 from structopt.optimizer.cutting_plane import CuttingPlane
 from structopt.reference.relaxation import relaxed_maximum
@@ -169,7 +170,7 @@ def test_memory_after_no_solution():
 
 def test_learning_with_kept_bases_and_threads():
     """Cutting planes come to the same optimum with bases kept or not, with one thread or three."""
-    encoded, loss = random_graphs(0, (6,) * 12, 2, wide=True), LossFamily(inf, 1.0, "hamming_normalized")
+    encoded, loss = random_graphs(0, (6,) * 12, 2, wide=True), LossFamily(inf, 1.0, HammingNormalized())
     objectives = []
     for warm_start in (False, True):
         for executor in (None, Threads(3)):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from structopt.compatibility import check
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.factor_graph.pairwise import Pairwise

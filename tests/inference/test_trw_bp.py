@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.enumeration import Enumeration
@@ -17,7 +17,6 @@ from structopt.inference.trw_bp import TreeReweightedBP
 from structopt.kernels import trw_bp as kernels
 from structopt.kernels.factors import open_factors
 from structopt.kernels.record import Record
-from structopt.problem import decoder_of
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.factor_problems import ACYCLIC, LOOPY, factor_structure, random_scores, table_rows, tree_rows
 
@@ -231,7 +230,7 @@ def test_promises_and_refusals():
 
 
 def test_predictions_are_made_by_belief_propagation_unless_the_bound_is_asked_for():
-    made = decoder_of(TreeReweightedBP(decoding_temperature=0.5))
+    made = TreeReweightedBP(decoding_temperature=0.5).decoder()
     assert isinstance(made, LoopyBP) and made.decoding_temperature == 0.5
     bound = TreeReweightedBP(predictions="bound")
-    assert decoder_of(bound) is bound
+    assert bound.decoder() is bound

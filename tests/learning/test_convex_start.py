@@ -14,6 +14,7 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.learning.convex_start import beginning, from_convex
 from structopt.learning.guarded import guarded
+from structopt.loss.cost.weighted import Weighted
 from structopt.loss.difference import CONVEX_PASSES, LossDifference
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import make_problem, random_encoded
@@ -24,7 +25,7 @@ def problem_of(loss: Any) -> Any:
 
 
 def test_the_loss_says_what_it_begins_with() -> None:
-    first = LossDifference(inf, 2.5, "weighted", {"y0": 0.5}).begins_with(warm=False)
+    first = LossDifference(inf, 2.5, Weighted(), {"y0": 0.5}).begins_with(warm=False)
     assert first is not None
     assert (first.passes, first.loss.member, first.loss.convex) == (CONVEX_PASSES, "svm (beta=inf, gamma=2.5)", True)
     assert (first.loss.cost, first.loss.cost_weights) == ("weighted", {"y0": 0.5})

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from structopt import registry
-from structopt.core.protocols import Report
+from structopt.core.optimizer import Report
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.learning.guarded import MOST, Guarded, guarded

@@ -7,6 +7,7 @@ import numpy as np
 
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
+from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.reference.primal import Listed, minimum
 from structopt.testing.problems import make_problem, outputs, random_encoded
@@ -56,7 +57,5 @@ def excess(method, member, C, marks):
     return found
 
 
-class NotConvex:
-    """A loss beyond the family."""
-
-    convex, in_family, member = False, False, "ramp (gamma=1)"
+RAMP = LossDifference(inf, 1.0)
+"""A loss that is not convex."""

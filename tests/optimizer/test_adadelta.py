@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import structopt
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
 from structopt.optimizer.adadelta import AdaDelta
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
-from tests.optimizer.online import MEMBERS, SHAPES, NotConvex, excess, problem_of, run, trained
+from tests.optimizer.composed import abilities, check
+from tests.optimizer.online import MEMBERS, RAMP, SHAPES, excess, problem_of, run, trained
 
 members = pytest.mark.parametrize("member", MEMBERS)
 
@@ -121,8 +122,8 @@ def test_refuses(arguments, message):
 
 
 def test_certificates_need_a_bound():
-    assert AdaDelta(certificate=True).requires == Ability.UPPER | Ability.CONVEX
-    assert AdaDelta().requires == Ability(0)
-    AdaDelta().check_loss(NotConvex)
+    assert abilities(AdaDelta(certificate=True)) == Ability.UPPER | Ability.CONVEX
+    assert abilities(AdaDelta()) == Ability(0)
+    check(AdaDelta(), RAMP)
     with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):
-        AdaDelta(certificate=True).check_loss(NotConvex)
+        check(AdaDelta(certificate=True), RAMP)

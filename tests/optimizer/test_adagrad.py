@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
 from structopt.kernels.adagrad import DELTA
@@ -15,7 +15,8 @@ from structopt.optimizer.adagrad import AdaGrad
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
 from tests.benchmarks.eager_adagrad import adagrad_eager_pass
-from tests.optimizer.online import MEMBERS, SHAPES, NotConvex, excess, listed, problem_of, run, trained
+from tests.optimizer.composed import abilities, check
+from tests.optimizer.online import MEMBERS, RAMP, SHAPES, excess, listed, problem_of, run, trained
 from tests.optimizer.shipped import certified, shipped
 
 members = pytest.mark.parametrize("member", MEMBERS)
@@ -182,8 +183,8 @@ def test_refuses(arguments, message):
 
 
 def test_certificates_need_a_bound():
-    assert AdaGrad(certificate=True).requires == Ability.UPPER | Ability.CONVEX
-    assert AdaGrad().requires == Ability(0)
-    AdaGrad().check_loss(NotConvex)
+    assert abilities(AdaGrad(certificate=True)) == Ability.UPPER | Ability.CONVEX
+    assert abilities(AdaGrad()) == Ability(0)
+    check(AdaGrad(), RAMP)
     with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):
-        AdaGrad(certificate=True).check_loss(NotConvex)
+        check(AdaGrad(certificate=True), RAMP)

@@ -16,6 +16,7 @@ from structopt.optimizer.cutting_plane import MASTERS, CuttingPlane
 from structopt.reference import n_slack
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
+from tests.optimizer.composed import check
 from tests.optimizer.cutting import SHAPES, certified, dual_by_hand, listed, optimum, problem_of, run, trained_in_two_runs
 
 VARIANTS = ["n_slack", "one_slack"]
@@ -290,4 +291,4 @@ def test_refuses_a_cache_that_is_full_when_all_is_merged():
 )
 def test_refuses_losses(loss, message):
     with pytest.raises(CompatibilityError, match=message):
-        CuttingPlane().check_loss(loss)
+        check(CuttingPlane(), loss)

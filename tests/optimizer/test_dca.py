@@ -5,7 +5,7 @@ from math import inf, isinf
 import numpy as np
 import pytest
 
-from structopt.core.protocols import InferenceKernels
+from structopt.core.inference import InferenceKernels
 from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
@@ -164,7 +164,7 @@ def test_prediction_variant_is_mira_by_hand():
     np.testing.assert_allclose(trained(problem, 1, start, average=False)[0], theta, atol=1e-10)
 
 
-class Pessimist:
+class Pessimist(Enumeration):
     """Listing whose values are too small for some instances, as loopy belief propagation's can be."""
 
     def __init__(self, victims, amount):

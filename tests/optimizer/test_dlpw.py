@@ -19,6 +19,7 @@ from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TreeReweightedBP
+from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import LossFamily
 from structopt.optimizer.cutting_plane import CuttingPlane
 from structopt.optimizer.dlpw import DLPW
@@ -33,7 +34,7 @@ KEPT = {"passes": 3, "tolerance": 0.0, "warm_start": True}
 def problem_of(inference=None, C=1.0, seed=0, labels=2, sizes=(4, 5, 3, 4, 5, 3), edges="complete"):
     """As a session puts it together: P is reported by what the inference comes to."""
     encoded = random_graphs(1, sizes, labels, edges, values=True)
-    return make_problem(encoded, Pairwise(), LossFamily(inf, 1.0, "hamming_normalized"), inference or MPLP(**KEPT), C, seed)
+    return make_problem(encoded, Pairwise(), LossFamily(inf, 1.0, HammingNormalized()), inference or MPLP(**KEPT), C, seed)
 
 
 def run(method, problem, passes):
@@ -151,7 +152,7 @@ def test_more_than_two_states_are_reported_by_the_linear_program():
 
 def test_other_inferences_that_keep_messages_will_do():
     for inference in (TreeReweightedBP(passes=3, warm_start=True), AD3(passes=10, warm_start=True)):
-        DLPW().check_inference(inference, "other")
+        check(None, Pairwise(), inference, LossFamily(inf, 1.0), DLPW())
         problem = problem_of(inference, C=0.3)
         state, _ = run(DLPW(0.3), problem, 100)
         assert problem.messages.any()
@@ -166,30 +167,30 @@ def test_pegasos_learns_by_linear_programs():
 
 def test_refuses_inferences_without_messages():
     with pytest.raises(CompatibilityError) as caught:
-        DLPW().check_inference(LinearProgram(), "lp")
+        check(None, Pairwise(), LinearProgram(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
         "optimizer=dlpw goes on with the messages of the last visit, and inference=lp has none. Type inference=kept/mplp, or "
         "take optimizer=pegasos, which learns by inference=lp."
     )
     with pytest.raises(CompatibilityError) as caught:
-        DLPW().check_inference(MPLP(), "mplp")
+        check(None, Pairwise(), MPLP(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
         "optimizer=dlpw goes on with the messages of the last visit, which inference=mplp does not keep as it is. Type "
         "inference.warm_start=true and few inference.passes, such as 10; or inference=kept/mplp, which is both."
     )
-    DLPW().check_inference(MPLP(warm_start=True), "mplp")
+    check(None, Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
 
 
 def test_refuses_what_is_no_bound_and_what_is_no_margin():
     with pytest.raises(CompatibilityError, match="optimizer=dlpw needs an upper bound, but inference=loopy_bp"):
-        check(None, Pairwise(), LoopyBP(), LossFamily(inf, 1.0), DLPW(), "factors")
+        check(None, Pairwise(), LoopyBP(), LossFamily(inf, 1.0), DLPW())
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.beta=inf"):
-        DLPW().check_loss(LossFamily(1.0, 0.0))
+        check(None, Pairwise(), TreeReweightedBP(warm_start=True), LossFamily(1.0, 0.0), DLPW())
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.gamma > 0"):
-        DLPW().check_loss(LossFamily(inf, 0.0))
-    check(None, Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW(), "factors")
+        check(None, Pairwise(), MPLP(warm_start=True), LossFamily(inf, 0.0), DLPW())
+    check(None, Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
     with pytest.raises(CompatibilityError, match="optimizer=dlpw keeps messages along the edges of loopy graphs"):
-        check(None, LinearChain(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW(), LinearChain().kind)
+        check(None, LinearChain(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
 
 
 def test_chooses_loss_and_inference():

@@ -5,7 +5,7 @@ from math import inf, isinf
 import numpy as np
 import pytest
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
@@ -16,6 +16,7 @@ from structopt.optimizer.smo import FactoredSMO
 from structopt.reference.primal import Listed, minimum
 from structopt.testing.optimizer import OptimizerSuite, stored
 from structopt.testing.problems import gold_and_cost, make_problem, outputs, random_encoded, random_weights
+from tests.optimizer.composed import abilities, check
 from tests.optimizer.shipped import certified, shipped
 
 MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5)]
@@ -354,16 +355,16 @@ def test_checkpoints_cannot_take_duals_for_weights(way, passes):
 
 
 def test_requires_marginals_and_for_smo_a_maximum():
-    assert ExponentiatedGradient().requires == Ability.MARGINALS | Ability.EXACT
-    assert ExponentiatedGradient(initial="smo").requires == Ability.MARGINALS | Ability.EXACT | Ability.MAP
+    assert abilities(ExponentiatedGradient()) == Ability.MARGINALS | Ability.EXACT
+    assert abilities(ExponentiatedGradient(initial="smo")) == Ability.MARGINALS | Ability.EXACT | Ability.MAP
 
 
 def test_asks_for_positional_parts_in_dual_form():
     loss = LossFamily()
-    assert ExponentiatedGradient().positional(loss, LinearChain())
-    assert not ExponentiatedGradient(form="primal", online=False, initial=0.0).positional(loss, LinearChain(2))
+    assert ExponentiatedGradient().needs(loss, LinearChain()).positional
+    assert not ExponentiatedGradient(form="primal", online=False, initial=0.0).needs(loss, LinearChain(2)).positional
     with pytest.raises(CompatibilityError, match="optimizer=eg needs marginals of every position in closed form"):
-        ExponentiatedGradient().positional(loss, LinearChain(2))
+        check(ExponentiatedGradient(), loss, LinearChain(2))
 
 
 class Foreign:
@@ -379,9 +380,9 @@ class Foreign:
     ],
 )
 def test_refuses_losses(options, loss, message):
-    ExponentiatedGradient(**options).check_loss(LossFamily(inf, 1.0))
+    check(ExponentiatedGradient(**options), LossFamily(inf, 1.0))
     with pytest.raises(CompatibilityError, match=message):
-        ExponentiatedGradient(**options).check_loss(loss)
+        check(ExponentiatedGradient(**options), loss)
 
 
 @pytest.mark.parametrize(

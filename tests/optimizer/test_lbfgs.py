@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain
@@ -19,6 +19,7 @@ from structopt.reference.primal import Listed, minimum
 from structopt.testing.optimizer import OptimizerSuite, stored
 from structopt.testing.problems import make_problem, outputs, random_encoded, random_weights
 from structopt.trainer import Trainer
+from tests.optimizer.composed import abilities, check
 
 MEMBERS = [LossFamily(1.0, 0.0), LossFamily(1.0, 1.0), LossFamily(3.0, 2.5), LossFamily(0.5, 1.0)]
 RISK = LossDifference(1.0, 1.0)
@@ -319,8 +320,8 @@ def test_risk_goes_down_to_a_stationary_point():
 
 
 def test_requires_a_bound_on_the_marginals():
-    assert LBFGS.requires == Ability.MARGINALS | Ability.UPPER
-    assert LBFGS.requires in Exact().provides("chain")
+    assert abilities(LBFGS()) == Ability.MARGINALS | Ability.UPPER
+    assert abilities(LBFGS()) in Exact().provides("chain")
 
 
 @pytest.mark.parametrize(
@@ -341,12 +342,12 @@ def test_refuses(arguments, message):
 @pytest.mark.parametrize("loss", [LossFamily(inf, 1.0), LossDifference(inf, 1.0)], ids=lambda loss: loss.member)
 def test_refuses_losses_that_maximise(loss):
     with pytest.raises(CompatibilityError, match=r"optimizer=lbfgs needs a differentiable loss, loss\.beta < inf"):
-        LBFGS().check_loss(loss)
+        check(LBFGS(), loss)
 
 
 def test_refuses_a_gap_where_there_is_none():
-    LBFGS().check_loss(RISK)
-    LBFGS(tolerance=0.1).check_loss(LossFamily())
-    message = r"optimizer\.tolerance needs a certified gap, which risk \(beta=1, gamma=1\) has not: it is not convex"
+    check(LBFGS(), RISK)
+    check(LBFGS(tolerance=0.1), LossFamily())
+    message = r"optimizer\.tolerance needs a convex loss, which risk \(beta=1, gamma=1\) is not: others have no certified gap"
     with pytest.raises(CompatibilityError, match=message):
-        LBFGS(tolerance=0.1).check_loss(RISK)
+        check(LBFGS(tolerance=0.1), RISK)

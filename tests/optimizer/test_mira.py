@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
@@ -20,6 +20,7 @@ from structopt.reference.primal import Listed
 from structopt.reference.proximal import proximal_step
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import gold_and_cost, instance_scores, make_problem, outputs, random_encoded, random_weights
+from tests.optimizer.composed import abilities, check
 
 variants = pytest.mark.parametrize("variant", ["max_loss", "prediction"])
 CORPORA = [{}, {"order": 2}, {"anchored": True, "values": True}, {"constrained": True, "partial": True}, {"support": "all"}]
@@ -186,8 +187,8 @@ def test_verify_finds_a_step_that_is_too_short(k, monkeypatch):
 
 
 def test_needs_lists_only_where_k_is_above_one():
-    assert Mira().requires == Ability.MAP
-    assert Mira(k_best=2).requires == Ability.K_BEST
+    assert abilities(Mira()) == Ability.MAP
+    assert abilities(Mira(k_best=2)) == Ability.K_BEST
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def test_needs_lists_only_where_k_is_above_one():
 )
 def test_refuses_losses_that_are_not_margins(loss, message):
     with pytest.raises(CompatibilityError, match=message):
-        Mira().check_loss(loss)
+        check(Mira(), loss)
 
 
 @pytest.mark.parametrize(

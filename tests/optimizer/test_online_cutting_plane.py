@@ -13,6 +13,7 @@ from structopt.optimizer.online_cutting_plane import OnlineCuttingPlane
 from structopt.reference.k_best import k_best_step
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
+from tests.optimizer.composed import check
 from tests.optimizer.cutting import SHAPES, certified, dual_by_hand, optimum, problem_of, run, trained_in_two_runs
 
 
@@ -213,4 +214,4 @@ def test_refuses_a_cache_without_room():
 )
 def test_refuses_losses(loss, message):
     with pytest.raises(CompatibilityError, match=message):
-        OnlineCuttingPlane().check_loss(loss)
+        check(OnlineCuttingPlane(), loss)

@@ -5,14 +5,15 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
 from structopt.loss.family import LossFamily
 from structopt.optimizer.pegasos import Pegasos
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
-from tests.optimizer.online import CRF, MEMBERS, SHAPES, SVM, NotConvex, excess, optimum, problem_of, run, trained
+from tests.optimizer.composed import abilities, check
+from tests.optimizer.online import CRF, MEMBERS, RAMP, SHAPES, SVM, excess, optimum, problem_of, run, trained
 
 members = pytest.mark.parametrize("member", MEMBERS)
 
@@ -136,17 +137,17 @@ def test_refuses(arguments, message):
 
 def test_refuses_losses():
     with pytest.raises(CompatibilityError, match=r"optimizer=pegasos needs a convex loss, which ramp .* is not"):
-        Pegasos().check_loss(NotConvex)
+        check(Pegasos(), RAMP)
     with pytest.raises(CompatibilityError) as caught:
-        Pegasos().check_loss(LossFamily(inf, 0.0))
+        check(Pegasos(), LossFamily(inf, 0.0))
     assert str(caught.value) == (
         "optimizer=pegasos needs a loss at zero weights, the size of its ball, and perceptron (beta=inf, gamma=0) has "
         "none: P(0) = 0. Type loss.gamma=1."
     )
     for member in (CRF, SVM, (2.0, 0.0)):
-        Pegasos().check_loss(LossFamily(*member))
+        check(Pegasos(), LossFamily(*member))
 
 
 def test_certificates_need_a_bound():
-    assert Pegasos(certificate=True).requires == Ability.UPPER | Ability.CONVEX
-    assert Pegasos().requires == Ability(0)
+    assert abilities(Pegasos(certificate=True)) == Ability.UPPER | Ability.CONVEX
+    assert abilities(Pegasos()) == Ability(0)

@@ -13,6 +13,7 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.perceptron import AveragedPerceptron
 from structopt.testing.optimizer import OptimizerSuite, passes
 from structopt.testing.problems import loss_and_gradient, make_problem, outputs, random_encoded, random_weights
+from tests.optimizer.composed import check
 
 
 def problem_of(seed=0, order=1, inference=None, support="seen", C=0.5, **options):
@@ -122,11 +123,11 @@ def test_plain_python_kernels_give_the_same_weights(average):
 @pytest.mark.parametrize("loss", [LossFamily(1.0, 0.0), LossFamily(inf, 1.0), LossFamily(1.0, 1.0)])
 def test_refuses_temperature_and_cost(loss):
     with pytest.raises(CompatibilityError, match=r"loss\.beta=inf and loss\.gamma=0 \(this is .*\)\. Type loss=perceptron"):
-        AveragedPerceptron().check_loss(loss)
+        check(AveragedPerceptron(), loss)
 
 
 def test_takes_the_perceptron_loss():
-    AveragedPerceptron().check_loss(LossFamily(inf, 0.0))
+    check(AveragedPerceptron(), LossFamily(inf, 0.0))
 
 
 @pytest.mark.parametrize(

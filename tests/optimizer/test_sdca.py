@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from structopt.archive import read_arrays, write_arrays
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.kernels import block_frank_wolfe, chain_calculus, sdca
+from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.optimizer.sdca import StochasticDualCoordinateAscent
@@ -26,6 +27,7 @@ from structopt.testing.problems import (
     random_encoded,
     random_weights,
 )
+from tests.optimizer.composed import abilities, check
 
 LENGTHS = (1, 2, 3, 4, 3, 2)
 CLOSED, HYPOGRAPH, MARGIN, PLANES = "closed", "hypograph", "margin", "planes"
@@ -388,21 +390,18 @@ def test_a_first_visit_of_everything_at_the_optimum_changes_nothing():
 
 
 def test_needs_convex_losses_and_parts_of_its_own_only_for_closed_entropies():
-    assert StochasticDualCoordinateAscent.requires == Ability.CONVEX
+    assert abilities(StochasticDualCoordinateAscent()) == Ability.CONVEX
     chain, longer, crf, svm = LinearChain(), LinearChain(2), LossFamily(), LossFamily(inf, 1.0)
     closed, hypograph = StochasticDualCoordinateAscent(), StochasticDualCoordinateAscent(entropy="hypograph")
-    assert closed.positional(crf, chain)
-    assert not closed.positional(crf, longer)
-    assert not closed.positional(svm, chain)
-    assert not hypograph.positional(crf, chain)
+    assert closed.needs(crf, chain).positional
+    assert not closed.needs(crf, longer).positional
+    assert not closed.needs(svm, chain).positional
+    assert not hypograph.needs(crf, chain).positional
 
 
 def test_refuses_losses_outside_the_family():
-    class Difference:
-        in_family, member = False, "ramp"
-
     with pytest.raises(CompatibilityError, match="optimizer=sdca climbs the dual of the loss family"):
-        StochasticDualCoordinateAscent().check_loss(Difference())
+        check(StochasticDualCoordinateAscent(), LossDifference(inf, 1.0))
     assert not isinf(StochasticDualCoordinateAscent().tolerance)
 
 

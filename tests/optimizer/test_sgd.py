@@ -5,7 +5,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
 from structopt.learning.rate import CANDIDATES, best_rate
@@ -13,7 +13,8 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.sgd import StochasticGradientDescent as SGD
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
-from tests.optimizer.online import CRF, MEMBERS, SHAPES, SVM, NotConvex, excess, problem_of, run, trained
+from tests.optimizer.composed import abilities, check
+from tests.optimizer.online import CRF, MEMBERS, RAMP, SHAPES, SVM, excess, problem_of, run, trained
 
 members = pytest.mark.parametrize("member", MEMBERS)
 
@@ -144,12 +145,12 @@ def test_refuses(arguments, message):
 
 
 def test_certificates_need_a_bound():
-    assert SGD(certificate=True).requires == Ability.UPPER | Ability.CONVEX
-    assert SGD().requires == Ability(0)
-    SGD().check_loss(NotConvex)
-    SGD(certificate=True).check_loss(LossFamily(*SVM))
+    assert abilities(SGD(certificate=True)) == Ability.UPPER | Ability.CONVEX
+    assert abilities(SGD()) == Ability(0)
+    check(SGD(), RAMP)
+    check(SGD(certificate=True), LossFamily(*SVM))
     with pytest.raises(CompatibilityError, match=r"optimizer\.certificate=true needs a convex loss, which ramp .* is not"):
-        SGD(certificate=True).check_loss(NotConvex)
+        check(SGD(certificate=True), RAMP)
 
 
 def test_the_certificate_is_below_the_optimum_and_closes():

@@ -5,23 +5,25 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.core.protocols import Ability
+from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
-from structopt.loss.family import LossFamily
+from structopt.loss.cost.hamming_normalized import HammingNormalized
+from structopt.loss.family import HAMMING, LossFamily
 from structopt.optimizer.smo import FactoredSMO
 from structopt.reference.primal import Listed, minimum
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import gold_and_cost, make_problem, outputs, random_encoded, random_weights
+from tests.optimizer.composed import abilities, check
 
 HARD = {"constrained": True, "partial": True}
 CORPORA = [{}, {"anchored": True, "values": True}, {"support": "seen"}, HARD, {"lengths": (1,) * 6}]
 corpora = pytest.mark.parametrize("options", CORPORA, ids=str)
 
 
-def problem_of(C=0.5, seed=0, gamma=1.0, inference=None, support="all", cost="hamming", **options):
+def problem_of(C=0.5, seed=0, gamma=1.0, inference=None, support="all", cost=HAMMING, **options):
     encoded = random_encoded(4, **{"lengths": (1, 2, 3, 4, 3, 2)} | options)
     loss = LossFamily(inf, gamma, cost)
     return make_problem(encoded, LinearChain(), loss, inference or Exact(), C, seed, support, positional=True)
@@ -134,7 +136,7 @@ def test_more_steps_a_visit_climb_higher():
     assert (np.diff(duals) > 1e-6).all()
 
 
-@pytest.mark.parametrize("cost", ["hamming", "hamming_normalized"])
+@pytest.mark.parametrize("cost", [HAMMING, HammingNormalized()], ids=["hamming", "hamming_normalized"])
 def test_dual_point_is_feasible_and_has_the_reported_value(cost):
     problem = problem_of(1.0, cost=cost)
     state, weights, reports = trained(problem, 5)
@@ -175,13 +177,13 @@ def test_checkpoints_cannot_take_marginals_for_weights():
 
 
 def test_requires_exact_maximisation():
-    assert FactoredSMO().requires == Ability.MAP | Ability.EXACT
+    assert abilities(FactoredSMO()) == Ability.MAP | Ability.EXACT
 
 
 def test_asks_for_positional_parts():
-    assert FactoredSMO().positional(LossFamily(inf, 1.0), LinearChain())
+    assert FactoredSMO().needs(LossFamily(inf, 1.0), LinearChain()).positional
     with pytest.raises(CompatibilityError, match="optimizer=smo needs marginals of every position in closed form"):
-        FactoredSMO().positional(LossFamily(inf, 1.0), LinearChain(2))
+        check(FactoredSMO(), LossFamily(inf, 1.0), LinearChain(2))
 
 
 @pytest.mark.parametrize(
@@ -189,9 +191,9 @@ def test_asks_for_positional_parts():
     [(1.0, 1.0, r"optimizer=smo needs loss\.beta=inf"), (inf, 0.0, r"optimizer=smo needs loss\.gamma > 0")],
 )
 def test_refuses_losses(beta, gamma, message):
-    FactoredSMO().check_loss(LossFamily(inf, 0.5))
+    check(FactoredSMO(), LossFamily(inf, 0.5))
     with pytest.raises(CompatibilityError, match=message):
-        FactoredSMO().check_loss(LossFamily(beta, gamma))
+        check(FactoredSMO(), LossFamily(beta, gamma))
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from structopt.core.protocols import Run
 from structopt.core.table_schema import Column, Schema
+from structopt.core.tracker import Run
 from structopt.tracker.facts import flatten
 from structopt.tracker.mlflow import MLflowTracker
 from structopt.tracker.stores import store_address
@@ -243,8 +243,8 @@ def test_broken_store_costs_seconds(tmp_path, uri, caplog):
 PROCESS = """
 import sys
 from pathlib import Path
-from structopt.core.protocols import Run
 from structopt.core.table_schema import Column, Schema
+from structopt.core.tracker import Run
 from structopt.tracker.mlflow import MLflowTracker
 tracker = MLflowTracker()
 folder = Path(sys.argv[1])

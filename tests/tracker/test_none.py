@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from structopt.core.protocols import Run, Tracker
+from structopt.core.tracker import Run, Tracker
 from structopt.tracker.none import NoTracker
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driver
-from structopt.kernels.visit import size, visit
+from structopt.plugin import LONGS, VECTOR, Kernels, driver, size, visit
 
 NEGATIVE = -1e-9  # losses between this and 0 are rounding
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from structopt.core.protocols import Ability, Report, State
-from structopt.errors import CompatibilityError, ConfigError
-from structopt.kernels.record import Array
+from structopt.plugin import (
+    Ability,
+    Array,
+    ConfigError,
+    Demand,
+    FactorGraph,
+    Loss,
+    Needs,
+    Objective,
+    Optimizer,
+    Plan,
+    Property,
+    Report,
+    State,
+)
+
+MARGIN = Demand(Property.MAXIMUM, because=", a margin between two outputs", remedy="Type loss=svm or loss.beta=inf.")
 
 
-class Arow:
+class Arow(Optimizer):
     """Online learner that keeps a Gaussian over the weights: mean mu, diagonal covariance Sigma, at first (0, 1).
 
     A visit to an instance with loss L > 0 and gradient g = F (z' - z), z' the most violating output, does
@@ -45,9 +57,6 @@ class Arow:
     mu = 0, so that nothing moves from there: it needs a warm start.
     """
 
-    requires = Ability.MAP
-    kernel_modules = ("structopt_arow.kernel",)
-
     def __init__(self, r: float = 1.0, epochs: int = 10, average: bool = True, C: float = 1.0) -> None:
         if not 0 < r < np.inf:
             raise ConfigError(f"optimizer.r={r} must be greater than 0 and finite.")
@@ -57,27 +66,21 @@ class Arow:
             raise ConfigError(f"optimizer.epochs={epochs} must be at least 0.")
         self.r, self.epochs, self.average, self.C = float(r), epochs, average, float(C)
 
-    def check_loss(self, loss: Any) -> None:
-        """Refuse a loss whose residual is no difference of two outputs.
+    def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
+        """The best output, and a loss whose residual is a difference of two outputs."""
+        return Needs(Ability.MAP, (MARGIN,))
 
-        Raises
-        ------
-        CompatibilityError
-            If the loss has a temperature above 0 (beta < inf).
-        """
-        if loss.temperature != 0.0:
-            raise CompatibilityError(
-                f"optimizer=arow needs loss.beta=inf, a margin between two outputs (this is {loss.member}). "
-                "Type loss=svm or loss.beta=inf."
-            )
+    @property
+    def plan(self) -> Plan:
+        """Passes by a kernel of its own."""
+        return Plan(kernel_modules=("structopt_arow.kernel",))
 
-    def init(self, problem: Any, weights: Array) -> State:
+    def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given mean with unit variances.
 
         The precisions are stored as what they exceed 1 by: then zero is right for every weight that never moves, which is
         what a checkpoint leaves out.
         """
-        self.check_loss(problem.loss)
         size = problem.dimension
         return {
             "mu": weights.copy(),
@@ -87,7 +90,7 @@ class Arow:
             "epoch": 0,
         }
 
-    def step(self, problem: Any, state: State) -> tuple[State, Report]:
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt_arow.kernel import arow_pass
 

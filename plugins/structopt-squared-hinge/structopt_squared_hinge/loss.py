@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
-from typing import Any, Literal
+from typing import Any
 
-from structopt.errors import ConfigError
-from structopt.kernels.record import Array, Record
-from structopt.kernels.target import open_target
-from structopt.loss.family import LossFamily
+from structopt.plugin import HAMMING, Array, ConfigError, Cost, LossFamily, Record, open_target
 
 
 def squared_hinge(
@@ -57,10 +54,10 @@ class SquaredHinge(LossFamily):
     ----------
     gamma : float
         Weight of the cost, at least 0.
-    cost : str
-        ``hamming`` (wrong variables), ``hamming_normalized`` (their share), or ``weighted`` (their `cost_weights`).
-    cost_weights : mapping of label to float
-        What it costs to miss a variable with that gold label; labels that are not listed cost 1.
+    cost : Cost
+        What a wrong output costs, by its name: ``hamming`` (wrong variables), ``hamming_normalized`` (their share), ...
+    cost_weights : mapping of str to float
+        The cost's own numbers, such as the prices of labels of ``weighted``.
 
     Notes
     -----
@@ -74,7 +71,7 @@ class SquaredHinge(LossFamily):
     def __init__(
         self,
         gamma: float = 1.0,
-        cost: Literal["hamming", "hamming_normalized", "weighted"] = "hamming",
+        cost: Cost = HAMMING,
         cost_weights: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(beta=inf, gamma=gamma, cost=cost, cost_weights=cost_weights)

@@ -1,0 +1,20 @@
+"""What inferences can do, as a flag that losses and optimizers ask for."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+
+
+class Ability(Flag):
+    """What an inference provides, and what a loss or an optimizer requires of it.
+
+    EXACT: the value is the maximum, or log Z. UPPER: it is never below. CONVEX: it is a convex function of the scores, the
+    same at every visit, and the marginals are a subgradient of it; so that their planes lie below the loss.
+    """
+
+    MAP = auto()
+    MARGINALS = auto()
+    K_BEST = auto()
+    EXACT = auto()
+    UPPER = auto()
+    CONVEX = auto()

@@ -1,0 +1,36 @@
+"""What a class must have to be a component of its kind."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import Any, ClassVar
+
+
+class Component(ABC):  # noqa: B024 - the kinds have the abstract methods
+    """Base of the contracts: one class a kind, abstract where a component must answer, with a default where it may be silent.
+
+    A component inherits from the contract of its kind. The registry holds the class to it when it is loaded (`lacking`), and
+    the instance when it is made (`unset`), so that nobody who uses a component asks whether it has what its kind promises.
+
+    Attributes
+    ----------
+    kind_of_component : str
+        The config group and entry-point group: ``optimizer``, ``loss``, ...
+    """
+
+    kind_of_component: ClassVar[str] = ""
+
+
+def lacking(cls: Any, contract: type[Component]) -> list[str]:
+    """Names of the methods that a class has to have by a contract, and does not have, sorted."""
+    if isinstance(cls, type) and issubclass(cls, contract):
+        return sorted(cls.__abstractmethods__)
+    return sorted(name for name in contract.__abstractmethods__ if not hasattr(cls, name))
+
+
+def unset(component: Component, contract: type[Component]) -> list[str]:
+    """Names of the attributes that a contract announces without a value, and that an instance was not given, sorted."""
+    announced: list[str] = []
+    for cls in contract.__mro__:
+        announced += [name for name, hint in vars(cls).get("__annotations__", {}).items() if "ClassVar" not in str(hint)]
+    return sorted(name for name in announced if not hasattr(component, name))

@@ -1,0 +1,52 @@
+"""The contract of costs: what a wrong output costs, variable by variable, and in which group of parts it counts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from structopt.core.component import Component
+from structopt.errors import ConfigError
+from structopt.kernels.record import Array
+
+
+class Cost(Component):
+    r"""A cost that decomposes over the parts of a group,  cost(y', y) = p^T z' + q,  of which the factor graph makes p.
+
+    Its numbers are the loss's ``cost_weights``; which there may be, the cost says (`check`).
+
+    Attributes
+    ----------
+    part_group : str
+        The part group in which it counts, empty for the first.
+    """
+
+    kind_of_component: ClassVar[str] = "cost"
+
+    part_group: str = ""
+
+    def check(self, numbers: Mapping[str, float]) -> None:
+        """Refuse numbers that mean nothing to it; by default, any.
+
+        Raises
+        ------
+        ConfigError
+        """
+        if numbers:
+            raise ConfigError("This cost has no numbers of its own. Leave out loss.cost_weights, or type loss.cost=weighted.")
+
+    @abstractmethod
+    def of_variables(self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]) -> Array:
+        """What it costs to miss the gold part of each variable, shape (variables,).
+
+        Parameters
+        ----------
+        labels : sequence of str
+        gold : int32, shape (variables,)
+            Gold label numbers.
+        lengths : int64, shape (instances,)
+            Variables of each instance.
+        numbers : mapping
+            The loss's ``cost_weights``.
+        """

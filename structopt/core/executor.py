@@ -1,0 +1,58 @@
+"""The contract of executors: where the work on shards of a corpus is done."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Protocol
+
+from structopt.core.component import Component
+
+
+class Placement(Protocol):
+    """Shards of a corpus where they stay: objects of this process, or of workers elsewhere."""
+
+    def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
+        """Call a method of every shard k, with `common`, and with ``each[k]`` if given; the results come in shard order.
+
+        Results are computed as they are asked for, a few ahead of what was taken, so that no more than that lie about. Arrays
+        among the arguments and the results may be read-only.
+        """
+
+
+class Executor(Component):
+    """Where the work on shards of a corpus is done. What is computed does not depend on it, nor on its workers, to the last bit.
+
+    There are two kinds of work. Functions that look at what this process has anyway, such as decoding, are mapped. Shards of
+    the training corpus are placed once; then only arguments go out to them, and results come back.
+
+    Attributes
+    ----------
+    workers : int
+    shards : int
+        Into how many shards evaluations of loss and gradient are divided; on which, as sums are made in their order, the last
+        bits of results depend.
+    mixing : int
+        Into how many shards the passes of an online optimizer are divided, whose parameters are then mixed; 0 for none.
+    remote : bool
+        Whether the workers are other processes, to which shards, arguments and results must be pickled.
+    """
+
+    kind_of_component: ClassVar[str] = "executor"
+
+    workers: int
+    shards: int
+    mixing: int
+    remote: bool = False
+
+    @abstractmethod
+    def map(self, function: Callable[[Any], Any], shards: Sequence[Any]) -> list[Any]:
+        """Apply `function` to each shard, in this process; the results come back in shard order."""
+
+    @abstractmethod
+    def place(self, make: Callable[[Any], Any], pieces: Sequence[Any]) -> Placement:
+        """Make a shard, ``make(piece)``, of each piece, where it is to stay."""
+
+    def close(self) -> None:
+        """Shut down what it started; nothing by default."""
+        return

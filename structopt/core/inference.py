@@ -1,0 +1,83 @@
+"""The contract of inferences: a convex function of the scores together with a (sub)gradient of it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from enum import Enum
+from typing import Any, ClassVar, NamedTuple
+
+from structopt.core.ability import Ability
+from structopt.core.component import Component
+from structopt.core.data import Structure
+from structopt.core.factor_graph import FactorGraph
+from structopt.kernels.record import Array
+
+
+class InferenceKernels(NamedTuple):
+    """The algorithms of one inference on one kind of structure; None where it has none."""
+
+    solve: Any
+    k_best: Any = None
+    vertex: Any = None
+
+
+class Messages(Enum):
+    """What an inference keeps of a visit for the next visit of the same instance.
+
+    NONE: it passes no messages. FRESH: every visit begins with new ones. KEPT: a visit goes on with those of the last.
+    """
+
+    NONE = "none"
+    FRESH = "fresh"
+    KEPT = "kept"
+
+
+class Inference(Component):
+    """A convex function of the scores with a (sub)gradient.
+
+    Attributes
+    ----------
+    decoding_temperature : float
+        At which best outputs are read off its marginals; at 0 they are the maximiser's.
+    """
+
+    kind_of_component: ClassVar[str] = "inference"
+
+    decoding_temperature: float = 0.0
+
+    @abstractmethod
+    def provides(self, structure_kind: str) -> Ability:
+        """What the algorithms for that kind of structure can do; no ability where there are none."""
+
+    @abstractmethod
+    def kernels(self, structure_kind: str) -> InferenceKernels:
+        """Pick the algorithms for a kind of structure."""
+
+    @property
+    def messages(self) -> Messages:
+        """What it keeps between visits."""
+        return Messages.NONE
+
+    def refusal(self, graph: FactorGraph) -> str:
+        """Why it cannot solve the structures of a graph although it knows their kind, or the empty string."""
+        return ""
+
+    def prepare(self, structure: Structure) -> Structure:
+        """Return the structure with the memory and the scratch that it needs."""
+        return structure
+
+    def converged(self, structure: Structure | None = None) -> Inference:
+        """Return the stateless inference whose value its own approaches in time: by that P is reported.
+
+        Given the training structure it may be another and slower one, that is exact. Without it, it is what predictions are
+        made with, so that they do not depend on what training left in memory.
+        """
+        return self
+
+    def decoder(self) -> Inference:
+        """Return the inference that predictions are made with."""
+        return self.converged()
+
+    def diagnostics(self, messages: Array) -> dict[str, float]:
+        """Numbers for metrics.json about the last visits, given the messages that they left."""
+        return {}

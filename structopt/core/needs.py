@@ -1,0 +1,188 @@
+"""What optimizers need of the other components, as data; and how a need that is not met is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from structopt.core.ability import Ability
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference, Messages
+from structopt.core.loss import Loss
+
+GRADIENTS = "take an optimizer that follows gradients alone: sgd, adagrad, adadelta"
+
+
+class Property(Enum):
+    """What an optimizer may ask of the loss, the factor graph or the inference beside abilities.
+
+    Of the loss: CONVEX; FAMILY (a member of L_{beta,gamma}, whose dual is known); MAXIMUM (beta = inf); SMOOTH (beta < inf);
+    COST (gamma > 0); LOSS_AT_ZERO (P(0) > 0); PERCEPTRON (beta = inf and gamma = 0). Of the graph: CLOSED_FORMS of the
+    marginals of positional structures; LOOPS, along whose edges messages are passed. Of the inference: KEPT_MESSAGES, from
+    visit to visit; SAME_FUNCTION at every visit, so none that are kept.
+    """
+
+    CONVEX = "convex"
+    FAMILY = "family"
+    MAXIMUM = "maximum"
+    SMOOTH = "smooth"
+    COST = "cost"
+    LOSS_AT_ZERO = "loss at zero"
+    PERCEPTRON = "perceptron"
+    CLOSED_FORMS = "closed forms"
+    LOOPS = "loops"
+    KEPT_MESSAGES = "kept messages"
+    SAME_FUNCTION = "same function"
+
+
+OF_GRAPH = frozenset({Property.LOOPS})
+"""What is refused before it is asked what the inference can do."""
+
+
+class Demand(NamedTuple):
+    """A property that an optimizer asks for, and the words in which it is missed.
+
+    Attributes
+    ----------
+    asks : Property
+    by : str
+        What asks, where it is an option and not the optimizer as such: ``optimizer.certificate=true``.
+    because : str
+        Why, where that is not the property's usual reason; it follows the sentence that says what is needed.
+    remedy : str
+        What to type, where that is not the property's usual remedy.
+    """
+
+    asks: Property
+    by: str = ""
+    because: str = ""
+    remedy: str = ""
+
+
+MARGINS: tuple[Demand, ...] = (Demand(Property.FAMILY), Demand(Property.MAXIMUM), Demand(Property.COST))
+"""Margins between outputs: a maximum over them, and a cost without which zero weights have no loss."""
+FAMILY: tuple[Demand, ...] = (Demand(Property.FAMILY),)
+"""A known dual."""
+CONVEX: tuple[Demand, ...] = (Demand(Property.CONVEX),)
+"""Tangents that are bounds."""
+
+
+def certified(certificate: bool) -> tuple[Demand, ...]:
+    """What ``optimizer.certificate=true`` asks for."""
+    because = ": its tangents are no bounds"
+    return (Demand(Property.CONVEX, "optimizer.certificate=true", because, "Set it to false."),) if certificate else ()
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What an optimizer needs of the other components; `structopt.compatibility` compares it with what they are.
+
+    Attributes
+    ----------
+    abilities : Ability
+        Of the inference, beyond what the loss needs.
+    demands : tuple of Demand
+        Properties of loss, factor graph and inference; the first that is missed is told.
+    positional : bool
+        Whether it needs a structure without tied parts: every factor has parts of its own.
+    """
+
+    abilities: Ability = Ability(0)
+    demands: tuple[Demand, ...] = ()
+    positional: bool = False
+
+
+def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference) -> bool:
+    """Whether the components have a property."""
+    facts = {
+        Property.CONVEX: loss.convex,
+        Property.FAMILY: loss.in_family,
+        Property.MAXIMUM: loss.temperature == 0.0,
+        Property.SMOOTH: loss.temperature > 0.0,
+        Property.COST: loss.gamma > 0.0,
+        Property.LOSS_AT_ZERO: not (loss.in_family and loss.temperature == 0.0 and loss.gamma == 0.0),
+        Property.PERCEPTRON: loss.temperature == 0.0 and loss.gamma == 0.0,
+        Property.CLOSED_FORMS: graph.calculus is not None,
+        Property.LOOPS: graph.traits.kind == "factors",
+        Property.KEPT_MESSAGES: inference.messages is Messages.KEPT,
+        Property.SAME_FUNCTION: inference.messages is not Messages.KEPT,
+    }
+    return facts[asked]
+
+
+def refusal(demand: Demand, optimizer: str, loss: Loss, inference: Inference, name: str) -> str:
+    """Say what an optimizer needs and does not get, and what to type.
+
+    Parameters
+    ----------
+    demand : Demand
+    optimizer : str
+        Its name.
+    loss : Loss
+    inference : Inference
+    name : str
+        The inference's name.
+    """
+    who, member = demand.by or f"optimizer={optimizer}", loss.member
+    needs, because, remedy = {
+        Property.CONVEX: (
+            f"needs a convex loss, which {member} is not",
+            "",
+            f"Type loss=crf, loss=svm or another member of the family, or {GRADIENTS}.",
+        ),
+        Property.FAMILY: (
+            f"climbs the dual of the loss family, of which {member} is no member",
+            "",
+            f"Type loss=crf, loss=svm or loss=family, or {GRADIENTS}.",
+        ),
+        Property.MAXIMUM: ("needs loss.beta=inf", f", a maximum over outputs (this is {member})", "Type loss=svm."),
+        Property.SMOOTH: (
+            "needs a differentiable loss, loss.beta < inf",
+            f" (this is {member})",
+            "Type loss.beta=1, or another optimizer.",
+        ),
+        Property.COST: (
+            "needs loss.gamma > 0",
+            f": without a cost, zero weights have no loss (this is {member})",
+            "Type loss.gamma=1.",
+        ),
+        Property.LOSS_AT_ZERO: (
+            "needs a loss at zero weights",
+            f", the size of its ball, and {member} has none: P(0) = 0",
+            "Type loss.gamma=1.",
+        ),
+        Property.PERCEPTRON: (
+            "takes the best output without its cost, loss.beta=inf and loss.gamma=0",
+            f" (this is {member})",
+            "Type loss=perceptron, or optimizer=mira for a cost, optimizer=dca for a temperature.",
+        ),
+        Property.CLOSED_FORMS: (
+            "needs marginals of every position in closed form",
+            ", which this factor graph has not",
+            "Type factor_graph.order=1 for chains; for trees take another optimizer, such as sdca or dca.",
+        ),
+        Property.LOOPS: (
+            "keeps messages along the edges of loopy graphs",
+            ", and this factor graph has an exact inference, without any",
+            "Type optimizer=pegasos, which takes the same steps with it.",
+        ),
+        Property.KEPT_MESSAGES: _kept(inference, name),
+        Property.SAME_FUNCTION: (
+            "needs losses that stay the same functions from visit to visit",
+            ", and messages that are kept change them",
+            "Type inference.warm_start=false; or take an online method, such as dca, sgd or dlpw.",
+        ),
+    }[demand.asks]
+    return f"{who} {needs}{demand.because or because}. {demand.remedy or remedy}"
+
+
+def _kept(inference: Inference, name: str) -> tuple[str, str, str]:
+    """How an inference without messages, or with new ones at every visit, is refused."""
+    needs = "goes on with the messages of the last visit"
+    if inference.messages is Messages.NONE:
+        instead = f"Type inference=kept/mplp, or take optimizer=pegasos, which learns by inference={name}."
+        return needs, f", and inference={name} has none", instead
+    other = "; or inference=kept/mplp, which is both." if name == "mplp" else "."
+    instead = "Type inference.warm_start=true and few inference.passes, such as 10" + other
+    return needs, f", which inference={name} does not keep as it is", instead

@@ -1,0 +1,120 @@
+"""What optimizers see of a training problem: P over a corpus, or over a block of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from structopt.core.data import SparseVectors, Structure
+from structopt.core.factor_graph import Calculus
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.scorer import FeatureMap
+from structopt.kernels.record import Array
+
+if TYPE_CHECKING:  # they compile
+    from structopt.kernels.signatures import Data, Kernels, Space
+
+
+class Certificate(NamedTuple):
+    """P at some weights, and a lower bound D on the least P there is."""
+
+    primal: float
+    dual: float
+
+
+class Objective(Protocol):
+    """P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i L_i(theta), lambda = 1/(C m), over the instances that it holds.
+
+    It is a protocol and no base class: there is one implementation for the whole corpus, for a shard and for a block of a
+    stream, and optimizers need to know no more of it than stands here.
+
+    Attributes
+    ----------
+    m : int
+        Instances.
+    dimension : int
+        Weights.
+    C : float
+    seed : int
+        Of the order of the instances.
+    loss : Loss
+    inference : Inference
+        By which optimizers step.
+    structure : Structure
+    gold, cost : SparseVectors
+        Gold indicators z_i and costs p_i over the parts.
+    feature_map : FeatureMap
+    calculus : Calculus or None
+        Closed forms of the marginals of the structure, where it is positional and its graph knows them.
+    kernels, data : Kernels, Data
+        What compiled drivers are composed of, and what they read.
+    """
+
+    m: int
+    dimension: int
+    C: float
+    seed: int
+    loss: Loss
+    inference: Inference
+    structure: Structure
+    gold: SparseVectors
+    cost: SparseVectors
+    feature_map: FeatureMap
+    calculus: Calculus | None
+    kernels: Kernels
+    data: Data
+
+    @property
+    def regularization(self) -> float:
+        """lambda."""
+
+    @property
+    def space(self) -> Space:
+        """Scratch of the optimizer's thread."""
+
+    @property
+    def examples(self) -> Any:
+        """The corpus: encoded, with graphs and features."""
+
+    @property
+    def messages(self) -> Array:
+        """What the inference keeps between visits, of all instances; empty where it keeps nothing."""
+
+    def with_loss(self, loss: Loss) -> Objective:
+        """The same instances with another loss, whose costs are the same."""
+
+    def run(self, driver: Any, *arguments: Any) -> Any:
+        """Call a driver on the kernels and the data, in this thread; compiled or not, as the kernels are."""
+
+    def order(self, epoch: int) -> Array:
+        """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
+
+    def part_vector(self, name: str) -> Array:
+        """Return zeros over the parts of all instances; refused, with its size, where there is no room for it."""
+
+    def losses(self, weights: Array) -> float:
+        """Sum of L_i at the given weights."""
+
+    def objective(self, weights: Array) -> float:
+        """P at the given weights."""
+
+    def judge(self, weights: Array) -> float:
+        """Score of some weights, higher is better, by which trials are compared: a dev score where there is one, else -P."""
+
+    def ridge(self, weights: Array) -> float:
+        """lambda/2 ||theta||^2."""
+
+    def gradient(self, weights: Array, out: Array | None = None) -> tuple[float, Array]:
+        """Sum of L_i at the given weights, and its (sub)gradient sum_i F_i (z_bar_i - z_i), written to `out` if given."""
+
+    def sum_gradients(self, residuals: Array, out: Array) -> None:
+        """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances."""
+
+    def certificate(self, weights: Array) -> Certificate:
+        """P at the given weights, and the best lower bound on its minimum that one evaluation gives."""
+
+    def bound(self, slope: float, norm: float) -> float:
+        """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda)."""
+
+    def passes(self, optimizer: Any, shards: int) -> Any:
+        """Place shards over which an online optimizer is to pass side by side."""

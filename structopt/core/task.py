@@ -1,0 +1,189 @@
+"""The contract of tasks: the only component that knows words, files and what an output means."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from structopt.core.component import Component
+from structopt.core.data import Encoded
+from structopt.core.parts import Part
+from structopt.core.table_schema import Schema
+from structopt.errors import ConfigError
+from structopt.kernels.record import Array
+
+Ranked = list[tuple[float, Any]]
+"""Scores and outputs of one instance, the best first."""
+
+
+class Outcomes(Protocol):
+    """What every instance adds to the counts that scores are made of."""
+
+    def __len__(self) -> int:
+        """Number of instances."""
+
+    def scores(self, times: Array | None = None) -> dict[str, float]:
+        """Metrics of the corpus in which instance i stands ``times[i]`` often, fractions in [0, 1]."""
+
+
+class Task(Component):
+    """Reads and writes files, encodes instances, decodes outputs, and scores them.
+
+    A saved model keeps no paths: a constructor's ``train``, ``dev``, ``test``, ``limit`` and ``labels`` need defaults.
+
+    Attributes
+    ----------
+    limit : int or None
+        Training instances to read.
+    labels : tuple of str
+        The label set, after `fit`.
+    unit : str
+        What a variable is to a user, in the plural.
+    pictures : bool
+        Whether there is a `write_picture`.
+    """
+
+    kind_of_component: ClassVar[str] = "task"
+
+    limit: int | None
+    labels: tuple[str, ...]
+    unit: str = "tokens"
+    pictures: bool = False
+
+    @property
+    @abstractmethod
+    def files(self) -> Mapping[str, Path | Part]:
+        """The data by role: train, dev, test."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Names of the input columns."""
+
+    @property
+    @abstractmethod
+    def main_metric(self) -> str:
+        """The metric that early stopping and pictures look at."""
+
+    @property
+    @abstractmethod
+    def input_schema(self) -> Schema:
+        """Columns of a table of inputs, one row an instance; they may depend on what `fit` learnt."""
+
+    @property
+    @abstractmethod
+    def output_schema(self) -> Schema:
+        """Columns of a table of outputs, one row an instance."""
+
+    @abstractmethod
+    def input_example(self) -> dict[str, list[Any]]:
+        """Some rows in the input schema, of values that training has shown; no path, time or host."""
+
+    @abstractmethod
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Instances, as `corpus` takes them, of a table that ``input_schema.checked`` has returned."""
+
+    @abstractmethod
+    def output_table(self, outputs: Sequence[Any]) -> dict[str, list[Any]]:
+        """Outputs, as `written` returns them, as the columns of the output schema."""
+
+    @abstractmethod
+    def read(self, path: Any, limit: int | None = None, labelled: bool = True) -> Any:
+        """Read a file, or one of `files`, or raise `DataError` with file and line; unlabelled input may lack columns."""
+
+    @abstractmethod
+    def corpus(self, instances: Sequence[Any]) -> Any:
+        """Make an unlabelled corpus of instances given in memory."""
+
+    @abstractmethod
+    def fit(self, corpus: Any, earlier: Any = None) -> Encoded:
+        """Make labels and vocabulary from the training corpus, and encode it.
+
+        Of an `earlier` task, fitted and of the same class, all labels, attributes and values are kept: their weights go on being
+        used (``warm_start.vocabulary=union``). A value that is known by its code keeps it.
+        """
+
+    @abstractmethod
+    def vocabulary(self) -> Mapping[str, Sequence[str]]:
+        """Names of what `fit` learnt beside attributes, by kind, ``labels`` among them: warm starts count them."""
+
+    @abstractmethod
+    def encode(self, corpus: Any, given: Sequence[str] | None = None) -> Encoded:
+        """Encode a corpus with the vocabulary made by `fit`; what is unknown is left out, `given` labels are kept."""
+
+    @abstractmethod
+    def decode(self, encoded: Any, assignments: Array) -> list[Any]:
+        """Turn what the graph's `outputs` gives into outputs, one an instance."""
+
+    @abstractmethod
+    def outcomes(self, gold: Any, predicted: Sequence[Any]) -> Outcomes:
+        """What every instance of a corpus with gold adds to the scores of predicted outputs."""
+
+    @abstractmethod
+    def report(self, corpus: Any, predicted: Sequence[Any]) -> str:
+        """Return the scores as a table to read."""
+
+    @abstractmethod
+    def attribute_names(self, group: str = "label") -> list[str]:
+        """Readable names of the attributes of a part group; warm starts match weights by them."""
+
+    @abstractmethod
+    def write_outputs(
+        self,
+        corpus: Any,
+        target: str | Path,
+        outputs: Sequence[Any],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[Ranked] | None = None,
+        k_best: int = 1,
+    ) -> None:
+        """Write the corpus again with what was predicted.
+
+        Parameters
+        ----------
+        corpus : as `read` gave it
+        target : str or Path
+        outputs : one an instance, as `written` returns them
+        probabilities : one array an instance, or None
+            The probability of every configuration of every variable; of trees, of every head of every word.
+        ranked : one list an instance, or None
+            Scores and outputs of its k best.
+        k_best : int
+            How many of them were asked for; an instance may have fewer.
+        """
+
+    @abstractmethod
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """All that `fit` learnt, as JSON values and arrays; no path, time or host."""
+
+    @abstractmethod
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Take back what `state` gave."""
+
+    def evaluate(self, gold: Any, predicted: Sequence[Any]) -> dict[str, float]:
+        """Metrics of predicted outputs against a corpus with gold, fractions in [0, 1]."""
+        return self.outcomes(gold, predicted).scores()
+
+    def written(self, outputs: Sequence[Any]) -> list[Any]:
+        """Outputs in the form of the files."""
+        return list(outputs)
+
+    def configuration_names(self, group: str) -> list[Any] | None:
+        """Names of the configurations of a part group, by which warm starts match weights; None: tuples of labels."""
+        return None
+
+    def missing_columns(self, corpus: Any) -> list[str]:
+        """Names of the columns that were known in training and that a corpus lacks."""
+        return []
+
+    def given_labels(self, corpus: Any) -> list[str] | None:
+        """Labels that stand in an input, for ``predict partial=true``; None where it has no column of them."""
+        raise ConfigError("This task predicts everything and keeps nothing that is given. Leave out partial=true.")
+
+    def write_picture(
+        self, corpus: Any, number: int, target: str | Path, outputs: Sequence[Any], probabilities: Sequence[Array] | None
+    ) -> None:
+        """Draw the output of one instance, counted from 1."""
+        raise ConfigError("This task draws no pictures. Leave out picture=FILE.")

@@ -1,0 +1,23 @@
+"""Wrong variables, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from structopt.core.cost import Cost
+from structopt.kernels.record import Array
+
+
+class Hamming(Cost):
+    """The number of wrong variables,  sum_t [y'_t != y_t].
+
+    Notes
+    -----
+    Martins et al. (2010), equation (7) and section 5; Taskar et al. (2003).
+    """
+
+    def of_variables(self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]) -> Array:
+        """1 for each variable."""
+        return np.ones(len(gold))
