@@ -32,7 +32,7 @@ FORMAT = 1
 FILES = ("config.json", "vocabulary.json", "weights.safetensors")
 SCHEMA = "schema.json"
 """The columns of the model's inputs and outputs; models of version 0.1.0 lack it, and are read all the same."""
-LEFT_OUT = {"task": ("train", "dev", "test", "limit", "default_C", "labels"), "factor_graph": ("pruner",)}
+LEFT_OUT = {"task": ("train", "dev", "test", "limit", "default_C", "default_C_by", "labels"), "factor_graph": ("pruner",)}
 """Options that say where things were, which a model does not need."""
 
 

@@ -152,6 +152,34 @@ def test_the_task_chooses_C_until_one_is_typed(acme: Path) -> None:
     assert compose(["task=words", "optimizer.C=7"])["optimizer"]["C"] == 7
 
 
+KINDS = {
+    "online": ["dca", "mira", "perceptron"],
+    "optimum": ["lbfgs", "cutting_plane", "online_cutting_plane", "sdca", "eg", "smo"],
+    "gradient": ["sgd", "adagrad", "adadelta", "pegasos", "dlpw"],
+}
+
+
+@pytest.mark.parametrize("task", ["ner", "chunking", "tagging", "attributes", "dependency", "multilabel", "multiclass", "grid"])
+def test_every_optimizer_takes_the_task_s_C_for_its_kind(task: str) -> None:
+    for kind, names in KINDS.items():
+        for name in names:
+            config = compose([f"task={task}", f"optimizer={name}"])
+            known = {"online": config["task"]["default_C"]} | config["task"]["default_C_by"]
+            assert config["optimizer"]["C"] == known[kind]
+            assert compose([f"task={task}", f"optimizer={name}", "optimizer.C=7"])["optimizer"]["C"] == 7
+
+
+def test_a_task_with_one_default_C_gives_it_to_every_kind(acme: Path) -> None:
+    """Plugins may know no kinds: their tasks state one number, their optimizers read it."""
+    for name in ("lbfgs", "adagrad", "dca"):
+        assert compose(["task=words", f"optimizer={name}"])["optimizer"]["C"] == 0.25
+
+
+def test_C_by_kind_is_changed_alone() -> None:
+    typed = "task.default_C_by.optimum=5"
+    assert [compose(["task=ner", f"optimizer={name}", typed])["optimizer"]["C"] for name in ("lbfgs", "dca")] == [5, 0.1]
+
+
 def test_features_are_typed_at_the_top() -> None:
     config = compose(["features.support=all", "features.min_count=2"])
     assert (config["features"]["support"], config["features"]["min_count"]) == ("all", 2)

@@ -13,6 +13,9 @@ from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.records import RunRecord
 
+NOT_DRAWN = ("limit", "default_C", "default_C_by", "train", "dev", "test")
+"""Keys of a task that do not change what a part holds that is drawn."""
+
 
 def same_file(records: Sequence[RunRecord], part: str) -> None:
     """Refuse runs whose files of a part are not the same, by name or by content.
@@ -32,7 +35,7 @@ def _identity(record: RunRecord, file: Path | Part) -> str:
     """What is the same of equal files; of a share or a generated part also what it is drawn by."""
     if isinstance(file, Path):
         return digest(file)
-    drawn = {key: value for key, value in _task_node(record).items() if key not in ("limit", "default_C", "train", "dev", "test")}
+    drawn = {key: value for key, value in _task_node(record).items() if key not in NOT_DRAWN}
     return f"{file.role} {digest(file.source) if file.source else ''} {sorted(drawn.items(), key=str)}"
 
 

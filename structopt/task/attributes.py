@@ -31,7 +31,7 @@ class AttributeLabelling(Labelling):
 
     Parameters
     ----------
-    train, dev, test, limit, encoding, scheme, valid_tags, default_C
+    train, dev, test, limit, encoding, scheme, valid_tags, default_C, default_C_by
         See `structopt.task.labelling.Labelling`; the scheme matters to scores and constraints only.
     features : mapping
         ``min_count``: attributes that occur less often in training are left out.
@@ -57,8 +57,9 @@ class AttributeLabelling(Labelling):
         valid_tags: bool = False,
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
+        default_C_by: Mapping[str, float] | None = None,
     ) -> None:
-        super().__init__(train, dev, test, limit, encoding, scheme, "none", valid_tags, default_C)
+        super().__init__(train, dev, test, limit, encoding, scheme, "none", valid_tags, default_C, default_C_by)
         check_keys("features", features or {}, FEATURE_KEYS)
         self.min_count = int((features or {}).get("min_count", 1))
         if self.min_count < 1:

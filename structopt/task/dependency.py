@@ -46,6 +46,9 @@ class Dependency(Task):
         characters (unicode), none, or auto (upos where the file has that tag, else unicode).
     default_C : float
         C for optimizers that are not given one.
+    default_C_by : mapping or None
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
+        `default_C`.
     features : mapping
         ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (see
         `structopt.task.tree_columns` for what their columns may be); ``min_count``: values of columns that fewer words of the
@@ -69,6 +72,7 @@ class Dependency(Task):
         punctuation: Literal["auto", "upos", "unicode", "none"] = "auto",
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
+        default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         features = features or {}
         check_keys("features", features, FEATURE_KEYS)
@@ -77,6 +81,7 @@ class Dependency(Task):
             raise ConfigError(f"features.min_count={min_count} must be at least 1.")
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
+        self.default_C_by = dict(default_C_by or {})
         self.format, self.punctuation = format, punctuation
         self.labels: tuple[str, ...] = ()
         self._columns = TreeColumns(column_names(features) or COLUMNS, min_count)

@@ -58,6 +58,9 @@ class Grid(WholeInputs):
         Number of training images to read.
     default_C : float
         C for optimizers that are not given one.
+    default_C_by : mapping or None
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
+        `default_C`.
     radius : int
         How far around it a cell sees: 1 for its eight neighbours, 0 for itself alone.
     pixels : str
@@ -92,6 +95,7 @@ class Grid(WholeInputs):
         radius: int = 1,
         pixels: Literal["auto", "symbols", "values"] = "auto",
         edge_features: Literal["directions", "pixels"] = "pixels",
+        default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         self._paths = checked_paths(train, dev, test, limit)
         for role, path, part in (("dev", dev, dev_share), ("test", test, test_share)):
@@ -104,6 +108,7 @@ class Grid(WholeInputs):
         self._generates = train is None
         self._shares = {"dev": dev_share, "test": test_share}
         self.data_seed, self.limit, self.default_C = data_seed, limit, default_C
+        self.default_C_by = dict(default_C_by or {})
         self.features = GridFeatures(radius, pixels, edge_features)
         self.labels: tuple[str, ...] = ()
 

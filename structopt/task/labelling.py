@@ -64,6 +64,9 @@ class Labelling(Task):
         Forbid label sequences that the learnt scheme does not allow, in training and prediction.
     default_C : float
         C for optimizers that are not given one.
+    default_C_by : mapping or None
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
+        `default_C`.
     """
 
     shipped_format = "conll"
@@ -80,12 +83,14 @@ class Labelling(Task):
         target_scheme: str = "iob2",
         valid_tags: bool = False,
         default_C: float = 1.0,
+        default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         _check_scheme("scheme", scheme, ("auto", *tags.SCHEMES))
         _check_scheme("target_scheme", target_scheme, tags.SCHEMES)
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.scheme, self.target_scheme = limit, encoding, scheme, target_scheme
         self.valid_tags, self.default_C = valid_tags, default_C
+        self.default_C_by = dict(default_C_by or {})
         self.labels: tuple[str, ...] = ()
 
     @property

@@ -40,6 +40,9 @@ class Multiclass(WholeInputs):
         Encoding of the files.
     default_C : float
         C for optimizers that are not given one.
+    default_C_by : mapping or None
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
+        `default_C`.
     features : mapping
         ``min_count``: attributes that occur in fewer training instances are left out. ``bias``: an attribute that every
         instance has. ``normalize``: none, or unit (every vector, the bias apart, is divided by its Euclidean norm).
@@ -60,11 +63,13 @@ class Multiclass(WholeInputs):
         encoding: str = "utf8",
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
+        default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         features = features or {}
         check_keys("features", features, FEATURE_KEYS)
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
+        self.default_C_by = dict(default_C_by or {})
         self.min_count, self.bias = int(features.get("min_count", 1)), bool(features.get("bias", True))
         self.normalize = str(features.get("normalize", "none"))
         if self.min_count < 1:

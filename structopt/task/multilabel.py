@@ -55,6 +55,9 @@ class Multilabel(WholeInputs):
         scores too, and so are labels that only other files have; instances without a label stay.
     default_C : float
         C for optimizers that are not given one.
+    default_C_by : mapping or None
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
+        `default_C`.
     features : mapping
         ``min_count``, ``bias``, ``standardize``, ``normalize``: see `structopt.task.attribute_columns.AttributeColumns`.
     """
@@ -77,6 +80,7 @@ class Multilabel(WholeInputs):
         most_frequent: int | None = None,
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
+        default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         self._paths = checked_paths(train, dev, test, limit)
         if most_frequent is not None and most_frequent < 1:
@@ -88,6 +92,7 @@ class Multilabel(WholeInputs):
         features.pop("support", None)
         self._attributes = AttributeColumns(**features)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
+        self.default_C_by = dict(default_C_by or {})
         self.format, self.most_frequent, self._label_columns = format, most_frequent, labels
         self.names: tuple[str, ...] = ()
         self._all_names: tuple[str, ...] = ()  # with those that are not among the most frequent

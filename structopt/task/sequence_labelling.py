@@ -34,7 +34,7 @@ class SequenceLabelling(Labelling):
 
     Parameters
     ----------
-    train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C
+    train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by
         See `structopt.task.labelling.Labelling`.
     columns : mapping of str to int, or None
         Column numbers by name, all of them, from 0 (negative: from the end), such as {word: 0, pos: 1, tag: 3}; ``tag`` is the
@@ -64,8 +64,9 @@ class SequenceLabelling(Labelling):
         valid_tags: bool = False,
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
+        default_C_by: Mapping[str, float] | None = None,
     ) -> None:
-        super().__init__(train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C)
+        super().__init__(train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by)
         self._layouts = Layouts(layouts)
         found = columns is None and bool(self._layouts)
         self._columns = {} if found else checked({"word": 0, TAG: -1} if columns is None else columns)

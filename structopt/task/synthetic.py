@@ -80,6 +80,9 @@ class Synthetic(WholeInputs):
         Number of training samples to take.
     default_C : float
         C for optimizers that are not given one.
+    default_C_by : mapping or None
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
+        `default_C`.
 
     Notes
     -----
@@ -104,6 +107,7 @@ class Synthetic(WholeInputs):
         data_seed: int = 0,
         limit: int | None = None,
         default_C: float = 1.0,
+        default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         checked_paths(None, None, None, limit)
         for name, value, least in (("variables", variables, 1), ("states", states, 2), ("samples", samples, 1)):
@@ -117,6 +121,7 @@ class Synthetic(WholeInputs):
         self.variables, self.states, self.coupling, self.noise = variables, states, coupling, noise
         self.sizes = {"train": samples, "dev": held_out, "test": held_out}
         self.data_seed, self.limit, self.default_C = data_seed, limit, default_C
+        self.default_C_by = dict(default_C_by or {})
         self.labels: tuple[str, ...] = tuple(map(str, range(states)))
 
     @property
