@@ -28,9 +28,9 @@ class AdaDelta(Optimizer):
 
     and elsewhere theta_f <- theta_f / (1 + r_f lambda), by the running means G and M as they stand (0 at first). After pass k,
 
-        M_f <- M_f k/(k+1),    epsilon <- epsilon k/(k+1),
+        M_f <- M_f (k/(k+1))^2,    epsilon <- epsilon (k/(k+1))^2,
 
-    so that the steps fall as 1/sqrt(k) does, beside what G tells of the gradients. So rare features keep the rates of the
+    so that the steps fall as 1/k does, beside what G tells of the gradients. So rare features keep the rates of the
     gradients that they do meet, and loss and regulariser are weighed by the same rate, as in P. Coordinates whose gradient is
     0 are brought up to date when they are read, with the same result, so that one pass costs one inference and O(nnz) an
     instance.
@@ -109,7 +109,7 @@ class AdaDelta(Optimizer):
         squares, moves, epsilon = state["squares"], state["moves"], state["epsilon"]
         rates = np.sqrt((moves + epsilon) / (squares + epsilon))
         losses = run_batches(problem, adadelta_pass, state, rates, self.batch_size, False, squares, moves, self.rho, epsilon)
-        fall = state["epoch"] / (state["epoch"] + 1)
+        fall = (state["epoch"] / (state["epoch"] + 1)) ** 2
         moves *= fall
         return state | {"epsilon": epsilon * fall}, Report(loss=float(losses))
 

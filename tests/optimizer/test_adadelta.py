@@ -36,7 +36,8 @@ def by_hand(problem, rho, epsilon, batch, passes, weights):
             r = np.sqrt(M + epsilon) / np.sqrt(G + epsilon)
             M[met] = rho * M[met] + (1 - rho) * (r * g)[met] ** 2
             theta = (theta - r * g) / (1 + r * problem.regularization)
-        M, epsilon = M * (epoch + 1) / (epoch + 2), epsilon * (epoch + 1) / (epoch + 2)
+        fall = ((epoch + 1) / (epoch + 2)) ** 2
+        M, epsilon = M * fall, epsilon * fall
     return before, theta, losses
 
 
@@ -73,7 +74,7 @@ def test_lazy_equals_eager(member, options, batch):
 @pytest.mark.parametrize("options", [{}, {"batch_size": 3}, {"average": True}])
 def test_falls_to_the_optimum(member, options):
     for C in (0.1, 1.0):
-        found = excess(AdaDelta(C, epsilon=1e-5, **options), member, C, (1, 10, 150))
+        found = excess(AdaDelta(C, epsilon=1e-4, **options), member, C, (1, 10, 150))
         assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
         assert -1e-6 < found[-1] < 0.05
 
