@@ -11,28 +11,21 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
 from structopt.core.component import Component, lacking, unset
-from structopt.core.cost import Cost
-from structopt.core.executor import Executor
-from structopt.core.factor_graph import FactorGraph
-from structopt.core.inference import Inference
-from structopt.core.loss import Loss
-from structopt.core.optimizer import Optimizer
-from structopt.core.task import Task
-from structopt.core.tracker import Tracker
 from structopt.errors import ConfigError, did_you_mean
 from structopt.schema import REQUIRED, Parameter, check_keys, coerce, of_class, of_source
 
 KINDS = ("task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor")
 """Kinds that a config has a node of."""
-CONTRACTS: dict[str, type[Component]] = {
-    "task": Task, "factor_graph": FactorGraph, "inference": Inference, "loss": Loss, "cost": Cost, "optimizer": Optimizer,
-    "tracker": Tracker, "executor": Executor,
+CONTRACTS = {
+    "task": "Task", "factor_graph": "FactorGraph", "inference": "Inference", "loss": "Loss", "cost": "Cost",
+    "optimizer": "Optimizer", "tracker": "Tracker", "executor": "Executor",
 }  # fmt: skip
-"""What a class of each kind must be."""
+"""What a class of each kind must be: the class of that name in the module of `structopt.core` that bears the kind's."""
 
 
 @dataclass(frozen=True)
@@ -112,13 +105,19 @@ def load(kind: str, name: str) -> Any:
     return cls
 
 
+def contract(kind: str) -> type[Component]:
+    """Return what a class of a kind must be; imported when it is asked for, since listing components needs none of it."""
+    found: type[Component] = vars(import_module(f"structopt.core.{kind}"))[CONTRACTS[kind]]
+    return found
+
+
 def _check_contract(component: Installed, cls: Any) -> None:
     """Refuse a class that is no component of its kind, with the names of what it lacks."""
-    contract = CONTRACTS[component.kind]
-    absent = lacking(cls, contract)
-    if not absent and isinstance(cls, type) and issubclass(cls, contract):
+    wanted = contract(component.kind)
+    absent = lacking(cls, wanted)
+    if not absent and isinstance(cls, type) and issubclass(cls, wanted):
         return
-    kind, promise = component.kind, f"structopt.plugin.{contract.__name__}"
+    kind, promise = component.kind, f"structopt.plugin.{wanted.__name__}"
     what = f"lacks {', '.join(absent)}, which every {kind} has" if absent else f"does not inherit from {promise}"
     raise ConfigError(
         f"{kind}={component.name} of {component.distribution} {what} ({promise} says what it does, and has a default where one "
@@ -166,7 +165,7 @@ def create(kind: str, node: Mapping[str, Any], **given: Any) -> Any:
     parameters = schema(cls)
     offered = {key: value for key, value in given.items() if key in parameters and key not in values}
     made = cls(**offered, **{key: _component(parameters[key].type, value) for key, value in values.items()})
-    if absent := unset(made, CONTRACTS[kind]):
+    if absent := unset(made, contract(kind)):
         raise ConfigError(
             f"{kind}={node['name']}: {type(made).__name__} leaves unset what every {kind} has: {', '.join(absent)}. "
             f"Its constructor must set it. Update {installed(kind)[node['name']].distribution}."

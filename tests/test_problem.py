@@ -196,7 +196,7 @@ def test_check_of_long_instances_uses_differences(beta):
     assert "on 3 instances, 2 of them by finite differences (largest" in message
 
 
-class Wrong:
+class Wrong(Exact):
     """Inference that is a little off, in its values or in its marginals."""
 
     def __init__(self, value=0.0, marginals=0.0):

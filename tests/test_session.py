@@ -19,7 +19,7 @@ import structopt
 from structopt import archive, cli, corpus, history
 
 QUICK = ("task=ner", "task.limit=60", "tracker=none")
-MODEL = ("config.json", "manifest.json", "vocabulary.json", "weights.safetensors")
+MODEL = ("config.json", "manifest.json", "schema.json", "vocabulary.json", "weights.safetensors")
 LAST = 12  # pass; more than are done before a signal arrives, on a slow machine too
 BIG = ["task=ner", "tracker=none", f"optimizer.epochs={LAST}"]
 

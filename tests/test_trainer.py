@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from structopt import archive
-from structopt.core.optimizer import Report
+from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.errors import ModelError, NumericalError
 from structopt.fingerprint import Fingerprint
 from structopt.history import read
 from structopt.trainer import Trainer
 
 
-class Counting:
+class Counting(Optimizer):
     """Adds one to its only weight a pass, in place."""
+
+    C, plan = 1.0, Plan()
 
     def __init__(self, epochs: int) -> None:
         self.epochs = epochs
@@ -93,7 +95,7 @@ class Certified(Counting):
 
     def __init__(self, epochs: int, tolerance: float) -> None:
         super().__init__(epochs)
-        self.tolerance = tolerance
+        self.plan = Plan(tolerance=tolerance)
 
     def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
         state, report = super().step(problem, state)
@@ -117,7 +119,7 @@ def test_stops_by_the_certified_gap_and_goes_on_to_a_smaller_one(tmp_path: Path)
 
 def test_certificates_are_asked_of_the_problem(tmp_path: Path) -> None:
     method = Counting(9)
-    method.certificate, method.tolerance = True, 0.2  # type: ignore[attr-defined]
+    method.plan = Plan(certificate=True, tolerance=0.2)
     one = trainer(tmp_path, 9, method=method)
     one.start(np.zeros(1))
     assert one.run().tolist() == [3.0]
@@ -177,7 +179,7 @@ class Reporting(Counting):
 
     def __init__(self, *numbers: tuple[float, float], tolerance: float = 0.0) -> None:
         super().__init__(len(numbers))
-        self.numbers, self.tolerance = numbers, tolerance
+        self.numbers, self.plan = numbers, Plan(tolerance=tolerance)
 
     def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
         state, report = super().step(problem, state)

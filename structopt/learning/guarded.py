@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from math import isfinite
 
 import numpy as np
 
@@ -25,8 +26,8 @@ class Guarded(Wrapped):
 
     A pass from theta to theta' with P(theta') > (1 + `MARGIN`) P(theta), at the weights that would be returned, is undone: the
     optimizer shortens its steps, and makes the pass again in the same order. After `MOST` times the pass is left undone, and the
-    next begins with steps that are shorter still. Where no pass raises P by so much, the states are the optimizer's own, bit
-    for bit.
+    next begins with steps that are shorter still; unless P is not even finite then, which ends the run. Where no pass raises P
+    by so much, the states are the optimizer's own, bit for bit.
 
     Parameters
     ----------
@@ -48,6 +49,7 @@ class Guarded(Wrapped):
         """A pass that does not raise P, or none."""
         own = {name: value for name, value in state.items() if name != PRIMAL}
         before, messages, judging, report = state[PRIMAL], problem.messages.copy(), 0.0, Report(0.0)
+        after, primal = own, before
         for repeated in range(MOST + 1):
             after, report = self.optimizer.step(problem, _copy(own))
             started = time.perf_counter()
@@ -59,6 +61,8 @@ class Guarded(Wrapped):
                 )
             problem.messages[:] = messages
             own = self.optimizer.shortened(own)
+        if not isfinite(primal):  # no length of the steps keeps the numbers finite: whoever reads the report stops the run
+            return {**after, PRIMAL: primal}, replace(report, primal=primal, repeated=MOST + 1, judging_seconds=judging)
         report = replace(report, primal=before, dual=None, repeated=MOST + 1, judging_seconds=judging)
         return {**own, PRIMAL: before}, report
 

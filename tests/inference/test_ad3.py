@@ -8,6 +8,7 @@ import pytest
 from structopt.compatibility import check
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
 from structopt.inference.lp import LinearProgram
 from structopt.inference.polytopes import local_polytope
@@ -15,6 +16,7 @@ from structopt.kernels.ad3_work import open_work
 from structopt.kernels.factors import open_factors
 from structopt.kernels.record import Record
 from structopt.loss.family import LossFamily
+from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.inference import run
 from tests.inference.small_graphs import complete, mixed, outputs, random_rows, structure_of, tree
 
@@ -303,7 +305,7 @@ def test_what_it_comes_to():
 
 def test_refusals():
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=ad3 only maximises"):
-        check(None, None, AD3(), LossFamily(beta=1.0, gamma=0.0), None, "factors")
+        check(None, Pairwise(), AD3(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
         AD3().kernels("chain")
     s = next(draws(0))

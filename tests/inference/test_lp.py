@@ -8,11 +8,14 @@ import pytest
 from structopt.compatibility import check
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ilp import IntegerProgram
 from structopt.inference.lp import LinearProgram
 from structopt.inference.polytopes import local_polytope
 from structopt.kernels import arborescence, projective
 from structopt.loss.family import LossFamily
+from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.reference.relaxation import relaxed_maximum
 from structopt.testing.inference import run
 from tests.inference.small_graphs import complete, mixed, outputs, random_rows, structure_of, tree
@@ -143,9 +146,9 @@ def test_contradictions_have_no_output():
 @pytest.mark.parametrize("inference", [LinearProgram(), IntegerProgram()])
 def test_refusals(inference):
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=i?lp only maximises"):
-        check(None, None, inference, LossFamily(beta=1.0, gamma=0.0), None, "factors")
+        check(None, Pairwise(), inference, LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain"):
-        check(None, None, inference, LossFamily(beta=inf, gamma=1.0), None, "chain")
+        check(None, LinearChain(), inference, LossFamily(beta=inf, gamma=1.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
         inference.kernels("chain")
     with pytest.raises(ConfigError, match="only maximises: it has no marginals at temperature 1"):

@@ -15,6 +15,7 @@ from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
 from structopt.kernels.factors import TABLE
 from structopt.loss.family import LossFamily
+from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.small_graphs import complete, mixed, outputs, structure_of, tree
 
@@ -335,7 +336,7 @@ def test_refuses_other_graphs(row, found):
 
 def test_refuses_sums():
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=mplp only maximises"):
-        check(None, Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), None, "factors")
+        check(None, Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
         MPLP().kernels("chain")
     solve = MPLP().kernels("factors").solve

@@ -12,7 +12,7 @@ from structopt import registry
 from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
-from structopt.learning.convex_start import beginning, from_convex
+from structopt.learning.convex_start import from_convex
 from structopt.learning.guarded import guarded
 from structopt.loss.cost.weighted import Weighted
 from structopt.loss.difference import CONVEX_PASSES, LossDifference
@@ -28,13 +28,12 @@ def test_the_loss_says_what_it_begins_with() -> None:
     first = LossDifference(inf, 2.5, Weighted(), {"y0": 0.5}).begins_with(warm=False)
     assert first is not None
     assert (first.passes, first.loss.member, first.loss.convex) == (CONVEX_PASSES, "svm (beta=inf, gamma=2.5)", True)
-    assert (first.loss.cost, first.loss.cost_weights) == ("weighted", {"y0": 0.5})
+    assert isinstance(first.loss.cost, Weighted) and first.loss.cost_weights == {"y0": 0.5}
     assert LossDifference(1.0).begins_with(warm=True) is None
     given = LossDifference(1.0, convex_passes=3).begins_with(warm=True)
     assert given is not None and given.passes == 3
     assert LossDifference(1.0, convex_passes=0).begins_with(warm=False) is None
     assert LossFamily(1.0).begins_with(warm=False) is None
-    assert beginning(object(), warm=False) is None  # a plugin's loss that does not say
 
 
 def test_refuses_fewer_than_no_passes() -> None:

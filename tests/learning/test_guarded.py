@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from structopt import registry
-from structopt.core.optimizer import Report
+from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.learning.guarded import MOST, Guarded, guarded
@@ -20,10 +20,10 @@ from structopt.loss.family import LossFamily
 from structopt.testing.problems import make_problem, random_encoded, random_weights
 
 
-class Descent:
+class Descent(Optimizer):
     """Steps of length eta down the slope of theta^2 / 2, in place; a message counts them."""
 
-    certificate = False
+    epochs, C, plan = 1, 1.0, Plan(shortens=True)
 
     def __init__(self, eta: float) -> None:
         self.eta = eta
@@ -61,8 +61,15 @@ def test_a_pass_that_raises_the_objective_is_made_again() -> None:
     assert (state["eta"], report.repeated) == (9.0 / 16, 0)
 
 
-@pytest.mark.parametrize("eta", [1e9, inf])
-def test_a_pass_that_cannot_be_mended_is_left_undone(eta: float) -> None:
+def test_numbers_that_no_step_keeps_finite_are_reported() -> None:
+    problem, one = square(), Guarded(Descent(inf))
+    state, report = one.step(problem, one.init(problem, np.ones(1)))
+    assert not np.isfinite(state["theta"]).any()
+    assert report.primal is not None and not np.isfinite(report.primal)
+
+
+def test_a_pass_that_cannot_be_mended_is_left_undone() -> None:
+    eta = 1e9
     problem, one = square(), Guarded(Descent(eta))
     state, report = one.step(problem, one.init(problem, np.ones(1)))
     assert (state["theta"].tolist(), report.primal, report.repeated) == ([1.0], 0.5, MOST + 1)
@@ -78,7 +85,7 @@ def test_small_rises_are_let_pass() -> None:
 
 def test_certificates_come_with_the_objective() -> None:
     problem, method = square(), Descent(0.5)
-    method.certificate = True
+    method.plan = Plan(shortens=True, certificate=True)
     one = Guarded(method)
     report = one.step(problem, one.init(problem, np.ones(1)))[1]
     assert (report.primal, report.dual) == (0.125, 0.0)

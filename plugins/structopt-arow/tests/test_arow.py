@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from structopt_arow.optimizer import Arow
 
+from structopt import compatibility
 from structopt.core.data import AttributeTable, Encoded
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
@@ -145,9 +146,8 @@ def test_ranges(parameters: dict[str, Any], words: str) -> None:
 
 
 def test_refuses_a_temperature() -> None:
-    problem = problem_of(corpus(np.random.default_rng(5)), LossFamily(beta=1.0))
-    with pytest.raises(CompatibilityError, match=r"optimizer=arow needs loss.beta=inf"):
-        Arow().init(problem, np.zeros(problem.dimension))
+    with pytest.raises(CompatibilityError, match=r"optimizer=arow needs loss.beta=inf, a margin between two outputs"):
+        compatibility.check(None, LinearChain(), Exact(), LossFamily(beta=1.0), Arow())
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
