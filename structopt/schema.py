@@ -113,6 +113,8 @@ def _of_base(cls: ast.ClassDef, tree: ast.Module, module: str) -> list[Parameter
     base = cls.bases[0]
     if len(cls.bases) > 1 or not isinstance(base, ast.Name):
         return None
+    if base.id == "ABC":  # it has no constructor, nor a file to read
+        return []
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     places = {name.asname or name.name: node.module for node in imports for name in node.names}
     return of_source(places.get(base.id) or module, base.id)

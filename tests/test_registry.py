@@ -323,3 +323,8 @@ def test_compatibility_names_the_inferences_that_would_do(acme: Path) -> None:
     graph = registry.create("factor_graph", {"name": "linear_chain"})
     with pytest.raises(CompatibilityError, match=r"With this factor graph, marginals come from: .*exact\."):
         check(None, graph, registry.create("inference", {"name": "argmax"}), _NeedsMarginals(), _NeedsNothing())
+
+
+def test_components_without_a_constructor_are_told_from_source() -> None:
+    assert schema.of_source("structopt.inference.enumeration", "Enumeration") == []
+    assert schema.of_source("structopt.loss.cost.arcs", "Arcs") == []
