@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
@@ -13,9 +13,8 @@ from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.needs import OF_GRAPH, met, refusal
+from structopt.core.needs import OF_GRAPH, Demand, met, refusal
 from structopt.core.optimizer import Optimizer
-from structopt.core.task import Task
 from structopt.errors import CompatibilityError, StructoptError
 
 NEEDS = {
@@ -36,50 +35,51 @@ SOURCES = {
 }
 
 
-def check(
-    task: Task | None, factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer
-) -> None:
+def check(factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer) -> None:
     """Raise where the chosen components cannot work together.
 
     Parameters
     ----------
-    task, factor_graph, inference, loss, optimizer : components
-        The optimizer's `needs` are compared with what the others are; task, graph and loss say by ``requires`` what they ask
-        of the inference.
+    factor_graph, inference, loss, optimizer : components
+        The optimizer's `needs` are compared with what the others are, and what the loss ``requires`` with what the inference
+        provides.
 
     Raises
     ------
     CompatibilityError
         Naming who needs what, what the inference does instead, and the inferences that would do.
     """
-    needs = optimizer.needs(loss, factor_graph)
-    told = name_of("optimizer", optimizer), name_of("inference", inference)
-    for demand in needs.demands:
-        if demand.asks in OF_GRAPH and not met(demand.asks, loss, factor_graph, inference):
-            raise CompatibilityError(refusal(demand, told[0], loss, inference, told[1]))
-    provided, kind = check_solves(inference, factor_graph), factor_graph.kind
-    _check_abilities({"loss": loss, "optimizer": optimizer}, (loss.requires, needs.abilities), provided, inference, kind)
-    for demand in needs.demands:
-        if not met(demand.asks, loss, factor_graph, inference):
-            raise CompatibilityError(refusal(demand, told[0], loss, inference, told[1]))
+    needs, kind = optimizer.needs(loss, factor_graph), factor_graph.kind
+    missed = [demand for demand in needs.demands if not met(demand.asks, loss, factor_graph, inference)]
+    _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference)
+    provided = check_solves(inference, factor_graph)
+    for role, component, asked in (("loss", loss, loss.requires), ("optimizer", optimizer, needs.abilities)):
+        _check_abilities(role, component, asked, provided, inference, kind)
+    _refuse(missed, optimizer, loss, inference)
     if optimizer.plan.tolerance > 0 and not certifies(provided):
         raise CompatibilityError(
             "optimizer.tolerance stops at a certified gap, which needs values that are convex and exact or upper bounds, but "
-            f"inference={told[1]} {_what_it_does(provided, Ability.CONVEX)}. Type optimizer.tolerance=0. "
-            f"{_advice(Ability.CONVEX, able(Ability.CONVEX, kind))}"
+            f"inference={name_of('inference', inference)} {_what_it_does(provided, Ability.CONVEX)}. "
+            f"Type optimizer.tolerance=0. {_advice(Ability.CONVEX, able(Ability.CONVEX, kind))}"
         )
 
 
+def _refuse(missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inference: Inference) -> None:
+    """Raise at the first demand of the optimizer that is missed."""
+    if missed:
+        who, name = name_of("optimizer", optimizer), name_of("inference", inference)
+        raise CompatibilityError(refusal(missed[0], who, loss, inference, name))
+
+
 def _check_abilities(
-    wanting: Mapping[str, Component], asked: Sequence[Ability], provided: Ability, inference: Inference, kind: str
+    role: str, component: Component, asked: Ability, provided: Ability, inference: Inference, kind: str
 ) -> None:
     """Raise at the first ability that a component asks for and the inference does not provide."""
-    for (role, component), abilities in zip(wanting.items(), asked, strict=True):
-        for ability in abilities & ~provided:
-            names = able(ability, kind)
-            remedy = " Type loss.beta=inf, which needs none." if ability is Ability.MARGINALS and not names else ""
-            complaint = _complaint(_who(role, component), ability, name_of("inference", inference), provided, names)
-            raise CompatibilityError(complaint + remedy)
+    for ability in asked & ~provided:
+        names = able(ability, kind)
+        remedy = " Type loss.beta=inf, which needs none." if ability is Ability.MARGINALS and not names else ""
+        complaint = _complaint(_who(role, component), ability, name_of("inference", inference), provided, names)
+        raise CompatibilityError(complaint + remedy)
 
 
 def check_executor(executor: Executor, optimizer: Optimizer) -> None:

@@ -78,7 +78,7 @@ def _solves(inference: Inference, graph: FactorGraph) -> bool:
 
 def _verdict(graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer) -> str:
     try:
-        compatibility.check(None, graph, inference, loss, optimizer)
+        compatibility.check(graph, inference, loss, optimizer)
         loss.kernel(optimizer.plan.variant)
     except (CompatibilityError, ConfigError) as error:
         return str(error)

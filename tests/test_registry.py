@@ -308,21 +308,21 @@ class _NoAlgorithm(Inference):
 
 def test_compatibility(acme: Path) -> None:
     argmax, graph = registry.create("inference", {"name": "argmax"}), registry.create("factor_graph", {"name": "linear_chain"})
-    check(None, graph, argmax, _Maximum(), _NeedsNothing())
+    check(graph, argmax, _Maximum(), _NeedsNothing())
     with pytest.raises(CompatibilityError) as caught:
-        check(None, graph, argmax, _NeedsMarginals(), _NeedsNothing())
+        check(graph, argmax, _NeedsMarginals(), _NeedsNothing())
     beginning = "loss.beta=1 needs marginals, but inference=argmax only maximises. With this factor graph, "
     assert str(caught.value).startswith(beginning)
     with pytest.raises(CompatibilityError, match="^optimizer=steps needs marginals, but inference=argmax only maximises"):
-        check(None, graph, argmax, _Maximum(), registry.create("optimizer", {"name": "steps"}))
+        check(graph, argmax, _Maximum(), registry.create("optimizer", {"name": "steps"}))
     with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain. Those that can: .*argmax"):
-        check(None, graph, _NoAlgorithm(), _Maximum(), _NeedsNothing())
+        check(graph, _NoAlgorithm(), _Maximum(), _NeedsNothing())
 
 
 def test_compatibility_names_the_inferences_that_would_do(acme: Path) -> None:
     graph = registry.create("factor_graph", {"name": "linear_chain"})
     with pytest.raises(CompatibilityError, match=r"With this factor graph, marginals come from: .*exact\."):
-        check(None, graph, registry.create("inference", {"name": "argmax"}), _NeedsMarginals(), _NeedsNothing())
+        check(graph, registry.create("inference", {"name": "argmax"}), _NeedsMarginals(), _NeedsNothing())
 
 
 def test_components_without_a_constructor_are_told_from_source() -> None:

@@ -68,12 +68,6 @@ CONVEX: tuple[Demand, ...] = (Demand(Property.CONVEX),)
 """Tangents that are bounds."""
 
 
-def certified(certificate: bool) -> tuple[Demand, ...]:
-    """What ``optimizer.certificate=true`` asks for."""
-    because = ": its tangents are no bounds"
-    return (Demand(Property.CONVEX, "optimizer.certificate=true", because, "Set it to false."),) if certificate else ()
-
-
 @dataclass(frozen=True)
 class Needs:
     """What an optimizer needs of the other components; `structopt.compatibility` compares it with what they are.
@@ -91,6 +85,21 @@ class Needs:
     abilities: Ability = Ability(0)
     demands: tuple[Demand, ...] = ()
     positional: bool = False
+
+
+def certified(certificate: bool, demands: tuple[Demand, ...] | None = None) -> Needs:
+    """What an optimizer needs whose lower bounds come from tangents, where ``optimizer.certificate=true`` asks for bounds.
+
+    Parameters
+    ----------
+    certificate : bool
+    demands : tuple of Demand or None
+        What it asks for with certificates or without; None: a convex loss with them, and nothing else.
+    """
+    if demands is None:
+        because = ": its tangents are no bounds"
+        demands = (Demand(Property.CONVEX, "optimizer.certificate=true", because, "Set it to false."),) if certificate else ()
+    return Needs(Ability.UPPER | Ability.CONVEX if certificate else Ability(0), demands)
 
 
 def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +16,11 @@ from structopt.core.objective import Objective
 from structopt.kernels.record import Array
 
 State = dict[str, Any]
+
+
+def copied(state: State) -> State:
+    """A copy of a state, whose arrays and scalars a pass may change."""
+    return {name: copy(value) for name, value in state.items()}
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,8 @@ import time
 from dataclasses import replace
 from math import isfinite
 
-import numpy as np
-
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.optimizer import Optimizer, Report, State, copied
 from structopt.kernels.record import Array
 from structopt.learning.wrapped import Wrapped
 
@@ -51,7 +49,7 @@ class Guarded(Wrapped):
         before, messages, judging, report = state[PRIMAL], problem.messages.copy(), 0.0, Report(0.0)
         after, primal = own, before
         for repeated in range(MOST + 1):
-            after, report = self.optimizer.step(problem, _copy(own))
+            after, report = self.optimizer.step(problem, copied(own))
             started = time.perf_counter()
             primal, dual = self._bounds(problem, after)
             judging += time.perf_counter() - started
@@ -77,8 +75,3 @@ class Guarded(Wrapped):
 def guarded(optimizer: Optimizer, objective_every: int) -> Optimizer:
     """The optimizer, guarded where P is known after every pass and its steps have a length."""
     return Guarded(optimizer) if objective_every == 1 and optimizer.plan.shortens else optimizer
-
-
-def _copy(state: State) -> State:
-    """A state whose arrays a pass may change."""
-    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in state.items()}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.needs import Needs, certified
@@ -85,7 +84,7 @@ class AdaDelta(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A (sub)gradient; with certificates, tangents that are bounds."""
-        return Needs(Ability.UPPER | Ability.CONVEX if self.certificate else Ability(0), certified(self.certificate))
+        return certified(self.certificate)
 
     @property
     def plan(self) -> Plan:

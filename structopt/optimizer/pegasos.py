@@ -6,10 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
-from structopt.core.needs import CONVEX, Demand, Needs, Property
+from structopt.core.needs import CONVEX, Demand, Needs, Property, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.record import Array
@@ -76,8 +75,7 @@ class Pegasos(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A convex loss that zero weights have."""
-        abilities = Ability.UPPER | Ability.CONVEX if self.certificate else Ability(0)
-        return Needs(abilities, (*CONVEX, Demand(Property.LOSS_AT_ZERO)))
+        return certified(self.certificate, (*CONVEX, Demand(Property.LOSS_AT_ZERO)))
 
     @property
     def plan(self) -> Plan:

@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.needs import Needs, certified
@@ -64,7 +63,7 @@ class StochasticGradientDescent(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A (sub)gradient; with certificates, tangents that are bounds."""
-        return Needs(Ability.UPPER | Ability.CONVEX if self.certificate else Ability(0), certified(self.certificate))
+        return certified(self.certificate)
 
     @property
     def plan(self) -> Plan:

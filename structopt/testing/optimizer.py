@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from structopt.core.optimizer import Optimizer
+from structopt.core.optimizer import Optimizer, copied
 from structopt.problem import Problem
 from structopt.testing.problems import random_weights
 
@@ -27,7 +26,7 @@ def passes(optimizer: Optimizer, problem: Problem, state: Any, count: int) -> An
 
 def stored(state: Any) -> Any:
     """State as a checkpoint gives it back: arrays and scalars, copied."""
-    return {name: value.copy() if isinstance(value, np.ndarray) else copy.copy(value) for name, value in state.items()}
+    return copied(state)
 
 
 class OptimizerSuite:

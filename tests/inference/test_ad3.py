@@ -305,7 +305,7 @@ def test_what_it_comes_to():
 
 def test_refusals():
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=ad3 only maximises"):
-        check(None, Pairwise(), AD3(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
+        check(Pairwise(), AD3(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
         AD3().kernels("chain")
     s = next(draws(0))

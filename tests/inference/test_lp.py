@@ -146,9 +146,9 @@ def test_contradictions_have_no_output():
 @pytest.mark.parametrize("inference", [LinearProgram(), IntegerProgram()])
 def test_refusals(inference):
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=i?lp only maximises"):
-        check(None, Pairwise(), inference, LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
+        check(Pairwise(), inference, LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain"):
-        check(None, LinearChain(), inference, LossFamily(beta=inf, gamma=1.0), DualCoordinateAscent())
+        check(LinearChain(), inference, LossFamily(beta=inf, gamma=1.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
         inference.kernels("chain")
     with pytest.raises(ConfigError, match="only maximises: it has no marginals at temperature 1"):

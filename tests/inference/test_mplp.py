@@ -336,7 +336,7 @@ def test_refuses_other_graphs(row, found):
 
 def test_refuses_sums():
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=mplp only maximises"):
-        check(None, Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
+        check(Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
         MPLP().kernels("chain")
     solve = MPLP().kernels("factors").solve

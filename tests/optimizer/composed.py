@@ -9,7 +9,7 @@ from structopt.loss.family import LossFamily
 
 def check(optimizer, loss, graph=None, inference=None):
     """Compose an optimizer with a loss on chains with exact inference, or with what is given."""
-    compatibility.check(None, graph or LinearChain(), inference or Exact(), loss, optimizer)
+    compatibility.check(graph or LinearChain(), inference or Exact(), loss, optimizer)
 
 
 def abilities(optimizer, loss=None) -> Ability:

@@ -152,7 +152,7 @@ def test_more_than_two_states_are_reported_by_the_linear_program():
 
 def test_other_inferences_that_keep_messages_will_do():
     for inference in (TreeReweightedBP(passes=3, warm_start=True), AD3(passes=10, warm_start=True)):
-        check(None, Pairwise(), inference, LossFamily(inf, 1.0), DLPW())
+        check(Pairwise(), inference, LossFamily(inf, 1.0), DLPW())
         problem = problem_of(inference, C=0.3)
         state, _ = run(DLPW(0.3), problem, 100)
         assert problem.messages.any()
@@ -167,30 +167,30 @@ def test_pegasos_learns_by_linear_programs():
 
 def test_refuses_inferences_without_messages():
     with pytest.raises(CompatibilityError) as caught:
-        check(None, Pairwise(), LinearProgram(), LossFamily(inf, 1.0), DLPW())
+        check(Pairwise(), LinearProgram(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
         "optimizer=dlpw goes on with the messages of the last visit, and inference=lp has none. Type inference=kept/mplp, or "
         "take optimizer=pegasos, which learns by inference=lp."
     )
     with pytest.raises(CompatibilityError) as caught:
-        check(None, Pairwise(), MPLP(), LossFamily(inf, 1.0), DLPW())
+        check(Pairwise(), MPLP(), LossFamily(inf, 1.0), DLPW())
     assert str(caught.value) == (
         "optimizer=dlpw goes on with the messages of the last visit, which inference=mplp does not keep as it is. Type "
         "inference.warm_start=true and few inference.passes, such as 10; or inference=kept/mplp, which is both."
     )
-    check(None, Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
+    check(Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
 
 
 def test_refuses_what_is_no_bound_and_what_is_no_margin():
     with pytest.raises(CompatibilityError, match="optimizer=dlpw needs an upper bound, but inference=loopy_bp"):
-        check(None, Pairwise(), LoopyBP(), LossFamily(inf, 1.0), DLPW())
+        check(Pairwise(), LoopyBP(), LossFamily(inf, 1.0), DLPW())
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.beta=inf"):
-        check(None, Pairwise(), TreeReweightedBP(warm_start=True), LossFamily(1.0, 0.0), DLPW())
+        check(Pairwise(), TreeReweightedBP(warm_start=True), LossFamily(1.0, 0.0), DLPW())
     with pytest.raises(CompatibilityError, match=r"optimizer=dlpw needs loss.gamma > 0"):
-        check(None, Pairwise(), MPLP(warm_start=True), LossFamily(inf, 0.0), DLPW())
-    check(None, Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
+        check(Pairwise(), MPLP(warm_start=True), LossFamily(inf, 0.0), DLPW())
+    check(Pairwise(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
     with pytest.raises(CompatibilityError, match="optimizer=dlpw keeps messages along the edges of loopy graphs"):
-        check(None, LinearChain(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
+        check(LinearChain(), MPLP(warm_start=True), LossFamily(inf, 1.0), DLPW())
 
 
 def test_chooses_loss_and_inference():

@@ -147,7 +147,7 @@ def test_ranges(parameters: dict[str, Any], words: str) -> None:
 
 def test_refuses_a_temperature() -> None:
     with pytest.raises(CompatibilityError, match=r"optimizer=arow needs loss.beta=inf, a margin between two outputs"):
-        compatibility.check(None, LinearChain(), Exact(), LossFamily(beta=1.0), Arow())
+        compatibility.check(LinearChain(), Exact(), LossFamily(beta=1.0), Arow())
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
