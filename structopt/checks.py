@@ -8,6 +8,7 @@ import numpy as np
 
 from structopt import registry
 from structopt.core.optimizer import Optimizer, State
+from structopt.core.structure_kind import TooManyOutputs
 from structopt.errors import StructoptError
 from structopt.kernels.record import Array
 from structopt.problem import Problem
@@ -120,20 +121,14 @@ def _scores(problem: Problem, weights: Array, i: int) -> Array:
 
 def _listing(problem: Problem, i: int) -> Any:
     """Return the listing's kernel; None where there are too many outputs, or they cannot be listed."""
-    if _log_choices(problem, i) > np.log(MOST_OUTPUTS):
+    structure = problem.structure
+    if structure.kind.vertices is None:
         return None
     try:
-        return registry.create("inference", {"name": "enumeration"}).kernels(problem.structure.kind).solve
-    except StructoptError:
+        structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), MOST_OUTPUTS)
+    except TooManyOutputs:
         return None
-
-
-def _log_choices(problem: Problem, i: int) -> float:
-    """Logarithm of the number of ways to choose a configuration of every variable: no fewer than there are outputs."""
-    structure, (first, last) = problem.structure, problem.examples.encoded.offsets[i : i + 2]
-    if structure.choices is None:
-        return float((last - first) * np.log(structure.groups[0].width))
-    return float(np.log(np.diff(structure.choices[first : last + 1])).sum())
+    return registry.create("inference", {"name": "enumeration"}).kernels(structure.kind).solve
 
 
 def _solve(problem: Problem, solve: Any, i: int, s: Array) -> tuple[float, Array]:

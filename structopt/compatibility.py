@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any
 
@@ -11,10 +11,12 @@ from structopt.core.ability import Ability
 from structopt.core.component import Component
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.inference import Inference
+from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.needs import OF_GRAPH, Demand, met, refusal
 from structopt.core.optimizer import Optimizer
+from structopt.core.structure_kind import StructureKind
+from structopt.core.task import Task
 from structopt.errors import CompatibilityError, StructoptError
 
 NEEDS = {
@@ -35,7 +37,9 @@ SOURCES = {
 }
 
 
-def check(factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer) -> None:
+def check(
+    factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer, partial: bool = False
+) -> None:
     """Raise where the chosen components cannot work together.
 
     Parameters
@@ -43,6 +47,8 @@ def check(factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer
     factor_graph, inference, loss, optimizer : components
         The optimizer's `needs` are compared with what the others are, and what the loss ``requires`` with what the inference
         provides.
+    partial : bool
+        Whether the gold outputs may be known in part only.
 
     Raises
     ------
@@ -50,18 +56,93 @@ def check(factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer
         Naming who needs what, what the inference does instead, and the inferences that would do.
     """
     needs, kind = optimizer.needs(loss, factor_graph), factor_graph.kind
-    missed = [demand for demand in needs.demands if not met(demand.asks, loss, factor_graph, inference)]
+    missed = [demand for demand in needs.demands if not met(demand.asks, loss, factor_graph, inference, partial)]
     _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference)
+    _check_role(loss, factor_graph)
     provided = check_solves(inference, factor_graph)
     for role, component, asked in (("loss", loss, loss.requires), ("optimizer", optimizer, needs.abilities)):
         _check_abilities(role, component, asked, provided, inference, kind)
     _refuse(missed, optimizer, loss, inference)
+    if partial:
+        _check_partial(inference, optimizer)
     if optimizer.plan.tolerance > 0 and not certifies(provided):
         raise CompatibilityError(
             "optimizer.tolerance stops at a certified gap, which needs values that are convex and exact or upper bounds, but "
             f"inference={name_of('inference', inference)} {_what_it_does(provided, Ability.CONVEX)}. "
             f"Type optimizer.tolerance=0. {_advice(Ability.CONVEX, able(Ability.CONVEX, kind))}"
         )
+
+
+def check_task(task: Task, factor_graph: FactorGraph) -> None:
+    """Raise where a graph's outputs cannot be read as the task decodes them.
+
+    Raises
+    ------
+    CompatibilityError
+        Naming the graphs whose outputs can.
+    """
+    if task.view in factor_graph.views:
+        return
+    others = ", ".join(_graphs(lambda graph: task.view in graph.views)) or "none is installed"
+    raise CompatibilityError(
+        f"task={name_of('task', task)} reads the {task.view} of outputs, but "
+        f"factor_graph={name_of('factor_graph', factor_graph)} offers {', '.join(factor_graph.views)}. "
+        f"Factor graphs that offer {task.view}: {others}."
+    )
+
+
+def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
+    """Raise where a cost counts what the graph does not have."""
+    if loss.role in factor_graph.roles:
+        return
+    graphs = ", ".join(_graphs(lambda graph: loss.role in graph.roles)) or "none is installed"
+    costs = ", ".join(name for name, cost in _made("cost").items() if cost.role in factor_graph.roles)
+    raise CompatibilityError(
+        f"This loss counts its cost in parts of the role {loss.role}, which factor_graph="
+        f"{name_of('factor_graph', factor_graph)} does not have. Type loss.cost=NAME with one of {costs}; "
+        f"or take a factor graph that has the role: {graphs}."
+    )
+
+
+def _check_partial(inference: Inference, optimizer: Optimizer) -> None:
+    """Raise where gold outputs that are known in part cannot be completed."""
+    if inference.messages is Messages.KEPT:
+        raise CompatibilityError(
+            f"task.partial=true asks twice at every visit, but inference={name_of('inference', inference)} keeps the messages of "
+            "the last answer. Type inference.warm_start=false."
+        )
+    if optimizer.plan.tolerance > 0:
+        raise CompatibilityError(
+            "optimizer.tolerance stops at a certified gap, but the losses of task.partial=true are not convex, and have none. "
+            "Type optimizer.tolerance=0."
+        )
+
+
+def _graphs(fits: Callable[[Any], bool]) -> list[str]:
+    """Names of the installed factor graphs that fit, with the switch that makes them fit where one does."""
+    found = []
+    for name, graph in _made("factor_graph").items():
+        switches = [one.name for one in registry.schema(type(graph)).values() if one.default is False]
+        if fits(graph):
+            found.append(name)
+        else:
+            found += [
+                f"{name} with factor_graph.{switch}=true"
+                for switch in switches
+                if fits(registry.create("factor_graph", {"name": name, switch: True}))
+            ]
+    return found
+
+
+def _made(kind: str) -> dict[str, Any]:
+    """The installed components of a kind, as they are without options; those that cannot be made are no advice."""
+    made = {}
+    for name in registry.installed(kind):
+        try:
+            made[name] = registry.create(kind, {"name": name})
+        except StructoptError:
+            continue
+    return made
 
 
 def _refuse(missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inference: Inference) -> None:
@@ -72,7 +153,7 @@ def _refuse(missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inferenc
 
 
 def _check_abilities(
-    role: str, component: Component, asked: Ability, provided: Ability, inference: Inference, kind: str
+    role: str, component: Component, asked: Ability, provided: Ability, inference: Inference, kind: StructureKind
 ) -> None:
     """Raise at the first ability that a component asks for and the inference does not provide."""
     for ability in asked & ~provided:
@@ -109,13 +190,7 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
 
 def _mixable() -> list[str]:
     """Names of the optimizers whose states can be mixed, as they are without options."""
-    found = []
-    for name in registry.installed("optimizer"):
-        try:
-            found += [name] if registry.create("optimizer", {"name": name}).plan.mixable else []
-        except StructoptError:  # it cannot be imported: then it is no advice either
-            continue
-    return found
+    return [name for name, optimizer in _made("optimizer").items() if optimizer.plan.mixable]
 
 
 def certifies(provided: Ability) -> bool:
@@ -184,26 +259,26 @@ def _advice(ability: Ability, names: Sequence[str]) -> str:
     return f"With this factor graph, no installed inference gives {NEEDS[ability]}."
 
 
-def able(ability: Ability, structure_kind: str) -> list[str]:
+def able(ability: Ability, kind: StructureKind) -> list[str]:
     """Return the names of the installed inferences that have an ability on a kind of structure, if need be by ``exact=true``."""
     found = []
     for name in registry.installed("inference"):
-        if ability in _provided(structure_kind, name=name):
+        if ability in _provided(kind, name=name):
             found.append(name)
-        elif ability in _provided(structure_kind, name=name, exact=True):
+        elif ability in _provided(kind, name=name, exact=True):
             found.append(f"{name} with inference.exact=true")
     return found
 
 
-def _provided(structure_kind: str, **node: Any) -> Ability:
+def _provided(kind: StructureKind, **node: Any) -> Ability:
     """What an inference with these parameters provides."""
     try:
-        provided: Ability = registry.create("inference", node).provides(structure_kind)
+        provided: Ability = registry.create("inference", node).provides(kind)
     except StructoptError:  # it cannot be imported, or has other parameters: then it is no advice either
         return Ability(0)
     return provided
 
 
-def _able(structure_kind: str) -> str:
-    names = [name for name in registry.installed("inference") if _provided(structure_kind, name=name)]
+def _able(kind: StructureKind) -> str:
+    names = [name for name in registry.installed("inference") if _provided(kind, name=name)]
     return ", ".join(names) or "none is installed"

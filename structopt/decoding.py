@@ -1,93 +1,121 @@
-"""Outputs of a model: best labellings, marginals and k-best lists of a corpus, on as many threads as the executor has."""
+"""Outputs of a model: best outputs, marginals and k-best lists of a corpus, on as many threads as the executor has."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.data import EncodedGraphs
+from structopt.core.data import SparseVectors
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
+from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array, Record
 from structopt.kernels.signatures import Kernels
 from structopt.problem import Examples, run_driver
 
+ROOM = 1 << 16
+"""Entries of a list of parts, which is taken out when it is full."""
+
 
 class KBest(NamedTuple):
-    """The best labellings of one instance: `scores`, shape (k,), and `assignments`, shape (k, variables)."""
+    """The k best outputs of one instance, the best first: their scores, shape (k,), and the outputs."""
 
     scores: Array
-    assignments: Array
+    outputs: SparseVectors
 
 
 def best_outputs(
     examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float = 0.0
-) -> Array:
-    """Return the number of every variable's configuration in the highest-scoring output, shape (variables,).
+) -> SparseVectors:
+    """Return the highest-scoring output of every instance.
 
     Above temperature 0 it is the output that the graph makes of the marginals at that temperature.
+
+    Raises
+    ------
+    ConfigError
+        Where the hard constraints allow no output for an instance.
     """
-    return _outputs(examples, kernels, weights, executor, temperature, False)[0]
+
+    def shard(bounds: tuple[int, int]) -> SparseVectors:
+        return _listed(examples, kernels, weights, temperature, bounds)
+
+    return joined(executor.map(shard, examples.shards()))
 
 
 def marginals(
-    examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float = 1.0
+    examples: Examples, kernels: Kernels, weights: Array, group: str, executor: Executor, temperature: float = 1.0
 ) -> list[Array]:
-    """Return the probability of every configuration of every variable at the given temperature, one array an instance.
+    """Return the marginals of the parts of a group at the given temperature, one flat array an instance.
 
-    Each has the shape (variables, configurations), or is flat, variable by variable, where they have different numbers.
+    Raises
+    ------
+    ConfigError
+        Where the hard constraints allow no output for an instance.
     """
-    flat = _outputs(examples, kernels, weights, executor, temperature, True)[1]
-    bounds = choices_of(examples)[examples.encoded.offsets]
-    tables = [flat[a:b] for a, b in pairwise(bounds.tolist())]
-    if isinstance(examples.encoded, EncodedGraphs):
-        return [table.reshape(-1, len(examples.encoded.labels)) for table in tables]
-    if examples.structure.choices is not None:
-        return tables
-    return [table.reshape(-1, examples.structure.groups[0].width) for table in tables]
+    from structopt.kernels.passes import marginal_pass
+
+    begins, offsets = examples.structure.spans(group)
+    flat = np.zeros(int(offsets[-1]))
+
+    def shard(bounds: tuple[int, int]) -> int:
+        space, data = examples.space(gradients=False), examples.data()
+        return int(run_driver(marginal_pass, kernels, data, space, temperature, *bounds, weights, begins, offsets, flat))
+
+    for reached in executor.map(shard, examples.shards()):
+        _check_reached(reached)
+    return [flat[a:b] for a, b in pairwise(offsets.tolist())]
 
 
 def predicted(
-    examples: Examples, graph: FactorGraph, inference: Inference, kernels: Kernels, weights: Array, executor: Executor
-) -> Array:
-    """What the task decodes: the best outputs, at the temperature at which the inference predicts."""
-    return chosen(graph, examples, best_outputs(examples, kernels, weights, executor, inference.decoding_temperature))
+    examples: Examples, task: Task, graph: FactorGraph, inference: Inference, kernels: Kernels, weights: Array, executor: Executor
+) -> list[Any]:
+    """What the task makes of the best outputs, at the temperature at which the inference predicts."""
+    return decoded(task, graph, examples, best_outputs(examples, kernels, weights, executor, inference.decoding_temperature))
 
 
-def chosen(graph: FactorGraph, examples: Examples, assignments: Array) -> Array:
-    """What the task decodes, from the numbers of the chosen configurations."""
-    return graph.outputs(examples.encoded, examples.structure, assignments)
+def decoded(task: Task, graph: FactorGraph, examples: Examples, outputs: SparseVectors) -> list[Any]:
+    """What the task makes of outputs: it decodes the view of them that it asks for."""
+    return task.decode(examples.encoded, graph.view(task.view, examples.encoded, examples.structure, outputs))
 
 
-def choices_of(examples: Examples) -> Array:
-    """Where the configurations of each variable begin in a list over all variables of the corpus."""
-    if examples.structure.choices is not None:
-        return examples.structure.choices
-    return np.arange(int(examples.encoded.offsets[-1]) + 1, dtype=np.int64) * examples.structure.groups[0].width
+def joined(lists: list[SparseVectors]) -> SparseVectors:
+    """Outputs of consecutive instances, put together."""
+    ends = np.cumsum([0, *(int(one.offsets[-1]) for one in lists)])
+    offsets = [one.offsets[1:] + end for one, end in zip(lists, ends[:-1].tolist(), strict=True)]
+    parts, values = [one.parts for one in lists], [one.values for one in lists]
+    return SparseVectors(
+        np.concatenate([np.zeros(1, np.int64), *offsets]),
+        np.concatenate([np.zeros(0, np.int32), *parts]),
+        np.concatenate([np.zeros(0), *values]),
+    )
 
 
-def _outputs(
-    examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float, keep: bool
-) -> tuple[Array, Array]:
+def _listed(examples: Examples, kernels: Kernels, weights: Array, temperature: float, bounds: tuple[int, int]) -> SparseVectors:
+    """Best outputs of a range of instances."""
     from structopt.kernels.passes import output_pass
 
-    variables, choices = examples.encoded.offsets, choices_of(examples)
-    assignment = np.zeros(int(variables[-1]), np.int32)
-    table = np.zeros(int(choices[-1]) if keep else 0)
+    (first, last), room, lists = bounds, max(ROOM, examples.most_parts), []
+    space, data = examples.space(gradients=False), examples.data()
+    offsets, parts, counts = np.zeros(last - first + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
+    while first < last:
+        rest = temperature, first, last, weights, offsets, parts, counts
+        reached = int(run_driver(output_pass, kernels, data, space, *rest))
+        _check_reached(reached)
+        end = int(offsets[reached - first])
+        lists.append(SparseVectors(offsets[: reached - first + 1].copy(), parts[:end].copy(), counts[:end].copy()))
+        first = reached
+    return joined(lists)
 
-    def shard(bounds: tuple[int, int]) -> int:
-        space, data = examples.space(), examples.data()
-        rest = (temperature, variables, choices, *bounds, weights, assignment, table)
-        return int(run_driver(output_pass, kernels, data, space, *rest))
 
-    for failed in executor.map(shard, examples.shards()):
-        if failed >= 0:
-            raise ConfigError(f"The constraints allow no output for instance {failed + 1}; loosen the partial labels.")
-    return assignment, table
+def _check_reached(reached: int) -> None:
+    """Refuse an instance without an output, which the drivers tell as -1 - i."""
+    if reached < 0:
+        raise ConfigError(f"The constraints allow no output for instance {-reached}; loosen the partial labels.")
 
 
 def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executor: Executor) -> list[KBest]:
@@ -98,7 +126,7 @@ def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executo
         raise ConfigError("This inference has no lists of the k best outputs; inference=exact and enumeration have.")
 
     def shard(bounds: tuple[int, int]) -> list[KBest]:
-        space = examples.space()
+        space = examples.space(gradients=False)
         return [_instance_k_best(examples, kernels, weights, k, i, space.scores, space.work) for i in range(*bounds)]
 
     return [lists for part in executor.map(shard, examples.shards()) for lists in part]
@@ -107,10 +135,10 @@ def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executo
 def _instance_k_best(
     examples: Examples, kernels: Kernels, weights: Array, k: int, i: int, scores: Array, work: Record
 ) -> KBest:
-    structure, variables = examples.structure, examples.encoded.offsets
-    n = int(variables[i + 1] - variables[i])
+    structure, room = examples.structure, k * examples.structure.most_active
     s = scores[: structure.parts[i + 1] - structure.parts[i]]
     kernels.scores(examples.features, weights, i, s)
-    values, assignments = np.zeros(k), np.zeros(k * n, np.int32)
-    found = kernels.k_best(structure.record, i, s, k, values, assignments, work)
-    return KBest(values[:found], assignments.reshape(k, n)[:found])
+    values, offsets, parts, counts = np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
+    found = kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, work)
+    end = int(offsets[found])
+    return KBest(values[:found], SparseVectors(offsets[: found + 1], parts[:end].copy(), counts[:end].copy()))

@@ -143,16 +143,21 @@ class Model:
         return self.predict(self.task.instances(table))
 
     def marginals(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Array]:
-        """Probability of every label of every variable: one array of shape (variables, labels) an instance."""
-        return self.label_marginals(self.examples(self.task.corpus(instances), executor=executor), executor)
+        """Probability of every label of every variable: one array of shape (variables, labels) an instance.
+
+        Of trees the probability of every head of every word, shape (words, words + 1); column 0 is the root.
+        """
+        return self.view_marginals(self.examples(self.task.corpus(instances), executor=executor), executor)
 
     def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
         """Best outputs of an encoded corpus, in the scheme of the files."""
         return self.task.written(self._outputs(examples, executor))
 
-    def label_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
-        """Label probabilities of an encoded corpus, one array an instance."""
-        return marginals(examples, self.kernels, self.weights, executor or InThisThread(), self.temperature)
+    def view_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
+        """Marginals of an encoded corpus as of `marginals`, in the parts that the task's view is read from."""
+        view, rest = self.task.view, (executor or InThisThread(), self.temperature)
+        found = marginals(examples, self.kernels, self.weights, self.graph.views[view], *rest)
+        return self.graph.probabilities(view, examples.encoded, examples.structure, found)
 
     def k_best_outputs(self, examples: Examples, k: int, executor: Executor | None = None) -> list[KBest]:
         """The k best outputs of every instance of an encoded corpus."""
@@ -169,8 +174,8 @@ class Model:
         return self.task.evaluate(corpus, predicted), self.task.report(corpus, predicted)
 
     def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
-        found = predicted(examples, self.graph, self.inference, self.kernels, self.weights, executor or InThisThread())
-        return self.task.decode(examples.encoded, found)
+        rest = self.inference, self.kernels, self.weights, executor or InThisThread()
+        return predicted(examples, self.task, self.graph, *rest)
 
     def save(self, folder: Path) -> None:
         """Write the model folder; equal models give equal bytes."""

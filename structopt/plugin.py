@@ -24,13 +24,14 @@ from structopt.core.data import (
 )
 from structopt.core.executor import Executor, Placement
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
-from structopt.core.inference import Inference, InferenceKernels, Messages
+from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.needs import CONVEX, FAMILY, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch
+from structopt.core.structure_kind import InferenceKernels
 from structopt.core.table_schema import Column, Schema
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker

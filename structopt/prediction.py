@@ -6,15 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from structopt import compatibility, registry
 from structopt.core.ability import Ability
-from structopt.core.data import ROOT, Structure
 from structopt.core.executor import Executor
-from structopt.decoding import chosen
+from structopt.decoding import decoded, joined
 from structopt.errors import ConfigError, DataError
-from structopt.kernels.record import Array
 from structopt.model import Model, find_model
 from structopt.problem import Examples
 
@@ -37,7 +33,7 @@ def predict(options: Mapping[str, Any]) -> None:
     examples = model.examples(corpus, given, executor)
     outputs, k = model.best_outputs(examples, executor), options["k_best"]
     drawn = options["picture"] and Ability.MARGINALS in model.inference.provides(model.graph.kind)
-    tables = _tables(model, examples, executor) if options["probabilities"] or drawn else None
+    tables = model.view_marginals(examples, executor) if options["probabilities"] or drawn else None
     ranked = _ranked_outputs(model, examples, k, executor) if k > 1 else None
     told = tables if options["probabilities"] else None
     model.task.write_outputs(corpus, options["output"], outputs, told, ranked, k)
@@ -90,33 +86,20 @@ def _given(model: Model, corpus: Any, options: Mapping[str, Any]) -> Sequence[st
     return given
 
 
-def _tables(model: Model, examples: Examples, executor: Executor) -> list[Array]:
-    """Probabilities as the task writes them: of every label of every variable; of trees, of every word's heads."""
-    tables = model.label_marginals(examples, executor)
-    return _head_tables(examples.structure, tables) if "arc" in examples.structure.places else tables
-
-
-def _head_tables(structure: Structure, marginals: Sequence[Array]) -> list[Array]:
-    """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
-    arcs = next(group for group in structure.groups if group.name == "arc").offsets.tolist()
-    tables = []
-    for begin, end, found in zip(arcs, arcs[1:], marginals, strict=False):
-        head, modifier = structure.places["arc"][begin:end].T
-        words = int(modifier[-1]) + 1
-        table = np.zeros((words, words + 1))
-        table[modifier, np.where(head == ROOT, 0, head + 1)] = found.reshape(end - begin, -1).sum(axis=1)
-        tables.append(table)
-    return tables
-
-
 def _ranked_outputs(model: Model, examples: Examples, k: int, executor: Executor) -> list[Ranked]:
     """Scores and outputs of the k best of every instance, the best first."""
     lists = model.k_best_outputs(examples, k, executor)
     ranked: list[Ranked] = [[] for _ in lists]
     for rank in range(k):
-        numbers = np.concatenate([best.assignments[min(rank, len(best.scores) - 1)] for best in lists])
-        outputs = model.task.written(model.task.decode(examples.encoded, chosen(model.graph, examples, numbers)))
-        for own, best, output in zip(ranked, lists, outputs, strict=True):
+        outputs = joined([best.outputs.subset(*_ranks(rank, len(best.scores))) for best in lists])
+        written = model.task.written(decoded(model.task, model.graph, examples, outputs))
+        for own, best, output in zip(ranked, lists, written, strict=True):
             if rank < len(best.scores):
                 own.append((float(best.scores[rank]), output))
     return ranked
+
+
+def _ranks(rank: int, found: int) -> tuple[int, int]:
+    """Bounds of the output of a rank, or of the last one where fewer were found."""
+    last = min(rank, found - 1)
+    return last, last + 1

@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.data import Encoded, SparseVectors, Structure, Targets
 from structopt.core.executor import Executor, Placement
 from structopt.core.factor_graph import Calculus, FactorGraph
-from structopt.core.inference import Inference, InferenceKernels
+from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer, Plan
 from structopt.core.placement import InThisProcess
 from structopt.core.scorer import FeatureKernels, FeatureMap, FeatureScratch
+from structopt.core.structure_kind import InferenceKernels
 from structopt.errors import ConfigError
 from structopt.fingerprint import Fingerprint, digest_of
 from structopt.kernels.record import EMPTY, Array, Record
@@ -47,8 +48,8 @@ def compose(
     if is_compiled(evaluate) and not is_compiled(inference.solve):
         evaluate = evaluate.py_func
     closed_forms = calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
-    lists = inference.k_best or missing.no_k_best, inference.vertex or missing.no_vertex
-    return Kernels(*features, evaluate, inference.solve, *lists, rounding or missing.no_rounding, *closed_forms)
+    lists = inference.k_best or missing.no_k_best
+    return Kernels(*features, evaluate, inference.solve, lists, rounding or missing.no_rounding, *closed_forms)
 
 
 def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:
@@ -108,7 +109,7 @@ class Examples:
         work = Record(*(buffer.copy() for buffer in self.structure.work))
         none = FeatureScratch(EMPTY, 0, 0)
         found: FeatureScratch = self.feature_map.scratch(self.encoded, self.structure) if gradients else none
-        vectors = [np.zeros(self.most_parts) for _ in range(4)]
+        vectors = [np.zeros(self.most_parts) for _ in range(6)]
         numbers = [np.zeros(size, np.int64) for size in (found.runs, found.runs, found.coordinates)]
         return Space(*vectors, work, found.gradient, *numbers, np.zeros(found.coordinates))  # type: ignore[call-arg, arg-type]
 
@@ -118,13 +119,16 @@ class Examples:
         return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
 
 
-def target_of(gold: SparseVectors, cost: SparseVectors) -> Record:
-    """Pack gold indicators and costs for the losses' kernels."""
+def target_of(targets: Targets, cost: SparseVectors) -> Record:
+    """Pack targets and costs for the losses' kernels."""
     from structopt.kernels.target import TARGET
 
+    points, allowed = targets.points, targets.allowed
     return TARGET.pack(
-        gold_offsets=gold.offsets, gold_parts=gold.parts, gold_values=gold.values,
+        gold_offsets=points.offsets, gold_parts=points.parts, gold_values=points.values,
         cost_offsets=cost.offsets, cost_parts=cost.parts, cost_values=cost.values,
+        sets=targets.sets, variables=allowed.variables, starts=allowed.starts, ends=allowed.ends,
+        allowed_offsets=allowed.offsets, allowed=allowed.parts,
     )  # fmt: skip
 
 
@@ -135,8 +139,10 @@ class Problem:
     ----------
     examples : Examples
         The training corpus, m instances.
-    gold, cost : SparseVectors
-        Gold indicators z_i and costs p_i over the parts.
+    targets : Targets
+        Gold outputs, or sets of allowed outputs; with sets P is not convex.
+    cost : SparseVectors
+        Costs p_i over the parts.
     loss : Loss
     inference : Inference
         By which optimizers step. P and its gradient are computed by what it comes to: see `converged`.
@@ -161,7 +167,7 @@ class Problem:
     def __init__(
         self,
         examples: Examples,
-        gold: SparseVectors,
+        targets: Targets,
         cost: SparseVectors,
         loss: Loss,
         inference: Inference,
@@ -178,8 +184,8 @@ class Problem:
         self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
         self.structure, self.feature_map = examples.structure, examples.feature_map
         self.m, self.dimension = len(examples), examples.feature_map.dimension
-        self.gold, self.cost, self.inference, self.variant = gold, cost, inference, variant
-        target = target_of(gold, cost)
+        self.targets, self.cost, self.inference, self.variant = targets, cost, inference, variant
+        target = target_of(targets, cost)
         self.data = examples.data(target, loss.parameters())
         features = examples.feature_map.kernels
         solver = inference.kernels(self.structure.kind)
@@ -194,13 +200,14 @@ class Problem:
         self.judge = judge or (lambda weights: -self.objective(weights))
         self._spaces: deque[Space] = deque()  # scratch that no thread is using
         self._placed: Placed | None = None
-        _check_gold(examples, gold)
+        _check_gold(examples)
+        self._check_sets()
 
     def with_loss(self, loss: Loss) -> Problem:
         """The same corpus with another loss, whose costs are the same; both share the messages of the inference."""
         judge, rounding = self._given
         other = Problem(
-            self.examples, self.gold, self.cost, loss, self.inference, self.C, self.seed, self.variant, self.calculus,
+            self.examples, self.targets, self.cost, loss, self.inference, self.C, self.seed, self.variant, self.calculus,
             self.executor, judge, self.penalty, rounding,
         )  # fmt: skip
         shared = other.data._replace(messages=self.data.messages)
@@ -241,14 +248,27 @@ class Problem:
         """
         assert encoded.gold is not None
         structure = inference.prepare(graph.build(encoded, positional))
-        gold = graph.gold(encoded, structure)
-        feature_map = features(encoded, structure, gold)
+        targets = graph.targets(encoded, structure)
+        feature_map = features(encoded, structure, graph.gold(encoded, structure) if targets.sets.any() else targets.points)
         graphs = partial(graph.build, positional=positional)
         examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map, graphs)
         costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
-        cost, calculus = graph.cost(encoded, structure, costs, loss.part_group), graph.calculus if positional else None
+        cost, calculus = graph.cost(encoded, structure, costs, loss.role), graph.calculus if positional else None
         rest = plan.variant, calculus, executor, judge, plan.penalty, graph.rounding
-        return cls(examples, gold, cost, loss, inference, C, seed, *rest)
+        return cls(examples, targets, cost, loss, inference, C, seed, *rest)
+
+    def _check_sets(self) -> None:
+        """Refuse a training instance that no output agrees with."""
+        from structopt.kernels.passes import target_pass
+
+        if not self.targets.sets.any():
+            return
+        empty = int(run_driver(target_pass, self.objective_kernels, self._objective_data, self._reported.space(False), 0, self.m))
+        if empty < self.m:
+            raise ConfigError(
+                f"Training instance {empty + 1} has partial labels that no output agrees with. Correct them, or leave the hard "
+                "constraints out (task.valid_tags=false; factor_graph.single_root=false, factor_graph.projective=false of trees)."
+            )
 
     @property
     def regularization(self) -> float:
@@ -360,8 +380,8 @@ class Problem:
         from structopt.shards import Piece
 
         if len(bounds) == 1:
-            return [Piece(self.examples.encoded, self.gold, self.cost)]
-        return [Piece(self.examples.encoded.subset(*b), self.gold.subset(*b), self.cost.subset(*b)) for b in bounds]
+            return [Piece(self.examples.encoded, self.targets, self.cost)]
+        return [Piece(self.examples.encoded.subset(*b), self.targets.subset(*b), self.cost.subset(*b)) for b in bounds]
 
     def recipe(self, inference: Inference) -> Any:
         """What all shards have in common, at an inference: this problem's, or the one by which P is reported."""
@@ -451,10 +471,12 @@ class InThisThread(Executor):
         return [function(shard) for shard in shards]
 
 
-def _check_gold(examples: Examples, gold: SparseVectors) -> None:
+def _check_gold(examples: Examples) -> None:
     """Refuse a training corpus whose gold outputs break the hard constraints."""
     encoded = examples.encoded
-    if encoded.gold is None or not (encoded.forbidden_transitions or encoded.forbidden_starts or encoded.forbidden_ends):
+    if encoded.gold is None or encoded.gold_sets is not None:
+        return
+    if not (encoded.forbidden_transitions or encoded.forbidden_starts or encoded.forbidden_ends):
         return
     L, y = len(encoded.labels), encoded.gold
     first, last = encoded.offsets[:-1], encoded.offsets[1:] - 1

@@ -19,6 +19,7 @@ from structopt.core.scorer import FeatureMap
 from structopt.core.task import Task
 from structopt.decoding import best_outputs, marginals
 from structopt.errors import ConfigError, NumericalError
+from structopt.factor_graph.arc_factored import candidate_arcs
 from structopt.kernels.record import Array
 from structopt.problem import Examples, InThisThread, Problem, predicting
 
@@ -152,13 +153,11 @@ class Pruner:
         """
         examples = Examples.build(encoded, self.graph, self.feature_map, self.inference)
         structure, executor = examples.structure, executor or InThisThread()
-        assert structure.choices is not None
         kernels = predicting(self.feature_map, self.graph, self.inference)
-        L = structure.groups[0].width  # configurations of an arc
-        arcs = structure.choices // L
-        listed = marginals(examples, kernels, self.weights, executor, self.temperature)
-        keep = probable(np.concatenate([np.zeros(0), *listed]).reshape(-1, L).sum(axis=1), arcs, self.ratio, self.max_heads)
-        keep[arcs[:-1] + best_outputs(examples, kernels, self.weights, executor) // L] = True
+        arcs = candidate_arcs(encoded)[0]
+        listed = marginals(examples, kernels, self.weights, "arc", executor, self.temperature)
+        keep = probable(np.concatenate([np.zeros(0), *listed]), arcs, self.ratio, self.max_heads)
+        keep[structure.active_in("arc", best_outputs(examples, kernels, self.weights, executor))[0]] = True
         head, modifier = structure.places["arc"].T
         heads, token = np.where(head == ROOT, modifier, head), np.repeat(np.arange(len(arcs) - 1), np.diff(arcs))
         recall = None

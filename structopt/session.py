@@ -70,7 +70,8 @@ def make_components(config: Mapping[str, Any]) -> Components:
     made = {
         kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
     }
-    compatibility.check(made["factor_graph"], made["inference"], made["loss"], made["optimizer"])
+    compatibility.check_task(made["task"], made["factor_graph"])
+    compatibility.check(made["factor_graph"], made["inference"], made["loss"], made["optimizer"], made["task"].partial)
     made["loss"].kernel(made["optimizer"].plan.variant)
     executor = registry.create("executor", config["executor"])
     if executor.workers == 1 and not executor.remote and config["threads"] > 1:
@@ -247,8 +248,8 @@ class Session:
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
         decoder, graph = self.parts.inference.decoder(), self.parts.graph
-        found = predicted(examples, graph, decoder, self._predicting, weights, self.parts.executor)
-        return self.parts.task.evaluate(corpus, self.parts.task.decode(examples.encoded, found))
+        outputs = predicted(examples, self.parts.task, graph, decoder, self._predicting, weights, self.parts.executor)
+        return self.parts.task.evaluate(corpus, outputs)
 
     @cached_property
     def _predicting(self) -> Kernels:
@@ -270,7 +271,7 @@ class Session:
             metric=parts.task.main_metric,
             objective_every=config["objective_every"],
             patience=config.get("patience"),
-            certifies=compatibility.certifies(parts.inference.provides(parts.graph.kind)),
+            certifies=not parts.task.partial and compatibility.certifies(parts.inference.provides(parts.graph.kind)),
             judge=self.judge,
             advice=_advice(config),
             vocabulary=digest_of([arrays[name] for name in sorted(arrays)], names),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.data import Encoded, SparseVectors, Structure, Targets
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
@@ -19,10 +19,10 @@ from structopt.problem import Examples, Problem, compose, run_driver, target_of
 
 
 class Piece(NamedTuple):
-    """Some instances of a corpus: what they are, their gold parts and their costs."""
+    """Some instances of a corpus: what they are, their targets and their costs."""
 
     encoded: Encoded
-    gold: SparseVectors
+    targets: Targets
     cost: SparseVectors
 
 
@@ -75,7 +75,7 @@ class GradientShard:
     def __init__(self, recipe: Recipe, piece: Piece, structure: Structure) -> None:
         self.batch = recipe.feature_map.batch(piece.encoded, structure)
         examples = Examples(piece.encoded, structure, self.batch.record, recipe.feature_map)
-        self.data = examples.data(target_of(piece.gold, piece.cost), recipe.loss.parameters())
+        self.data = examples.data(target_of(piece.targets, piece.cost), recipe.loss.parameters())
         solver = recipe.inference.kernels(structure.kind)
         self.kernels = compose(recipe.feature_map.kernels, solver, recipe.loss.kernel())
         self.space, self.residuals = examples.space(gradients=False), np.zeros(int(structure.parts[-1]))

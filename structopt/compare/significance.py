@@ -96,8 +96,8 @@ def predictions(run: Candidate, part: str, store: Store) -> Any:
     model, file = _model(run, store), file_of(run.record, part)
     corpus = model.task.read(file)
     examples = model.examples(corpus)
-    found = predicted(examples, model.graph, model.inference, model.kernels, model.weights, InThisThread())
-    return model.task.outcomes(corpus, model.task.decode(examples.encoded, found))
+    rest = model.inference, model.kernels, model.weights, InThisThread()
+    return model.task.outcomes(corpus, predicted(examples, model.task, model.graph, *rest))
 
 
 def _model(run: Candidate, store: Store) -> Model:

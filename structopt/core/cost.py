@@ -1,4 +1,4 @@
-"""The contract of costs: what a wrong output costs, variable by variable, and in which group of parts it counts."""
+"""The contract of costs: what a wrong output costs, variable by variable, and in parts of which role it counts."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from structopt.kernels.record import Array
 
 
 class Cost(Component):
-    r"""A cost that decomposes over the parts of a group,  cost(y', y) = p^T z' + q,  of which the factor graph makes p.
+    r"""A cost that decomposes over the parts of a role,  cost(y', y) = p^T z' + q,  of which the factor graph makes p.
 
     Its numbers are the loss's ``cost_weights``; which there may be, the cost says (`check`).
 
     Attributes
     ----------
-    part_group : str
-        The part group in which it counts, empty for the first.
+    role : str
+        What it counts: ``variable``, or another role that factor graphs have (`FactorGraph.roles`), such as ``arc``.
     """
 
     kind_of_component: ClassVar[str] = "cost"
 
-    part_group: str = ""
+    role: str = "variable"
 
     def check(self, numbers: Mapping[str, float]) -> None:
         """Refuse numbers that mean nothing to it; by default, any.

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import ConfigError
 from structopt.kernels.record import EMPTY, Array, Record
 
@@ -57,9 +58,11 @@ class Encoded:
     gold : int32, shape (variables,), or None
         Gold label numbers; -1 where the gold label was not seen in training; None for unlabelled input.
     allowed : bool, shape (variables, labels), or None
-        Partially labelled input: which labels each variable may take.
+        Which labels each variable may take in any output (predictions that keep given labels).
     forbidden_starts, forbidden_ends, forbidden_transitions : label numbers, and pairs of them
         Hard constraints that the task asks for (valid BIO, say).
+    gold_sets : bool, shape (variables, labels), or None
+        Which labels the gold output may have, where training data say it in part only; `gold` is then one of them.
     """
 
     block: ClassVar[str] = "attribute_rows"
@@ -72,6 +75,7 @@ class Encoded:
     forbidden_starts: tuple[int, ...] = ()
     forbidden_ends: tuple[int, ...] = ()
     forbidden_transitions: tuple[tuple[int, int], ...] = ()
+    gold_sets: Array | None = None
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -99,6 +103,7 @@ class Encoded:
             "offsets": self.offsets[first : last + 1] - begin,
             "tables": {name: table.subset(*self._rows(name, first, last)) for name, table in self.tables.items()},
             "gold": None if self.gold is None else self.gold[begin:end],
+            "gold_sets": None if self.gold_sets is None else self.gold_sets[begin:end],
             "allowed": None if self.allowed is None else self.allowed[begin:end],
         }
 
@@ -126,6 +131,8 @@ class EncodedTrees(Encoded):
         Interned values of the columns; 0 where the value was not seen in training, 1 where the cell is empty.
     heads : int32, shape (tokens,), or None
         Position of the gold head within the sentence, from 0; a token's own position stands for the root.
+    free_heads : bool, shape (tokens,), or None
+        Which tokens may have any head, where training data do not say it; `heads` is then one of them.
     candidates : (int64 of shape (tokens + 1,), int32 of shape (arcs,)), or None
         Heads that a token may take, ascending, in the same numbering, and where those of each token begin; None when it
         may take all.
@@ -136,6 +143,7 @@ class EncodedTrees(Encoded):
     columns: tuple[str, ...]
     codes: Array
     heads: Array | None = None
+    free_heads: Array | None = None
     candidates: tuple[Array, Array] | None = None
 
     def subset(self, first: int, last: int) -> Self:
@@ -145,9 +153,9 @@ class EncodedTrees(Encoded):
         if self.candidates is not None:
             starts, heads = self.candidates
             kept = starts[begin : end + 1] - starts[begin], heads[starts[begin] : starts[end]]
-        given = None if self.heads is None else self.heads[begin:end]
+        given, free = (None if one is None else one[begin:end] for one in (self.heads, self.free_heads))
         known = self._sliced(EncodedTrees, first, last)
-        return replace(self, **known, codes=self.codes[begin:end], heads=given, candidates=kept)
+        return replace(self, **known, codes=self.codes[begin:end], heads=given, free_heads=free, candidates=kept)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,16 +236,14 @@ class Structure:
     groups : tuple of PartGroup
     parts : int64, shape (instances + 1,)
         Offsets of the instances in a vector over all parts of the corpus.
-    kind : str
-        Which algorithms understand `record`; the key under which `inference=exact` finds them.
+    kind : StructureKind
+        How `record` reads, and the algorithms that are exact on it.
     memory : int64, shape (instances + 1,)
         Offsets of what a stateful inference keeps for each instance; all zero when it is stateless.
     work : Record
         Scratch for one thread, large enough for the largest instance.
-    choices : int64, shape (variables + 1,), or None
-        Where the configurations of each variable begin in a list over all variables of the corpus. The parts of an instance
-        begin with the configurations of its variables, in order, of which every output has one each. None: every variable
-        has as many as the first group is wide.
+    active : int or None
+        The most parts that an output has; None: all of its instance.
     places : mapping of part group name to int32 array, shape (positions, tokens a part)
         Positions in the sentence of the tokens that a part joins, where features are computed from them: ``arc``: head,
         modifier; ``sibling``: head, nearer modifier, farther modifier; ``grandparent``: head's head, head, modifier.
@@ -247,20 +253,42 @@ class Structure:
     record: Record
     groups: tuple[PartGroup, ...]
     parts: Array
-    kind: str
+    kind: StructureKind
     memory: Array
     work: Record = field(default=EMPTY)
-    choices: Array | None = None
+    active: int | None = None
     places: Mapping[str, Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of instances."""
         return len(self.parts) - 1
 
+    @property
+    def most_active(self) -> int:
+        """The most parts that an output of any instance has."""
+        return int(np.diff(self.parts).max(initial=0)) if self.active is None else self.active
+
+    def spans(self, name: str) -> tuple[Array, Array]:
+        """Where the parts of a group begin within each instance, and where those of each begin in a vector over the group's."""
+        begins = np.zeros(len(self), np.int64)
+        for group in self.groups:
+            if group.name == name:
+                return begins, group.offsets * group.width
+            begins = begins + np.diff(group.offsets) * group.width
+        raise KeyError(name)
+
+    def active_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
+        """The parts of outputs that belong to a group: their numbers in a vector over the group's, ascending, and how often."""
+        begins, offsets = self.spans(name)
+        instance = np.repeat(np.arange(len(self)), np.diff(outputs.offsets))
+        within = outputs.parts - begins[instance]
+        inside = (within >= 0) & (within < np.diff(offsets)[instance])
+        return (within + offsets[instance])[inside], outputs.values[inside]
+
 
 @dataclass(frozen=True)
 class SparseVectors:
-    """One sparse vector over the parts of every instance (gold indicators, costs).
+    """One sparse vector over the parts of every instance: outputs and how often they have each part, or costs.
 
     Attributes
     ----------
@@ -283,6 +311,105 @@ class SparseVectors:
 def part_offsets(groups: tuple[PartGroup, ...]) -> Array:
     """Offsets of the instances in the vector over all parts: the sum of positions x width over the groups."""
     return np.asarray(sum(group.offsets * group.width for group in groups), dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class AllowedParts:
+    """Parts that an output may have, variable by variable: of the configurations of each variable, those that are allowed.
+
+    V variables in m instances. A variable that may have any configuration has an empty range and no parts.
+
+    Attributes
+    ----------
+    variables : int64, shape (m + 1,)
+        Where the variables of each instance begin.
+    starts, ends : int32, shape (V,)
+        The parts start <= r < end of the instance are the variable's configurations, of which every output has one.
+    offsets : int64, shape (V + 1,)
+        Where the allowed parts of each variable begin.
+    parts : int32
+        Part numbers within the instance.
+    """
+
+    variables: Array
+    starts: Array
+    ends: Array
+    offsets: Array
+    parts: Array
+
+    @classmethod
+    def of_table(cls, instances: Array, starts: Array, allowed: Array) -> AllowedParts:
+        """Of variables that all have the same configurations.
+
+        Parameters
+        ----------
+        instances : int64, shape (m + 1,)
+            Where the variables of each instance begin.
+        starts : shape (V,)
+            The part of each variable's first configuration.
+        allowed : bool, shape (V, configurations)
+        """
+        free: Array = np.asarray(allowed.all(axis=1))
+        variable, configuration = np.nonzero(allowed & ~free[:, None])
+        ends = np.where(free, starts, starts + allowed.shape[1])
+        parts = (starts[variable] + configuration).astype(np.int32)
+        offsets = np.searchsorted(variable, np.arange(len(starts) + 1)).astype(np.int64)
+        return cls(instances.astype(np.int64), starts.astype(np.int32), ends.astype(np.int32), offsets, parts)
+
+    def of_instances(self, chosen: Array) -> AllowedParts:
+        """The same for the instances that a mask names; the others have no variables."""
+        kept: Array = np.repeat(chosen, np.diff(self.variables)).astype(bool)
+        each = np.where(kept, np.diff(self.offsets), 0)
+        offsets = np.concatenate([[0], np.cumsum(each[kept])]).astype(np.int64)
+        counts = np.where(chosen, np.diff(self.variables), 0)
+        variables = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        parts = self.parts[np.repeat(kept, np.diff(self.offsets))]
+        return AllowedParts(variables, self.starts[kept], self.ends[kept], offsets, parts)
+
+    def subset(self, first: int, last: int) -> AllowedParts:
+        """Those of the instances first <= i < last."""
+        v, w = int(self.variables[first]), int(self.variables[last])
+        a, b = int(self.offsets[v]), int(self.offsets[w])
+        variables, offsets = self.variables[first : last + 1] - v, self.offsets[v : w + 1] - a
+        return AllowedParts(variables, self.starts[v:w], self.ends[v:w], offsets, self.parts[a:b])
+
+    def weighted(self, weights: Array) -> SparseVectors:
+        """A number for each variable, at its allowed parts: shape (V,)."""
+        values = np.repeat(weights, np.diff(self.offsets))
+        return SparseVectors(self.offsets[self.variables], self.parts, values)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What the outputs of a training corpus shall be: a point, or a set of outputs, for each instance.
+
+    Attributes
+    ----------
+    points : SparseVectors
+        Gold indicators z_i; nothing where the target is a set.
+    sets : bool, shape (instances,)
+        Whose target is a set.
+    allowed : AllowedParts
+        Of the sets; points have no variables in it.
+    """
+
+    points: SparseVectors
+    sets: Array
+    allowed: AllowedParts
+
+    @classmethod
+    def of_points(cls, points: SparseVectors) -> Targets:
+        """Gold outputs that are all known."""
+        m, none, nothing = len(points.offsets) - 1, np.zeros(0, np.int32), np.zeros(1, np.int64)
+        return cls(points, np.zeros(m, bool), AllowedParts(np.zeros(m + 1, np.int64), none, none, nothing, none))
+
+    def __len__(self) -> int:
+        """Number of instances."""
+        return len(self.sets)
+
+    def subset(self, first: int, last: int) -> Targets:
+        """Those of the instances first <= i < last."""
+        return Targets(self.points.subset(first, last), self.sets[first:last], self.allowed.subset(first, last))
 
 
 Config = Mapping[str, Any]

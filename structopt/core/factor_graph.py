@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from structopt.core.component import Component
-from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.data import AllowedParts, Encoded, SparseVectors, Structure, Targets
+from structopt.core.structure_kind import StructureKind
+from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 
 
@@ -54,8 +59,8 @@ class GraphTraits:
 
     Attributes
     ----------
-    kind : str
-        By which an inference finds its algorithms.
+    kind : StructureKind
+        How its records read, its exact algorithms and its outputs, listed.
     anchored : bool
         Whether no part is ever tied: every factor has parts of its own, whatever is asked.
     pairs_only : bool
@@ -66,7 +71,7 @@ class GraphTraits:
         Of chains: how many preceding labels a label depends on.
     """
 
-    kind: str
+    kind: StructureKind
     anchored: bool = False
     pairs_only: bool = False
     labeled: bool = True
@@ -74,7 +79,11 @@ class GraphTraits:
 
 
 class FactorGraph(Component):
-    """Builds structures: variables, soft factors, hard factors; no scores."""
+    """Builds structures: variables, soft factors, hard factors; no scores.
+
+    An output, gold or predicted, is a sparse vector over the parts of its instance (`SparseVectors`). Some part groups are never
+    tied, so that outputs can be read back from them: as the *views* that the graph offers, of which a task asks for one.
+    """
 
     kind_of_component: ClassVar[str] = "factor_graph"
 
@@ -82,6 +91,27 @@ class FactorGraph(Component):
     @abstractmethod
     def traits(self) -> GraphTraits:
         """What it says of all its structures."""
+
+    @property
+    @abstractmethod
+    def views(self) -> Mapping[str, str]:
+        """The views of its outputs, and the part group that each is read from.
+
+        ``labels``: the number of every variable's label. ``heads``: of every token its head (0 for the root, else counted from
+        1) and the number of its relation (-1: none), shape (tokens, 2). ``selection``: of every variable whether it is in.
+        """
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """What costs may count, and the part group in which it counts; in ``variable`` one gold part of each variable.
+
+        By default ``variable``, in the group that the first view is read from.
+        """
+        return {"variable": next(iter(self.views.values()))}
+
+    @abstractmethod
+    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Any:
+        """One of the `views` of outputs, an instance each, as the task decodes it."""
 
     @abstractmethod
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
@@ -91,16 +121,70 @@ class FactorGraph(Component):
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Part indicators of the gold outputs."""
 
-    @abstractmethod
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
-        """Cost p of eq. (8) up to a constant, from a cost for missing each variable's gold part.
+    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+        """The parts of a role that the gold outputs may have, where the corpus says them in part only (`gold_sets`).
 
-        `group` names the part group that counts (the cost's `part_group`), empty for the first.
+        Raises
+        ------
+        ConfigError
+            By default: the graph cannot be restricted.
         """
+        raise ConfigError(
+            "task.partial=true leaves gold outputs open, and this factor graph does not say which of its parts they may have. "
+            "Type task.partial=false, or take another factor_graph."
+        )
+
+    def targets(self, encoded: Encoded, structure: Structure) -> Targets:
+        """The gold outputs, or for instances that are labelled in part the sets of outputs that agree with their labels."""
+        points = self.gold(encoded, structure)
+        if encoded.gold_sets is None:
+            return Targets.of_points(points)
+        allowed = self.allowed(encoded, structure)
+        known = np.diff(allowed.offsets) == 1
+        sets = np.bincount(np.repeat(np.arange(len(encoded)), np.diff(allowed.variables))[~known], minlength=len(encoded)) > 0
+        kept = np.repeat(~sets, np.diff(points.offsets))
+        offsets = np.concatenate([[0], np.cumsum(np.where(sets, 0, np.diff(points.offsets)))]).astype(np.int64)
+        points = SparseVectors(offsets, points.parts[kept], points.values[kept])
+        return Targets(points, sets, allowed.of_instances(sets))
+
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array, role: str = "variable") -> SparseVectors:
+        """Cost p of eq. (8) up to a constant q,  sum_v weights_v [y'_v is not allowed] = p^T z' + q.
+
+        That is -weights_v at the parts of the role that gold may have of variable v: at one part, where it is known.
+
+        Parameters
+        ----------
+        encoded, structure : the corpus and its graphs
+        weights : float64, shape (variables,)
+            What it costs to miss each variable.
+        role : str
+            What counts, one of `roles`.
+
+        Raises
+        ------
+        ConfigError
+            For a role that the graph does not have.
+        """
+        if role not in self.roles:
+            raise ConfigError(f"The cost counts parts of the role {role}, and this graph has: {', '.join(self.roles)}.")
+        if encoded.gold_sets is not None:
+            return self.allowed(encoded, structure, role).weighted(-weights)
+        gold, (begins, ends) = self.gold(encoded, structure), structure.spans(self.roles[role])
+        instance = np.repeat(np.arange(len(encoded)), np.diff(gold.offsets))
+        within = gold.parts - begins[instance]
+        inside = (within >= 0) & (within < np.diff(ends)[instance])
+        return SparseVectors(encoded.offsets, gold.parts[inside], -weights)
+
+    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
+        """What users read of marginals, an array an instance, given those of the group that a view is read from.
+
+        By default one row a variable: the probabilities of its labels.
+        """
+        return [table.reshape(-1, len(encoded.labels)) for table in marginals]
 
     @property
-    def kind(self) -> str:
-        """Kind of the structures, by which an inference finds its algorithms."""
+    def kind(self) -> StructureKind:
+        """Kind of the structures."""
         return self.traits.kind
 
     @property
@@ -121,7 +205,3 @@ class FactorGraph(Component):
     def admit(self, encoded: Encoded) -> tuple[Encoded, str]:
         """Return the training corpus as the graph can represent it, and a sentence on what was changed, or the empty string."""
         return encoded, ""
-
-    def outputs(self, encoded: Encoded, structure: Structure, assignments: Array) -> Array:
-        """Turn the numbers of the chosen configurations, shape (variables,), into what the task decodes."""
-        return assignments

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from enum import Enum
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 from structopt.core.ability import Ability
 from structopt.core.component import Component
 from structopt.core.data import Structure
 from structopt.core.factor_graph import FactorGraph
+from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.kernels.record import Array
-
-
-class InferenceKernels(NamedTuple):
-    """The algorithms of one inference on one kind of structure; None where it has none."""
-
-    solve: Any
-    k_best: Any = None
-    vertex: Any = None
 
 
 class Messages(Enum):
@@ -46,11 +39,11 @@ class Inference(Component):
     decoding_temperature: float = 0.0
 
     @abstractmethod
-    def provides(self, structure_kind: str) -> Ability:
+    def provides(self, kind: StructureKind) -> Ability:
         """What the algorithms for that kind of structure can do; no ability where there are none."""
 
     @abstractmethod
-    def kernels(self, structure_kind: str) -> InferenceKernels:
+    def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithms for a kind of structure."""
 
     @property

@@ -53,9 +53,9 @@ class Loss(Component):
         """What a person would call it."""
 
     @property
-    def part_group(self) -> str:
-        """The part group in which the cost counts, empty for the first."""
-        return ""
+    def role(self) -> str:
+        """What the cost counts, one of `FactorGraph.roles`."""
+        return "variable"
 
     @abstractmethod
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:

@@ -20,7 +20,8 @@ class Property(Enum):
     Of the loss: CONVEX; FAMILY (a member of L_{beta,gamma}, whose dual is known); MAXIMUM (beta = inf); SMOOTH (beta < inf);
     COST (gamma > 0); LOSS_AT_ZERO (P(0) > 0); PERCEPTRON (beta = inf and gamma = 0). Of the graph: CLOSED_FORMS of the
     marginals of positional structures; LOOPS, along whose edges messages are passed. Of the inference: KEPT_MESSAGES, from
-    visit to visit; SAME_FUNCTION at every visit, so none that are kept.
+    visit to visit; SAME_FUNCTION at every visit, so none that are kept. Of the data: POINTS, gold outputs that are known in
+    full, without which no loss is convex and no dual is known.
     """
 
     CONVEX = "convex"
@@ -34,6 +35,7 @@ class Property(Enum):
     LOOPS = "loops"
     KEPT_MESSAGES = "kept messages"
     SAME_FUNCTION = "same function"
+    POINTS = "points"
 
 
 OF_GRAPH = frozenset({Property.LOOPS})
@@ -63,7 +65,9 @@ class Demand(NamedTuple):
 MARGINS: tuple[Demand, ...] = (Demand(Property.FAMILY), Demand(Property.MAXIMUM), Demand(Property.COST))
 """Margins between outputs: a maximum over them, and a cost without which zero weights have no loss."""
 FAMILY: tuple[Demand, ...] = (Demand(Property.FAMILY),)
-"""A known dual."""
+"""A loss whose dual is known, of gold outputs that are."""
+DUAL: tuple[Demand, ...] = (*FAMILY, Demand(Property.POINTS))
+"""A dual that is known and climbed."""
 CONVEX: tuple[Demand, ...] = (Demand(Property.CONVEX),)
 """Tangents that are bounds."""
 
@@ -99,11 +103,13 @@ def certified(certificate: bool, demands: tuple[Demand, ...] | None = None) -> N
     if demands is None:
         because = ": its tangents are no bounds"
         demands = (Demand(Property.CONVEX, "optimizer.certificate=true", because, "Set it to false."),) if certificate else ()
+    if certificate:
+        demands += (Demand(Property.POINTS, "optimizer.certificate=true", remedy="Set it to false."),)
     return Needs(Ability.UPPER | Ability.CONVEX if certificate else Ability(0), demands)
 
 
-def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference) -> bool:
-    """Whether the components have a property."""
+def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, partial: bool = False) -> bool:
+    """Whether the components, and data with `partial` labels or without, have a property."""
     facts = {
         Property.CONVEX: loss.convex,
         Property.FAMILY: loss.in_family,
@@ -113,9 +119,10 @@ def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference) -
         Property.LOSS_AT_ZERO: not (loss.in_family and loss.temperature == 0.0 and loss.gamma == 0.0),
         Property.PERCEPTRON: loss.temperature == 0.0 and loss.gamma == 0.0,
         Property.CLOSED_FORMS: graph.calculus is not None,
-        Property.LOOPS: graph.traits.kind == "factors",
+        Property.LOOPS: graph.traits.kind.loopy,
         Property.KEPT_MESSAGES: inference.messages is Messages.KEPT,
         Property.SAME_FUNCTION: inference.messages is not Messages.KEPT,
+        Property.POINTS: not partial,
     }
     return facts[asked]
 
@@ -181,6 +188,11 @@ def refusal(demand: Demand, optimizer: str, loss: Loss, inference: Inference, na
             "needs losses that stay the same functions from visit to visit",
             ", and messages that are kept change them",
             "Type inference.warm_start=false; or take an online method, such as dca, sgd or dlpw.",
+        ),
+        Property.POINTS: (
+            "needs gold outputs that are known in full",
+            ", and task.partial=true leaves some open: their losses are not convex, and their dual is not known",
+            "Take an optimizer that completes them as it goes: dca, mira, perceptron, pegasos, sgd, adagrad, adadelta, lbfgs.",
         ),
     }[demand.asks]
     return f"{who} {needs}{demand.because or because}. {demand.remedy or remedy}"

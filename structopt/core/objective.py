@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from structopt.core.data import SparseVectors, Structure
+from structopt.core.data import SparseVectors, Structure, Targets
 from structopt.core.factor_graph import Calculus
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -41,8 +41,10 @@ class Objective(Protocol):
     inference : Inference
         By which optimizers step.
     structure : Structure
-    gold, cost : SparseVectors
-        Gold indicators z_i and costs p_i over the parts.
+    targets : Targets
+        Gold outputs, or sets of allowed outputs.
+    cost : SparseVectors
+        Costs p_i over the parts.
     feature_map : FeatureMap
     calculus : Calculus or None
         Closed forms of the marginals of the structure, where it is positional and its graph knows them.
@@ -57,7 +59,7 @@ class Objective(Protocol):
     loss: Loss
     inference: Inference
     structure: Structure
-    gold: SparseVectors
+    targets: Targets
     cost: SparseVectors
     feature_map: FeatureMap
     calculus: Calculus | None

@@ -41,6 +41,10 @@ class Task(Component):
         The label set, after `fit`.
     unit : str
         What a variable is to a user, in the plural.
+    view : str
+        What it decodes of an output: one of the views that factor graphs offer (`FactorGraph.views`).
+    partial : bool
+        Whether training data may leave gold outputs open (``task.partial=true``).
     pictures : bool
         Whether there is a `write_picture`.
     """
@@ -50,6 +54,8 @@ class Task(Component):
     limit: int | None
     labels: tuple[str, ...]
     unit: str = "tokens"
+    view: str = "labels"
+    partial: bool = False
     pictures: bool = False
 
     @property
@@ -114,8 +120,8 @@ class Task(Component):
         """Encode a corpus with the vocabulary made by `fit`; what is unknown is left out, `given` labels are kept."""
 
     @abstractmethod
-    def decode(self, encoded: Any, assignments: Array) -> list[Any]:
-        """Turn what the graph's `outputs` gives into outputs, one an instance."""
+    def decode(self, encoded: Any, view: Any) -> list[Any]:
+        """Turn the graph's view of outputs into outputs, one an instance."""
 
     @abstractmethod
     def outcomes(self, gold: Any, predicted: Sequence[Any]) -> Outcomes:

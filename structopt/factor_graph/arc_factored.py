@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Literal
 
 import numpy as np
 
-from structopt.core.data import ROOT, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import ROOT, AllowedParts, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.factor_graph.corpora import trees_of
-from structopt.factor_graph.part_groups import check_cost_group
+from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
 from structopt.factor_graph.repair import admitted
 from structopt.kernels.record import Array
 
@@ -47,8 +48,18 @@ class ArcFactored(FactorGraph):
 
     @property
     def traits(self) -> GraphTraits:
-        """Its kind is ``projective`` or ``arborescence``: which algorithms find its trees."""
-        return GraphTraits("projective" if self.projective else "arborescence", anchored=True, labeled=self.labeled)
+        """Its kind says which algorithms find its trees."""
+        return GraphTraits(PROJECTIVE if self.projective else ARBORESCENCE, anchored=True, labeled=self.labeled)
+
+    @property
+    def views(self) -> Mapping[str, str]:
+        """The head of every token, and its relation."""
+        return {"heads": "label" if self.labeled else "arc"}
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """A token is wrong where its head is (``arc``), or where its head or its relation is (``labeled_arc``)."""
+        return {**super().roles, "arc": "arc", **({"labeled_arc": "label"} if self.labeled else {})}
 
     def admit(self, encoded: Encoded) -> tuple[EncodedTrees, str]:
         """Return the training corpus with gold trees that the graph allows, and what had to be changed for it."""
@@ -65,15 +76,15 @@ class ArcFactored(FactorGraph):
         arc = PartGroup("arc", 1, owned)
         groups = (PartGroup("label", L, owned), arc) if L else (arc,)
         lengths = np.diff(trees.offsets)
-        algorithms = import_module(f"structopt.kernels.{self.kind}")
+        algorithms, longest = import_module(f"structopt.kernels.{self.kind}"), int(lengths.max(initial=1))
         return Structure(
             record=ARCS.pack(labels=L, single_root=self.single_root, tokens=trees.offsets, arcs=arcs, heads=heads),
             groups=groups,
             parts=part_offsets(groups),
             kind=self.kind,
             memory=np.zeros(len(trees) + 1, np.int64),
-            work=algorithms.scratch(int(lengths.max(initial=1))),
-            choices=arcs * max(L, 1),
+            work=algorithms.scratch(longest),
+            active=longest * len(groups),
             places={"arc": arc_places(trees.offsets, arcs, heads)},
         )
 
@@ -90,23 +101,18 @@ class ArcFactored(FactorGraph):
         parts = np.stack([labels, unlabeled], axis=1).ravel()
         return SparseVectors(2 * tokens, parts.astype(np.int32), np.ones(len(parts)))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
-        """p of sum_m weights_m [wrong at m] = p^T z' + q: -weights_m at the gold part of the group, 0 elsewhere.
+    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+        """Arcs that gold may have, or labels on them."""
+        labeled = self.labeled and role != "arc"
+        return allowed_arcs(trees_of(encoded), structure, self.roles[role], len(encoded.labels) if labeled else 0)
 
-        In the group ``arc`` a token is wrong where its head is; in ``label`` where its head or its relation is.
-        """
-        check_cost_group(group, structure)
-        trees, gold = trees_of(encoded), self.gold(encoded, structure)
-        every = 2 if self.labeled else 1
-        begin = 1 if self.labeled and group == "arc" else 0
-        return SparseVectors(trees.offsets, gold.parts[begin::every], -weights)
-
-    def outputs(self, encoded: Encoded, structure: Structure, assignments: Array) -> Array:
+    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token, shape (tokens, 2)."""
-        trees, L = trees_of(encoded), len(encoded.labels) if self.labeled else 0
-        heads = chosen_heads(trees, structure, assignments // max(L, 1))
-        relations = assignments % L if L else np.full(len(assignments), -1)
-        return np.stack([heads, relations], axis=1).astype(np.int32)
+        return chosen_heads(trees_of(encoded), structure, outputs, self.views[name])
+
+    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
+        """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
+        return head_tables(structure, marginals)
 
 
 def candidate_arcs(trees: EncodedTrees) -> tuple[Array, Array]:
@@ -128,7 +134,7 @@ def arc_places(tokens: Array, arcs: Array, heads: Array) -> Array:
 
 def gold_arcs(trees: EncodedTrees, structure: Structure) -> Array:
     """Number, within its sentence, of the gold arc of every token."""
-    assert trees.heads is not None and structure.choices is not None
+    assert trees.heads is not None
     arcs, heads = candidate_arcs(trees)
     token = np.repeat(np.arange(len(trees.heads)), np.diff(arcs))
     found = np.flatnonzero(heads == trees.heads[token])
@@ -136,9 +142,52 @@ def gold_arcs(trees: EncodedTrees, structure: Structure) -> Array:
     return np.asarray(found - np.repeat(arcs[trees.offsets[:-1]], np.diff(trees.offsets)))
 
 
-def chosen_heads(trees: EncodedTrees, structure: Structure, chosen: Array) -> Array:
-    """Head of every token from the number of the chosen candidate: 0 for the root, else counted from 1."""
+def allowed_arcs(trees: EncodedTrees, structure: Structure, group: str, labels: int) -> AllowedParts:
+    """The parts of a group that gold may have, of every token: its arcs, or with so many `labels` the labels on them.
+
+    Where the head is free, every arc may be; where the relation is, every label.
+    """
+    assert trees.heads is not None and trees.gold_sets is not None
     arcs, heads = candidate_arcs(trees)
-    found = heads[arcs[:-1] + chosen]
-    position = np.arange(len(found)) - np.repeat(trees.offsets[:-1], np.diff(trees.offsets))
-    return np.asarray(np.where(found == position, 0, found + 1))
+    free = np.zeros(len(trees.heads), bool) if trees.free_heads is None else trees.free_heads
+    token = np.repeat(np.arange(len(trees.heads)), np.diff(arcs))
+    possible = free[token] | (heads == trees.heads[token])
+    if labels:
+        possible = possible[:, None] & trees.gold_sets[token]
+    part, wide = np.flatnonzero(possible), max(labels, 1)
+    counts = np.bincount(token[part // wide], minlength=len(trees.heads))
+    sentence = np.repeat(np.arange(len(trees)), np.diff(trees.offsets))
+    shift = (structure.spans(group)[0] - arcs[trees.offsets[:-1]] * wide)[sentence]
+    starts, ends = arcs[:-1] * wide + shift, arcs[1:] * wide + shift
+    whole = counts == ends - starts
+    kept = ~whole[token[part // wide]]
+    offsets = np.concatenate([[0], np.cumsum(np.where(whole, 0, counts))]).astype(np.int64)
+    parts = (part + shift[token[part // wide]])[kept].astype(np.int32)
+    ends = np.where(whole, starts, ends)
+    return AllowedParts(trees.offsets.astype(np.int64), starts.astype(np.int32), ends.astype(np.int32), offsets, parts)
+
+
+def chosen_heads(trees: EncodedTrees, structure: Structure, outputs: SparseVectors, group: str) -> Array:
+    """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token, shape (tokens, 2)."""
+    arcs, heads = candidate_arcs(trees)
+    parts, _ = structure.active_in(group, outputs)
+    L = next(one.width for one in structure.groups if one.name == group)
+    found, token = heads[parts // L], np.repeat(np.arange(len(arcs) - 1), np.diff(arcs))[parts // L]
+    position = np.arange(len(arcs) - 1) - np.repeat(trees.offsets[:-1], np.diff(trees.offsets))
+    chosen = np.zeros((len(arcs) - 1, 2), np.int32)
+    chosen[token, 0] = np.where(found == position[token], 0, found + 1)
+    chosen[token, 1] = parts % L if group == "label" else -1
+    return chosen
+
+
+def head_tables(structure: Structure, marginals: list[Array]) -> list[Array]:
+    """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
+    offsets = structure.spans("arc")[1].tolist()
+    tables = []
+    for begin, end, found in zip(offsets, offsets[1:], marginals, strict=False):
+        head, modifier = structure.places["arc"][begin:end].T
+        words = int(modifier[-1]) + 1
+        table = np.zeros((words, words + 1))
+        table[modifier, np.where(head == ROOT, 0, head + 1)] = found.reshape(end - begin, -1).sum(axis=1)
+        tables.append(table)
+    return tables

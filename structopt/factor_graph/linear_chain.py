@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import AllowedParts, Encoded, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.errors import ConfigError
 from structopt.factor_graph.corpora import refuse_trees
-from structopt.factor_graph.part_groups import check_cost_group
+from structopt.factor_graph.kinds import CHAIN
+from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.kernels.record import Array, Record
 
 LARGEST_STATE_SPACE = 1_000_000
@@ -38,7 +41,12 @@ class LinearChain(FactorGraph):
     @property
     def traits(self) -> GraphTraits:
         """A chain of its order."""
-        return GraphTraits("chain", order=self.order)
+        return GraphTraits(CHAIN, order=self.order)
+
+    @property
+    def views(self) -> Mapping[str, str]:
+        """The label of every position."""
+        return {"labels": "label"}
 
     @property
     def calculus(self) -> Calculus | None:
@@ -61,6 +69,7 @@ class LinearChain(FactorGraph):
             groups=groups,
             parts=part_offsets(groups),
             kind=self.kind,
+            active=int(np.diff(encoded.offsets).max(initial=0)) * (1 + self.order),
             memory=np.zeros(m + 1, np.int64),
             work=self._work(encoded.offsets, L, anchored),
         )
@@ -82,12 +91,13 @@ class LinearChain(FactorGraph):
             start = start + group.width
         return _sparse(np.concatenate(owners), np.concatenate(parts), len(encoded))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
-        """p of the cost sum_t weights_t [y'_t != y_t] = p^T z' + q: -weights_t at the gold label parts, 0 elsewhere."""
-        check_cost_group(group, structure)
-        assert encoded.gold is not None
-        position = np.arange(len(encoded.gold)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
-        return SparseVectors(encoded.offsets, (position * len(encoded.labels) + encoded.gold).astype(np.int32), -weights)
+    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+        """Label parts that the gold labels may have."""
+        return allowed_labels(encoded)
+
+    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+        """The number of the label of every position."""
+        return chosen_labels(encoded, structure, outputs)
 
     def _check_size(self, L: int) -> None:
         if L**self.order > LARGEST_STATE_SPACE:
@@ -108,10 +118,10 @@ class LinearChain(FactorGraph):
         return labels, *(PartGroup(_ngram_name(j), L ** (j + 1), once, tied=True) for j in range(1, self.order + 1))
 
     def _record(self, encoded: Encoded, L: int, anchored: bool) -> Record:
-        from structopt.kernels.chain import CHAIN
+        from structopt.kernels import chain
 
         excluded_offsets, excluded = _excluded(encoded)
-        return CHAIN.pack(
+        return chain.CHAIN.pack(
             labels=L,
             order=self.order,
             anchored=anchored,

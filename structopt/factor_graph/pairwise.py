@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.data import Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import AllowedParts, Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.errors import ConfigError
 from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
-from structopt.factor_graph.part_groups import check_cost_group
+from structopt.factor_graph.kinds import LOOPY
+from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.kernels.record import Array, Record
 from structopt.memory import free_bytes
 
@@ -77,7 +79,8 @@ class Pairwise(FactorGraph):
     [1, 1, 1, 0, 0]
     """
 
-    traits = GraphTraits("factors", anchored=True, pairs_only=True)
+    traits = GraphTraits(LOOPY, anchored=True, pairs_only=True)
+    views = MappingProxyType({"labels": "label"})
 
     def __init__(self, edges: Literal["task", "complete", "none"] = "task") -> None:
         self.edges = edges
@@ -105,7 +108,7 @@ class Pairwise(FactorGraph):
             parts=part_offsets(groups),
             kind=self.kind,
             memory=np.zeros(len(graphs) + 1, np.int64),
-            choices=np.arange(int(graphs.offsets[-1]) + 1, dtype=np.int64) * len(graphs.labels),
+            active=int((np.diff(graphs.offsets) + np.diff(edges[0])).max(initial=0)),
         )
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
@@ -120,11 +123,20 @@ class Pairwise(FactorGraph):
         parts = interleaved([Block(graphs.offsets, labels), Block(begin, pairs)])
         return SparseVectors(graphs.offsets + begin, parts.astype(np.int32), np.ones(len(parts)))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
-        """p of sum_i weights_i [y'_i != y_i] = p^T z' + q: -weights_i at the gold state, 0 elsewhere."""
-        check_cost_group(group, structure)
-        graphs = _graphs_of(encoded)
-        return SparseVectors(graphs.offsets, _label_parts(graphs).astype(np.int32), -weights)
+    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+        """Parts of the states that gold may have."""
+        return allowed_labels(encoded)
+
+    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+        """The number of the state of every variable."""
+        return chosen_labels(encoded, structure, outputs)
+
+    @property
+    def rounding(self) -> Any:
+        """The kernel that takes the likeliest state of every variable."""
+        from structopt.kernels.state_rounding import round_states
+
+        return round_states
 
     def _edges(self, graphs: EncodedGraphs) -> Edges:
         """Edges of every instance."""

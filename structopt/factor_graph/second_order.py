@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core import ranges
-from structopt.core.data import Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import AllowedParts, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
 from structopt.errors import ConfigError
-from structopt.factor_graph.arc_factored import arc_places, candidate_arcs, chosen_heads, gold_arcs
+from structopt.factor_graph.arc_factored import allowed_arcs, arc_places, candidate_arcs, chosen_heads, gold_arcs, head_tables
 from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.factor_blocks import Block, FactorBlock, ends_of, interleaved, numbers, pack_blocks, pairs
+from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.repair import admitted
 from structopt.kernels.record import Array
 
@@ -62,7 +64,9 @@ class SecondOrder(FactorGraph):
     as in Martins et al. (2009).
     """
 
-    traits = GraphTraits("factors", anchored=True, labeled=False)
+    traits = GraphTraits(LOOPY, anchored=True, labeled=False)
+    views = MappingProxyType({"heads": "arc"})
+    roles = MappingProxyType({"variable": "arc", "arc": "arc"})
 
     def __init__(
         self,
@@ -129,7 +133,6 @@ class SecondOrder(FactorGraph):
             parts=part_offsets(tuple(groups)),
             kind=self.kind,
             memory=np.zeros(len(trees) + 1, np.int64),
-            choices=arcs,
             places=places,
         )
 
@@ -145,20 +148,24 @@ class SecondOrder(FactorGraph):
         list_output(structure.record, tokens, chosen, z, ends, parts)
         return SparseVectors(np.concatenate([[0], ends]), parts, np.ones(len(parts)))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
-        """p of sum_m weights_m [head of m is wrong] = p^T z' + q: -weights_m at the gold arc, 0 elsewhere."""
-        if group not in ("", "arc"):
-            raise ConfigError(
-                "loss.cost=labeled_arcs counts relations, which factor_graph=second_order does not have. "
-                "Type loss.cost=arcs, or factor_graph=arc_factored factor_graph.labeled=true."
-            )
-        trees = trees_of(encoded)
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array, role: str = "variable") -> SparseVectors:
+        """p of sum_m weights_m [head of m is wrong] = p^T z' + q: -weights_m at the arcs that gold may have, 0 elsewhere."""
+        if role not in self.roles or encoded.gold_sets is not None:
+            return super().cost(encoded, structure, weights, role)
+        trees = trees_of(encoded)  # without a list of the siblings and grandparents of gold, which takes a while
         return SparseVectors(trees.offsets, gold_arcs(trees, structure).astype(np.int32), -weights)
 
-    def outputs(self, encoded: Encoded, structure: Structure, assignments: Array) -> Array:
+    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+        """Arcs that gold may have."""
+        return allowed_arcs(trees_of(encoded), structure, "arc", 0)
+
+    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """Head (0 for the root, else counted from 1) of every token, and -1 for its relation; shape (tokens, 2)."""
-        heads = chosen_heads(trees_of(encoded), structure, assignments)
-        return np.stack([heads, np.full(len(heads), -1)], axis=1).astype(np.int32)
+        return chosen_heads(trees_of(encoded), structure, outputs, self.views[name])
+
+    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
+        """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
+        return head_tables(structure, marginals)
 
     def _tree(self, tokens: Array, arcs: Array, places: Array) -> FactorBlock:
         """One TREE factor a sentence, over all its arcs."""

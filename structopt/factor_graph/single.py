@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 
-from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import AllowedParts, Encoded, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.errors import ConfigError
 from structopt.factor_graph.corpora import refuse_trees
-from structopt.factor_graph.part_groups import check_cost_group
+from structopt.factor_graph.kinds import SINGLE
+from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.kernels.record import EMPTY, Array
 
 
@@ -21,7 +24,8 @@ class Single(FactorGraph):
     and the multiclass perceptron.
     """
 
-    traits = GraphTraits("single")
+    traits = GraphTraits(SINGLE)
+    views = MappingProxyType({"labels": "label"})
 
     @property
     def calculus(self) -> Calculus:
@@ -36,18 +40,20 @@ class Single(FactorGraph):
         _check(encoded)
         groups = (PartGroup("label", len(encoded.labels), encoded.offsets),)
         memory = np.zeros(len(encoded) + 1, np.int64)
-        return Structure(record=EMPTY, groups=groups, parts=part_offsets(groups), kind=self.kind, memory=memory)
+        return Structure(record=EMPTY, groups=groups, parts=part_offsets(groups), kind=self.kind, memory=memory, active=1)
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold labels."""
         assert encoded.gold is not None
         return SparseVectors(encoded.offsets, encoded.gold, np.ones(len(encoded)))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array, group: str = "") -> SparseVectors:
-        """p of the cost weights_i [y' != y] = p^T z' + q: -weights_i at the gold label, 0 elsewhere."""
-        check_cost_group(group, structure)
-        assert encoded.gold is not None
-        return SparseVectors(encoded.offsets, encoded.gold, -weights)
+    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+        """Parts that the gold labels may have."""
+        return allowed_labels(encoded)
+
+    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+        """The number of every instance's label."""
+        return chosen_labels(encoded, structure, outputs)
 
 
 def _check(encoded: Encoded) -> None:

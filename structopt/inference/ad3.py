@@ -9,7 +9,8 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.inference import Inference, InferenceKernels, Messages
+from structopt.core.inference import Inference, Messages
+from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
 from structopt.inference.programs import check_kind
 from structopt.kernels.record import Array, Record
@@ -67,20 +68,20 @@ class AD3(Inference):
         """Kept from visit to visit with `warm_start`, else new ones at every visit."""
         return Messages.KEPT if self.warm_start else Messages.FRESH
 
-    def provides(self, structure_kind: str) -> Ability:
+    def provides(self, kind: StructureKind) -> Ability:
         """Return upper bounds, or exact maximisation where it branches.
 
         The bounds are near a convex function of the scores, the relaxation's value, but convex only where they have reached it.
         """
-        if structure_kind != "factors":
+        if not kind.loopy:
             return Ability(0)
         return Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if self.exact else Ability(0))
 
-    def kernels(self, structure_kind: str) -> InferenceKernels:
+    def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver."""
         from structopt.kernels.ad3 import solve
 
-        check_kind("ad3", structure_kind)
+        check_kind("ad3", kind)
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import inf
 
 from structopt.core.ability import Ability
-from structopt.core.inference import Inference, InferenceKernels
+from structopt.core.inference import Inference
+from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
 from structopt.inference.highs import Program
 from structopt.inference.programs import Programs, check_kind, check_temperature
@@ -33,16 +34,16 @@ class IntegerProgram(Inference):
             raise ConfigError(f"inference.gap={gap:g} is not 0 or more; 0 is exact, 0.01 may stop 1 % above the best output.")
         self.time_limit, self.gap = time_limit, gap
 
-    def provides(self, structure_kind: str) -> Ability:
+    def provides(self, kind: StructureKind) -> Ability:
         """Return exact maximisation, or upper bounds where the search may end early."""
-        if structure_kind != "factors":
+        if not kind.loopy:
             return Ability(0)
         exact = self.time_limit == inf and self.gap == 0
         return Ability.MAP | Ability.UPPER | (Ability.EXACT | Ability.CONVEX if exact else Ability(0))
 
-    def kernels(self, structure_kind: str) -> InferenceKernels:
+    def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver, with models of its own."""
-        check_kind("ilp", structure_kind)
+        check_kind("ilp", kind)
         programs = Programs(lambda polytope: Program(polytope, self.time_limit, self.gap))
 
         def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:

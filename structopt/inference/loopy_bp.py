@@ -8,7 +8,8 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.inference import Inference, InferenceKernels
+from structopt.core.inference import Inference
+from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.kernels.record import Array
 
@@ -55,15 +56,15 @@ class LoopyBP(Inference):
         self.passes, self.damping, self.tolerance = passes, damping, tolerance
         self.decoding_temperature = decoding_temperature
 
-    def provides(self, structure_kind: str) -> Ability:
+    def provides(self, kind: StructureKind) -> Ability:
         """Outputs and marginals, neither exact nor bounded."""
-        return Ability.MAP | Ability.MARGINALS if structure_kind == "factors" else Ability(0)
+        return Ability.MAP | Ability.MARGINALS if kind.loopy else Ability(0)
 
-    def kernels(self, structure_kind: str) -> InferenceKernels:
+    def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""
-        if structure_kind != "factors":
+        if not kind.loopy:
             raise CompatibilityError(
-                f"inference=loopy_bp is for factor graphs of kind 'factors', not '{structure_kind}'. Take inference=exact."
+                f"inference=loopy_bp is for factor graphs of kind 'factors', not '{kind}'. Take inference=exact."
             )
         from structopt.kernels.loopy_bp import solve
 

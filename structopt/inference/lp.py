@@ -8,7 +8,8 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.inference import Inference, InferenceKernels
+from structopt.core.inference import Inference
+from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.inference.programs import Programs, check_kind, check_temperature
 from structopt.kernels.record import Array, Record
 
@@ -37,13 +38,13 @@ class LinearProgram(Inference):
     def __init__(self, warm_start: bool = False) -> None:
         self.warm_start = warm_start
 
-    def provides(self, structure_kind: str) -> Ability:
+    def provides(self, kind: StructureKind) -> Ability:
         """Return what a relaxation provides: a maximum, never below the best score."""
-        return Ability.MAP | Ability.UPPER | Ability.CONVEX if structure_kind == "factors" else Ability(0)
+        return Ability.MAP | Ability.UPPER | Ability.CONVEX if kind.loopy else Ability(0)
 
-    def kernels(self, structure_kind: str) -> InferenceKernels:
+    def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver, with models of its own."""
-        check_kind("lp", structure_kind)
+        check_kind("lp", kind)
         programs = Programs()
 
         def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.inference import Inference, InferenceKernels, Messages
+from structopt.core.inference import Inference, Messages
+from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.factor_sizes import message_offsets
 from structopt.inference.programs import check_kind
@@ -62,24 +63,24 @@ class MPLP(Inference):
         """Kept from visit to visit with `warm_start`, else new ones at every visit."""
         return Messages.KEPT if self.warm_start else Messages.FRESH
 
-    def provides(self, structure_kind: str) -> Ability:
+    def provides(self, kind: StructureKind) -> Ability:
         """Return upper bounds; not convex ones, as messages follow the scores."""
-        return Ability.MAP | Ability.UPPER if structure_kind == "factors" else Ability(0)
+        return Ability.MAP | Ability.UPPER if kind.loopy else Ability(0)
 
     def refusal(self, graph: FactorGraph) -> str:
         """It solves graphs with factors over pairs of variables alone."""
-        if graph.traits.kind != "factors" or graph.traits.pairs_only:
+        if not graph.traits.kind.loopy or graph.traits.pairs_only:
             return ""
         return (
             "inference=mplp passes messages along tables over two variables, and this factor graph has other factors. Type "
             "inference=ad3, which takes all kinds, or lp or ilp."
         )
 
-    def kernels(self, structure_kind: str) -> InferenceKernels:
+    def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver."""
         from structopt.kernels.mplp import solve
 
-        check_kind("mplp", structure_kind)
+        check_kind("mplp", kind)
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:

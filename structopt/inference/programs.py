@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.compact import CompactPolytope, compact_polytope
 from structopt.inference.highs import Program
@@ -64,11 +65,11 @@ def _shape(f: Factors, i: int, parts: int) -> tuple[Any, ...]:
     return (parts, int(f.shared[i]), *(row.tobytes() for row in rows))
 
 
-def check_kind(name: str, structure_kind: str) -> None:
+def check_kind(name: str, kind: StructureKind) -> None:
     """Refuse structures that are no factor graphs of variables and factors."""
-    if structure_kind != "factors":
+    if not kind.loopy:
         raise CompatibilityError(
-            f"inference={name} knows no linear description of factor graphs of kind '{structure_kind}', only of kind "
+            f"inference={name} knows no linear description of factor graphs of kind '{kind}', only of kind "
             "'factors'. Use inference=exact."
         )
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
-from structopt.core.inference import Inference, InferenceKernels, Messages
+from structopt.core.inference import Inference, Messages
+from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.spanning_forests import Forests, spanning_forests
@@ -83,9 +84,9 @@ class TreeReweightedBP(Inference):
         """Kept from visit to visit with `warm_start`, else new ones at every visit."""
         return Messages.KEPT if self.warm_start else Messages.FRESH
 
-    def provides(self, structure_kind: str) -> Ability:
+    def provides(self, kind: StructureKind) -> Ability:
         """Bounds from above, with their gradients."""
-        return Ability.MAP | Ability.MARGINALS | Ability.UPPER if structure_kind == "factors" else Ability(0)
+        return Ability.MAP | Ability.MARGINALS | Ability.UPPER if kind.loopy else Ability(0)
 
     def converged(self, structure: Structure | None = None) -> TreeReweightedBP:
         """Return itself, or with `warm_start` what its bound comes to: itself stateless, and given more passes."""
@@ -94,11 +95,11 @@ class TreeReweightedBP(Inference):
         passes, tolerance = max(self.passes, 1000), min(self.tolerance, 1e-6)
         return TreeReweightedBP(passes, tolerance, self.smoothing, False, self.predictions, self.decoding_temperature)
 
-    def kernels(self, structure_kind: str) -> InferenceKernels:
+    def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""
-        if structure_kind != "factors":
+        if not kind.loopy:
             raise CompatibilityError(
-                f"inference=trw_bp is for factor graphs of kind 'factors', not '{structure_kind}'. Take inference=exact."
+                f"inference=trw_bp is for factor graphs of kind 'factors', not '{kind}'. Take inference=exact."
             )
         from structopt.kernels.trw_bp import solve
 

@@ -122,21 +122,26 @@ def indicate(heads, n, M):
 
 
 @inlined
-def mark_assignment(a, i, assignment, z):
-    """Fill z with the part indicators of a tree of sentence i.
+def write_choices(a, i, choices, found, offsets, parts, counts):
+    """List the parts of trees of sentence i, `found` rows of `choices`, an output each.
 
-    The assignment of a token is the number of its arc among its candidates, times max(L, 1), plus that of its label.
+    The choice of a token is the number of its arc among its candidates, times max(L, 1), plus that of its label.
     """
     first = a.tokens[i]
     n, L = a.tokens[i + 1] - first, a.labels
     start = a.arcs[first]
     base = (a.arcs[first + n] - start) * L
-    z[:] = 0.0
-    for m in range(n):
-        before = a.arcs[first + m] - start
-        if L > 0:
-            z[before * L + assignment[m]] = 1.0
-        z[base + before + assignment[m] // max(L, 1)] = 1.0
+    each = 2 * n if L > 0 else n
+    offsets[0] = 0
+    for q in range(found):
+        begin = q * each
+        for m in range(n):
+            choice, before = choices[q * n + m], a.arcs[first + m] - start
+            if L > 0:
+                parts[begin + m] = before * L + choice
+            parts[begin + each - n + m] = base + before + choice // max(L, 1)
+        counts[begin : begin + each] = 1.0
+        offsets[q + 1] = begin + each
 
 
 class Scratch(NamedTuple):

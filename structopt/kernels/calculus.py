@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 
-from structopt.kernels.signatures import CONDITIONALS, ENTROPY, K_BEST, ROUND, SLOPE, VERTEX, kernel
+from structopt.kernels.signatures import CONDITIONALS, ENTROPY, K_BEST, ROUND, SLOPE, kernel
 
 
 @kernel(ENTROPY)
@@ -26,15 +26,9 @@ def no_conditionals(structure, i, z, out):
 
 
 @kernel(K_BEST)
-def no_k_best(structure, i, s, k, values, assignments, work):
+def no_k_best(structure, i, s, k, values, offsets, parts, counts, work):
     """Find nothing."""
     return 0
-
-
-@kernel(VERTEX)
-def no_vertex(structure, i, assignment, z):
-    """Give nan."""
-    z[:] = nan
 
 
 @kernel(ROUND)

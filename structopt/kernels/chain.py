@@ -19,7 +19,8 @@ import numpy as np
 from structopt.kernels.fields import Flag, Floats, Int, Ints, Longs
 from structopt.kernels.first_order import LOST, first_order, first_order_viterbi, potentials
 from structopt.kernels.layout import RecordLayout
-from structopt.kernels.signatures import K_BEST, SOLVE, VERTEX, inlined, kernel
+from structopt.kernels.signatures import K_BEST, SOLVE, inlined, kernel
+from structopt.kernels.target import list_parts
 
 
 class Chain(NamedTuple):
@@ -417,11 +418,8 @@ def insert(value, state, rank, values, states, ranks):
 
 
 @kernel(K_BEST)
-def k_best(structure, i, s, count, values, assignments, work):
-    """The `count` best labellings in decreasing score, by Viterbi over lists; O(n L^(k+1) count).
-
-    `values` receives the scores, `assignments` the labels (count rows of n). Returns how many there are.
-    """
+def k_best(structure, i, s, count, values, offsets, parts, counts, work):
+    """The `count` best labellings in decreasing score, by Viterbi over lists; O(n L^(k+1) count)."""
     c, x = open_chain(structure), open_scratch(work)
     n = c.tokens[i + 1] - c.tokens[i]
     L, k = c.labels, c.order
@@ -453,28 +451,16 @@ def k_best(structure, i, s, count, values, assignments, work):
         for j in range(count):
             if not insert(best[n - 1, v, j], v, j, ending, ending_state, ending_rank):
                 break
-    found = 0
+    z, found, offsets[0] = np.zeros(len(s)), 0, 0
     for q in range(count):
         if ending[q] == -inf:
             break
-        v, j = ending_state[q], ending_rank[q]
-        values[q] = ending[q]
+        v, j = np.int64(ending_state[q]), ending_rank[q]
+        values[q], z[:] = ending[q], 0.0
         for t in range(n - 1, -1, -1):
-            assignments[q * n + t] = v % L
-            v, j = state[t, v, j], rank[t, v, j]
+            u = np.int64(state[t, v, j])
+            mark(c, n, t, u, v % L, z, 1.0)
+            v, j = u, rank[t, v, j]
         found += 1
+        offsets[found] = list_parts(z, offsets[q], parts, counts)
     return found
-
-
-@kernel(VERTEX)
-def vertex(structure, i, assignment, z):
-    """Part indicators chi(y) of a labelling: its label parts and the n-grams that it makes active (counts, where tied)."""
-    c = open_chain(structure)
-    L = c.labels
-    z[:] = 0.0
-    for t in range(len(assignment)):
-        history, size = 0, 1
-        for d in range(1, min(t, c.order) + 1):
-            history += assignment[t - d] * size
-            size *= L
-        mark(c, len(assignment), t, history, np.int64(assignment[t]), z, 1.0)

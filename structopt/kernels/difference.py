@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from structopt.kernels.signatures import EVALUATE, kernel
-from structopt.kernels.target import add_cost, gold_score, open_target
+from structopt.kernels.signatures import EVALUATE, driven, kernel
+from structopt.kernels.target import add_cost, cost_of, gold_score, is_set, open_target, restrict
 
 
 @kernel(EVALUATE)
-def difference(solve, structure, target, parameters, i, s, r, memory, work):
-    """L_{beta,gamma} - L_{beta,0}; r becomes the difference of their maximisers, the gold sides cancel.
+def difference(solve, structure, target, parameters, i, s, r, other, answer, memory, work):
+    """L_{beta,gamma} - L_{beta,0}; r becomes the difference of their maximisers, the target sides cancel.
 
-    Of the gold sides only the constant of the cost is left: q = -cost^T z, for costs come without it.
+    Of the target sides only the constant of the cost is left: q = -p^T z, for costs come without it.
     """
     t = open_target(target)
-    other = s.copy()  # the one vector that no scratch is handed down for; its allocation is nothing beside two inferences
-    plain = solve(structure, i, other, parameters[0], r, memory, work)
-
-    other[:] = 0.0
-    add_cost(t, i, parameters[1], other)
-    gold = gold_score(t, i, other)
+    constant = target_cost(solve, structure, t, i, s, other, answer, memory, work)
+    other[:] = s
+    plain = solve(structure, i, other, parameters[0], answer, memory, work)
     add_cost(t, i, parameters[1], s)
-    augmented = solve(structure, i, s, parameters[0], other, memory, work)
-    r[:] = other - r
-    return augmented - plain - gold
+    augmented = solve(structure, i, s, parameters[0], r, memory, work)
+    r -= answer
+    return augmented - plain - parameters[1] * constant
+
+
+@driven
+def target_cost(solve, structure, t, i, s, other, answer, memory, work):
+    """p^T z, the same for every allowed output z."""
+    if is_set(t, i):
+        restrict(t, i, s, other)
+        solve(structure, i, other, 0.0, answer, memory, work)
+        return cost_of(t, i, answer)
+    other[:] = 0.0
+    add_cost(t, i, 1.0, other)
+    return gold_score(t, i, other)

@@ -7,7 +7,7 @@ that trees which differ in labels alone count as different. O(k n) calls of the 
 The search asks for best trees instead of calling a function, so that it serves every kind of tree:
 
     search = open_search(arcs, i, s, count)
-    while next_subset(search, values, assignments, W):
+    while next_subset(search, values, choices, W):
         keep_best(search, best_tree(W, ...), heads)
     return search.state[FOUND]
 
@@ -74,10 +74,10 @@ def open_search(a, i, s, count):
 
 
 @inlined
-def next_subset(x, values, assignments, W):
+def next_subset(x, values, choices, W):
     """Fill W, shape (n * n,), with the arc scores of the next subset whose best tree is wanted; False when all is done.
 
-    Meanwhile the trees that are found go to `values` and to `assignments`, one row a tree.
+    Meanwhile the trees that are found go to `values` and to `choices`, one row a tree.
     """
     state, n = x.state, len(x.starts) - 1
     if state[SUBSETS] == 0:
@@ -89,7 +89,7 @@ def next_subset(x, values, assignments, W):
             return False
         found = state[FOUND]
         values[found] = min(x.values[top], values[found - 1]) if found > 0 else x.values[top]  # sums may be rounded up
-        assignments[found * n : (found + 1) * n] = x.best[top]
+        choices[found * n : (found + 1) * n] = x.best[top]
         x.values[top] = -inf
         state[FOUND], state[DIVIDED], state[NEXT] = found + 1, top, x.tokens[top]
         if state[FOUND] == x.count:

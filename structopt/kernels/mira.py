@@ -11,7 +11,7 @@ from numba import types
 from structopt.kernels.proximal import BUNDLE, TOLERANCE, Bundle, balance, clear, move, push
 from structopt.kernels.record import Array
 from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
-from structopt.kernels.target import add_cost, add_gold, cost_of, open_target, product
+from structopt.kernels.target import add_cost, complete, cost_of, open_target, product
 from structopt.kernels.visit import size
 
 
@@ -20,24 +20,23 @@ class Lists(NamedTuple):
 
     Attributes
     ----------
-    variables : int64, shape (instances + 1,)
-        Offsets of the instances in a vector over all variables.
     scores : float64, shape (k,)
-    assignments : int32, shape (k * variables of the largest instance,)
+    offsets : int64, shape (k + 1,)
+    parts : int32, and counts : float64, both with room for the parts of k outputs
     """
 
-    variables: Array
     scores: Array
-    assignments: Array
+    offsets: Array
+    parts: Array
+    counts: Array
 
 
-def empty_lists(variables: Array, k: int) -> Lists:
-    """Allocate room for k outputs of any instance."""
-    most = int(np.diff(variables).max(initial=0))
-    return Lists(variables, np.zeros(k), np.zeros(k * most, np.int32))
+def empty_lists(k: int, active: int) -> Lists:
+    """Allocate room for k outputs, each of at most so many parts."""
+    return Lists(np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(k * active, np.int32), np.zeros(k * active))
 
 
-LISTS: Any = numba.typeof(empty_lists(np.zeros(1, np.int64), 1))  # type: ignore[no-untyped-call]
+LISTS: Any = numba.typeof(empty_lists(1, 1))  # type: ignore[no-untyped-call]
 
 
 @inlined
@@ -64,19 +63,22 @@ def rank(
     the scores with the cost added, or with `prediction` of the scores alone.
     """
     n, rows = size(data, i), clear(bundle, C)
-    first, last = lists.variables[i], lists.variables[i + 1]
-    s, spoilt = space.direction[:n], space.scores[:n]
+    s, spoilt, z = space.direction[:n], space.scores[:n], space.answer[:n]
     k.scores(data.features, theta, i, s)
     spoilt[:] = s
     target, gamma = open_target(data.target), data.parameters[1]
+    complete(k, data, space, target, i, s, z)
     if not prediction:
         add_cost(target, i, gamma, spoilt)
-    found = k.k_best(data.structure, i, spoilt, len(lists.scores), lists.scores, lists.assignments, space.work)
+    found = k.k_best(
+        data.structure, i, spoilt, len(lists.scores), lists.scores, lists.offsets, lists.parts, lists.counts, space.work
+    )
     loss = highest = 0.0
     for q in range(found):
         r = bundle.residuals[rows][:n]
-        k.vertex(data.structure, i, lists.assignments[q * (last - first) : (q + 1) * (last - first)], r)
-        add_gold(target, i, -1.0, r)
+        r[:] = -z
+        for j in range(lists.offsets[q], lists.offsets[q + 1]):
+            r[lists.parts[j]] += lists.counts[j]
         if not is_new(bundle.residuals, rows, n):
             continue
         height = product(r, s) + gamma * cost_of(target, i, r)

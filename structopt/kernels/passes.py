@@ -8,7 +8,11 @@ from __future__ import annotations
 from numba import types
 
 from structopt.kernels.signatures import INTS, LONGS, VECTOR, Kernels, driver
+from structopt.kernels.target import is_set, list_parts, open_target, restrict
 from structopt.kernels.visit import size, solve, visit, visit_into
+
+LEAST = -1e300
+"""The value of an inference is above it where there is an output."""
 
 
 @driver(types.float64, types.int64, types.int64, VECTOR)
@@ -29,32 +33,57 @@ def residual_pass(kernels, data, space, first, last, theta, residuals):
     return total
 
 
-@driver(types.int64, types.float64, LONGS, LONGS, types.int64, types.int64, VECTOR, INTS, VECTOR)
-def output_pass(kernels, data, space, temperature, variables, choices, first, last, theta, assignment, marginals):
-    """Write the likeliest configuration of every variable, or where `marginals` is not empty the marginals of each.
+@driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, INTS, VECTOR)
+def output_pass(kernels, data, space, temperature, first, last, theta, offsets, parts, counts):
+    """List the parts of the best outputs of the instances first <= i < last, or of as many as `parts` has room for.
 
-    `choices` tells where the configurations of each variable begin in a list over all variables; the parts of an instance
-    begin with those of its variables. At temperature 0 the configurations are the best output's. Returns the first
-    instance for which the hard constraints allow nothing, or -1.
+    Above temperature 0 an output is what the graph makes of the marginals. Output number q, which is that of instance
+    first + q, has the parts parts[offsets[q] : offsets[q + 1]]. Returns the first instance without an output: `last` if all
+    have one; -1 - i if the hard constraints allow none for instance i.
+    """
+    k = Kernels(*kernels)
+    offsets[0] = 0
+    for i in range(first, last):
+        n = size(data, i)
+        if offsets[i - first] + n > len(parts):
+            return i
+        s, z = space.scores[:n], space.residual[:n]
+        k.scores(data.features, theta, i, s)
+        if not solve(k, data, space, i, s, temperature, z) > LEAST:
+            return -1 - i
+        k.round(data.structure, i, z, space.work)
+        offsets[i - first + 1] = list_parts(z, offsets[i - first], parts, counts)
+    return last
+
+
+@driver(types.int64, types.float64, types.int64, types.int64, VECTOR, LONGS, LONGS, VECTOR)
+def marginal_pass(kernels, data, space, temperature, first, last, theta, begins, offsets, marginals):
+    """Write the marginals of the instances first <= i < last: of instance i those of the parts from begins[i] on.
+
+    They go to marginals[offsets[i] : offsets[i + 1]]. Returns `last`; -1 - i if the hard constraints allow no output of
+    instance i.
     """
     k = Kernels(*kernels)
     for i in range(first, last):
         n = size(data, i)
-        z = space.residual[:n]
-        k.scores(data.features, theta, i, space.scores[:n])
-        value = solve(k, data, space, i, space.scores[:n], temperature, z)
-        if not value > -1e300:
-            return i
-        before = choices[variables[i]]
-        if len(marginals) > 0:
-            marginals[before : choices[variables[i + 1]]] = z[: choices[variables[i + 1]] - before]
-            continue
-        k.round(data.structure, i, z, space.work)
-        for v in range(variables[i], variables[i + 1]):
-            row = z[choices[v] - before : choices[v + 1] - before]
-            best = 0
-            for y in range(1, len(row)):
-                if row[y] > row[best]:
-                    best = y
-            assignment[v] = best
-    return -1
+        s, z = space.scores[:n], space.residual[:n]
+        k.scores(data.features, theta, i, s)
+        if not solve(k, data, space, i, s, temperature, z) > LEAST:
+            return -1 - i
+        marginals[offsets[i] : offsets[i + 1]] = z[begins[i] : begins[i] + offsets[i + 1] - offsets[i]]
+    return last
+
+
+@driver(types.int64, types.int64, types.int64)
+def target_pass(kernels, data, space, first, last):
+    """Return the first of the instances first <= i < last whose set of allowed outputs is empty; `last` if none is."""
+    k, t = Kernels(*kernels), open_target(data.target)
+    for i in range(first, last):
+        n = size(data, i)
+        if is_set(t, i):
+            s, z = space.scores[:n], space.residual[:n]
+            s[:] = 0.0
+            restrict(t, i, s, space.second_scores[:n])
+            if not solve(k, data, space, i, space.second_scores[:n], 0.0, z) > LEAST:
+                return i
+    return last

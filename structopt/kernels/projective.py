@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from structopt.kernels.arcs import begin_solving, end_solving, mark_assignment, open_arcs, open_scratch, pack_scratch
+import numpy as np
+
+from structopt.kernels.arcs import begin_solving, end_solving, open_arcs, open_scratch, pack_scratch, write_choices
 from structopt.kernels.eisner import best_tree
 from structopt.kernels.eisner_chart import chart_size
 from structopt.kernels.inside_outside import partition
 from structopt.kernels.k_best_trees import FOUND, keep_best, next_subset, open_search
 from structopt.kernels.record import Record
-from structopt.kernels.signatures import K_BEST, SOLVE, VERTEX, kernel
+from structopt.kernels.signatures import K_BEST, SOLVE, kernel
 
 
 def floats_needed(n: int) -> int:
@@ -43,17 +45,13 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 
 @kernel(K_BEST)
-def k_best(structure, i, s, count, values, assignments, work):
+def k_best(structure, i, s, count, values, offsets, parts, counts, work):
     """The `count` best projective trees (with labels) in decreasing score; O(count * n^4). Returns how many there are."""
     a, x = open_arcs(structure), open_scratch(work)
     n = a.tokens[i + 1] - a.tokens[i]
-    search = open_search(a, i, s, count)
-    while next_subset(search, values, assignments, x.W):
+    search, choices = open_search(a, i, s, count), np.empty(count * n, np.int32)
+    while next_subset(search, values, choices, x.W):
         keep_best(search, best_tree(x.W, n, a.single_root, x.heads, x.floats, x.ints), x.heads)
-    return search.state[FOUND]
-
-
-@kernel(VERTEX)
-def vertex(structure, i, assignment, z):
-    """Part indicators of a tree, given for each token the number of its arc (and label) among its candidates."""
-    mark_assignment(open_arcs(structure), i, assignment, z)
+    found = search.state[FOUND]
+    write_choices(a, i, choices, found, offsets, parts, counts)
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from structopt.kernels.factors import AUTOMATON, PAIRS, open_factors, private_start
-from structopt.kernels.signatures import INTS, LONGS, RECORD, VECTOR, VERTEX, inlined, kernel
+from structopt.kernels.signatures import INTS, LONGS, RECORD, VECTOR, inlined, kernel
 
 ROOT = -1
 NONE = -2
@@ -55,16 +55,6 @@ def complete(f, i, z):
             mark_path(linked, starts, z, private)
         elif f.kinds[factor] == PAIRS:
             mark_pairs(linked, starts, z, private)
-
-
-@kernel(VERTEX)
-def vertex(structure, i, assignment, z):
-    """Part indicators of an output: one part of each output variable, and the private parts that follow."""
-    f = open_factors(structure)
-    z[:] = 0.0
-    for v in range(f.outputs[i], f.outputs[i + 1]):
-        z[f.choices[v + i] + assignment[v - f.outputs[i]]] = 1.0
-    complete(f, i, z)
 
 
 @kernel(types.void(RECORD, LONGS, LONGS, VECTOR, LONGS, INTS))

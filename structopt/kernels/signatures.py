@@ -46,15 +46,16 @@ SPANS = types.int64(RECORD, types.int64, LONGS, LONGS)
 # Inference: a convex function of the scores together with a (sub)gradient of it.
 SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR, RECORD)
 # structure, i, s, temperature, z, memory, work -> value
-K_BEST = types.int64(RECORD, types.int64, VECTOR, types.int64, VECTOR, INTS, RECORD)
-# structure, i, s, k, values, assignments (k rows), work -> how many were found
-VERTEX = types.void(RECORD, types.int64, INTS, VECTOR)  # structure, i, assignment, z: the part indicators of an output
+K_BEST = types.int64(RECORD, types.int64, VECTOR, types.int64, VECTOR, LONGS, INTS, VECTOR, RECORD)
+# structure, i, s, k, values, offsets (k + 1), parts, counts, work -> how many outputs were found. Output q has
+# the score values[q] and the parts parts[offsets[q] : offsets[q + 1]], each as often as counts says; offsets[0] is 0.
 
 ROUND = types.void(RECORD, types.int64, VECTOR, RECORD)  # structure, i, z, work: z becomes the indicators of an output
 
 SOLVER: Any = types.FunctionType(SOLVE)
-EVALUATE = types.float64(SOLVER, RECORD, RECORD, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, RECORD)
-# solve, structure, target, parameters, i, s (spoilt), r, memory, work -> loss
+EVALUATE = types.float64(
+    SOLVER, RECORD, RECORD, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RECORD
+)  # solve, structure, target, parameters, i, s (spoilt), r, two part vectors of scratch, memory, work -> loss
 
 # Calculus of the marginals of a structure whose factors have parts of their own: what closed forms the graph knows.
 ENTROPY = types.float64(RECORD, types.int64, VECTOR)  # structure, i, z -> H(z), the largest entropy with these marginals
@@ -78,7 +79,6 @@ class Kernels(NamedTuple):
     evaluate: Any
     solve: Any
     k_best: Any
-    vertex: Any
     round: Any
     entropy: Any
     slope: Any
@@ -113,6 +113,8 @@ class Space(NamedTuple):
     Attributes
     ----------
     scores, residual, answer, direction : float64 vectors over parts
+    second_scores, second_answer : float64 vectors over parts
+        The loss's own, for a second inference at an instance.
     work : Record
         The inference's tables.
     gradient : Record
@@ -127,6 +129,8 @@ class Space(NamedTuple):
     residual: Array
     answer: Array
     direction: Array
+    second_scores: Array
+    second_answer: Array
     work: Record
     gradient: Record
     starts: Array
@@ -138,13 +142,13 @@ class Space(NamedTuple):
 KERNELS: Any = types.Tuple([
     types.FunctionType(signature)
     for signature in (
-        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, VERTEX, ROUND,
+        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, ROUND,
         ENTROPY, SLOPE, CONDITIONALS,
     )
 ])  # fmt: skip
 _V, _N = np.zeros(0), np.zeros(0, np.int64)
 DATA: Any = numba.typeof(Data(EMPTY, EMPTY, EMPTY, _V, _N, _N, _V))  # type: ignore[no-untyped-call]
-SPACE: Any = numba.typeof(Space(_V, _V, _V, _V, EMPTY, EMPTY, _N, _N, _N, _V))  # type: ignore[no-untyped-call]
+SPACE: Any = numba.typeof(Space(_V, _V, _V, _V, _V, _V, EMPTY, EMPTY, _N, _N, _N, _V))  # type: ignore[no-untyped-call]
 
 
 def is_compiled(function: Any) -> bool:

@@ -7,7 +7,7 @@ from math import exp, inf, log
 import numpy as np
 
 from structopt.kernels.chain_calculus import add_slopes, negative_entropy
-from structopt.kernels.signatures import CONDITIONALS, ENTROPY, K_BEST, SLOPE, SOLVE, VERTEX, kernel
+from structopt.kernels.signatures import CONDITIONALS, ENTROPY, K_BEST, SLOPE, SOLVE, kernel
 
 
 @kernel(SOLVE)
@@ -36,23 +36,17 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 
 @kernel(K_BEST)
-def k_best(structure, i, s, k, values, assignments, work):
+def k_best(structure, i, s, k, values, offsets, parts, counts, work):
     """Sort the labels by score, best first; among equals the first label; those at -inf are left out."""
     order = np.argsort(-s, kind="mergesort")
-    found = 0
+    found, offsets[0] = 0, 0
     for y in order[:k]:
         if s[y] == -inf:
             break
-        values[found], assignments[found] = s[y], y
+        values[found], parts[found], counts[found] = s[y], y, 1.0
         found += 1
+        offsets[found] = found
     return found
-
-
-@kernel(VERTEX)
-def vertex(structure, i, assignment, z):
-    """Indicator of one label."""
-    z[:] = 0.0
-    z[assignment[0]] = 1.0
 
 
 @kernel(ENTROPY)

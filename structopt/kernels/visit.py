@@ -25,6 +25,7 @@ def evaluate(k, data, space, i, s, residual):
     """L_i at given scores (which are spoilt); `residual` becomes z_bar - z."""
     return k.evaluate(
         k.solve, data.structure, data.target, data.parameters, i, s, residual,
+        space.second_scores[: len(residual)], space.second_answer[: len(residual)],
         data.messages[data.memory[i] : data.memory[i + 1]], space.work,
     )  # fmt: skip
 

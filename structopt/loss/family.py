@@ -63,9 +63,9 @@ class LossFamily(Loss):
         self.cost_weights = dict(cost_weights or {})
 
     @property
-    def part_group(self) -> str:
-        """The part group in which the cost counts, empty for the first."""
-        return self.cost.part_group
+    def role(self) -> str:
+        """What the cost counts."""
+        return self.cost.role
 
     @property
     def requires(self) -> Ability:

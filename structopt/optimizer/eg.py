@@ -10,7 +10,7 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
-from structopt.core.needs import FAMILY, MARGINS, Demand, Needs, Property
+from structopt.core.needs import DUAL, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.ranges import LARGEST
@@ -105,7 +105,7 @@ class ExponentiatedGradient(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A dual that is known; for potentials of all parts, parts at every position, and marginals of them in closed form."""
-        abilities, demands, positional = Ability.MARGINALS | Ability.EXACT, FAMILY, self.form == "dual"
+        abilities, demands, positional = Ability.MARGINALS | Ability.EXACT, DUAL, self.form == "dual"
         if self.initial == "smo":
             abilities |= Ability.MAP
             demands += tuple(Demand(one.asks, "optimizer=eg optimizer.initial=smo") for one in MARGINS)

@@ -92,4 +92,4 @@ class Mira(DualCoordinateAscent):
     def _lists(self, problem: Objective) -> Any:
         from structopt.kernels.mira import empty_lists
 
-        return empty_lists(problem.examples.encoded.offsets, self.k_best)
+        return empty_lists(self.k_best, problem.structure.most_active)

@@ -9,7 +9,7 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
-from structopt.core.needs import MARGINS, Needs
+from structopt.core.needs import MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.record import Array
@@ -67,7 +67,8 @@ class OnlineCuttingPlane(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Losses that are maxima of planes, and that zero weights do not minimise."""
-        return Needs(Ability.MAP | Ability.CONVEX, MARGINS)
+        because = ": it keeps planes of earlier visits, which outputs completed anew would no longer bound"
+        return Needs(Ability.MAP | Ability.CONVEX, (*MARGINS, Demand(Property.POINTS, because=because)))
 
     @property
     def plan(self) -> Plan:

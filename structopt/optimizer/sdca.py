@@ -9,7 +9,7 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
-from structopt.core.needs import FAMILY, Needs
+from structopt.core.needs import DUAL, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
@@ -77,7 +77,7 @@ class StochasticDualCoordinateAscent(Optimizer):
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A dual that is known; parts of its own for every factor, where the entropy is to be had in closed form."""
         closed = loss.temperature > 0 and graph.calculus is not None and self.entropy == "closed"
-        return Needs(Ability.CONVEX, FAMILY, positional=closed)
+        return Needs(Ability.CONVEX, DUAL, positional=closed)
 
     @property
     def plan(self) -> Plan:

@@ -51,7 +51,8 @@ class FactoredSMO(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Margins, and marginals of every position in closed form."""
-        return Needs(Ability.MAP | Ability.EXACT, (*MARGINS, Demand(Property.CLOSED_FORMS)), positional=True)
+        demands = (*MARGINS, Demand(Property.POINTS), Demand(Property.CLOSED_FORMS))
+        return Needs(Ability.MAP | Ability.EXACT, demands, positional=True)
 
     @property
     def plan(self) -> Plan:

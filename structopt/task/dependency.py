@@ -58,6 +58,7 @@ class Dependency(Task):
     columns = COLUMNS
     main_metric = "uas"
     unit = "words"
+    view = "heads"
     pictures = True
     output_schema = Schema((Column("heads", "long", 1, like="tokens"), Column("relations", "string", 1, like="tokens")))
 
@@ -126,10 +127,10 @@ class Dependency(Task):
             raise _no_given_heads()
         return self._encoded(corpus, self._columns.encode(corpus))
 
-    def decode(self, encoded: EncodedTrees, assignments: Array) -> list[list[Arc]]:
+    def decode(self, encoded: EncodedTrees, view: Array) -> list[list[Arc]]:
         """Trees, one `Arc` a word, from heads (from 1; 0 the root) and relation numbers (-1: none), shape (words, 2)."""
         names = [*self.labels, None]  # None is also at -1
-        arcs = [Arc(head, names[relation]) for head, relation in assignments.tolist()]
+        arcs = [Arc(head, names[relation]) for head, relation in view.tolist()]
         return [arcs[a:b] for a, b in pairwise(encoded.offsets.tolist())]
 
     def outcomes(self, gold: Trees, predicted: Sequence[Sequence[Arc]]) -> Outcomes:

@@ -169,9 +169,9 @@ class Grid(WholeInputs):
         gold = None if corpus.labels is None else self._numbers(corpus.labels)
         return EncodedImages(corpus.offsets, tables, self.labels, gold, edges=edges, images=corpus)
 
-    def decode(self, encoded: EncodedImages, assignments: Array) -> list[Image]:
+    def decode(self, encoded: EncodedImages, view: Array) -> list[Image]:
         """Images with predicted labels."""
-        labels, images, offsets = np.array(self.labels, np.int32)[assignments], encoded.images, encoded.offsets.tolist()
+        labels, images, offsets = np.array(self.labels, np.int32)[view], encoded.images, encoded.offsets.tolist()
         return [
             Image(images.pixels[a:b].reshape(*shape, -1), labels[a:b].reshape(shape))
             for (a, b), shape in zip(pairwise(offsets), images.shapes.tolist(), strict=True)

@@ -103,9 +103,9 @@ class Labelling(Task):
         """The metric that early stopping and pictures look at: entity F1, or accuracy where labels are plain."""
         return "accuracy" if self.scheme == "none" else "f1"
 
-    def decode(self, encoded: Encoded, assignments: Array) -> list[list[str]]:
+    def decode(self, encoded: Encoded, view: Array) -> list[list[str]]:
         """Label sequences, one a sentence, from label numbers, shape (tokens,)."""
-        names = [self.labels[y] for y in assignments.tolist()]
+        names = [self.labels[y] for y in view.tolist()]
         bounds = encoded.offsets.tolist()
         return [names[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 

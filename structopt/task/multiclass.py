@@ -127,9 +127,9 @@ class Multiclass(WholeInputs):
         gold = np.array([numbers.get(label, -1) for label in corpus.labels], np.int32) if _labelled(corpus) else None
         return Encoded(np.arange(len(corpus) + 1, dtype=np.int64), {"label": self._table(corpus)}, self.labels, gold)
 
-    def decode(self, encoded: Encoded, assignments: Array) -> list[str]:
+    def decode(self, encoded: Encoded, view: Array) -> list[str]:
         """Classes from their numbers, one an instance."""
-        return [self.labels[y] for y in assignments.tolist()]
+        return [self.labels[y] for y in view.tolist()]
 
     def outcomes(self, corpus: Vectors, predicted: Sequence[str]) -> Outcomes:
         """What every instance adds to the scores: itself, and that its class is right, found and gold."""

@@ -178,9 +178,9 @@ class Multilabel(WholeInputs):
         no_edges = np.zeros(m + 1, np.int64), np.zeros((0, 2), np.int32)
         return EncodedGraphs(np.arange(m + 1, dtype=np.int64) * d, tables, STATES, gold, edges=no_edges, wide=True)
 
-    def decode(self, encoded: EncodedGraphs, assignments: Array) -> list[list[str]]:
+    def decode(self, encoded: EncodedGraphs, view: Array) -> list[list[str]]:
         """Labels of every instance, from the states of all variables."""
-        states = assignments.reshape(len(encoded), len(self.names)).tolist()
+        states = view.reshape(len(encoded), len(self.names)).tolist()
         return [[name for name, state in zip(self.names, row, strict=True) if state] for row in states]
 
     def outcomes(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> Outcomes:

@@ -184,9 +184,9 @@ class Synthetic(WholeInputs):
             wide=True,
         )
 
-    def decode(self, encoded: EncodedGraphs, assignments: Array) -> list[Array]:
+    def decode(self, encoded: EncodedGraphs, view: Array) -> list[Array]:
         """States of the variables of every sample."""
-        return list(np.asarray(assignments).reshape(len(encoded), -1))
+        return list(np.asarray(view).reshape(len(encoded), -1))
 
     def outcomes(self, corpus: Samples, predicted: Sequence[Array]) -> Outcomes:
         """What every sample adds to the scores: itself, its variables, those that are right, and that all are."""

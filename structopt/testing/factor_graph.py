@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.core.data import Encoded, SparseVectors, Structure, part_offsets
+from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph
-from structopt.inference.enumeration import OUTPUTS
 from structopt.kernels.record import Array
 
 
@@ -41,11 +40,9 @@ class FactorGraphSuite:
 
     def outputs(self, structure: Structure, i: int) -> Array:
         """Return the part indicators of all outputs of instance i, shape (outputs, parts)."""
-        if structure.kind not in OUTPUTS:
-            pytest.skip(f"inference=enumeration does not know structures of kind {structure.kind}")
-        s = np.zeros(int(np.diff(structure.parts)[i]))
-        vertices = OUTPUTS[structure.kind](structure.record, i, s)[1]
-        return np.asarray(vertices[~(vertices[:, s == -np.inf] != 0).any(axis=1)])
+        if structure.kind.vertices is None:
+            pytest.skip(f"structures of kind {structure.kind} do not list their outputs")
+        return structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 100_000)
 
     def test_layout(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """The part groups, in order, are the part vector; names are distinct; the kind is the graph's."""
@@ -72,16 +69,42 @@ class FactorGraphSuite:
             z, vertices = dense(gold, i, int(size)), self.outputs(structure, i)
             assert (vertices == z).all(axis=1).sum() == 1
 
-    def test_outputs_begin_with_their_variables(self, encoded: Encoded, structure: Structure) -> None:
-        """Of the configurations of each variable every output has one."""
-        if structure.choices is None:
-            starts = np.arange(int(encoded.offsets[-1]) + 1) * structure.groups[0].width
-        else:
-            starts = structure.choices
-        for i, begin in enumerate(encoded.offsets[:-1]):
-            bounds = starts[begin : int(encoded.offsets[i + 1]) + 1] - starts[begin]
-            for first, last in zip(bounds[:-1], bounds[1:], strict=True):
-                np.testing.assert_array_equal(self.outputs(structure, i)[:, first:last].sum(axis=1), 1.0)
+    def test_views(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
+        """A view is read from an untied group, and outputs that differ in the parts of the group have different views."""
+        groups = {group.name: group for group in structure.groups}
+        for name, group in graph.views.items():
+            assert not groups[group].tied
+            vertices = self.outputs(structure, 0)
+            begins, offsets = structure.spans(group)
+            own = vertices[:, begins[0] : begins[0] + offsets[1]]
+            views = [self._view_of_first(graph, name, encoded, structure, vertex) for vertex in vertices[:200]]
+            assert len({str(view) for view in views}) == len(np.unique(own[:200], axis=0))
+
+    def test_view_of_gold_is_gold(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
+        """The view of the gold output is what the corpus says, where views are labels or heads."""
+        gold = graph.gold(encoded, structure)
+        if "labels" in graph.views:
+            np.testing.assert_array_equal(graph.view("labels", encoded, structure, gold), encoded.gold)
+        if "heads" in graph.views and isinstance(encoded, EncodedTrees) and encoded.heads is not None:
+            position = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+            heads = np.where(encoded.heads == position, 0, encoded.heads + 1)
+            np.testing.assert_array_equal(graph.view("heads", encoded, structure, gold)[:, 0], heads)
+
+    def _view_of_first(self, graph: FactorGraph, name: str, encoded: Encoded, structure: Structure, vertex: Array) -> Any:
+        """The view of one output of the first instance, beside the gold outputs of all others."""
+        gold, parts = graph.gold(encoded, structure), np.flatnonzero(vertex)
+        offsets = np.concatenate([[0], gold.offsets[1:] - gold.offsets[1] + len(parts)])
+        after = slice(int(gold.offsets[1]), None)
+        outputs = SparseVectors(
+            offsets, np.concatenate([parts, gold.parts[after]]).astype(np.int32),
+            np.concatenate([vertex[parts], gold.values[after]]),
+        )  # fmt: skip
+        return np.asarray(graph.view(name, encoded, structure, outputs)).tolist()
+
+    def test_active(self, structure: Structure) -> None:
+        """No output has more parts than the structure says."""
+        for i in range(len(structure)):
+            assert (self.outputs(structure, i) != 0).sum(axis=1).max() <= structure.most_active
 
     def test_cost(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """Outputs that miss the gold part of some variables cost the sum of these variables' weights, the gold output nothing."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -28,15 +29,6 @@ def run(solve: Any, structure: Structure, i: int, s: Array, temperature: float) 
 def finite_differences(value: Any, s: Array, step: float = 1e-5) -> Array:
     """Central differences of a function along every coordinate."""
     return np.array([(value(s + step * e) - value(s - step * e)) / (2 * step) for e in np.eye(len(s))])
-
-
-def variables_of(structure: Structure, i: int) -> int:
-    """Number of variables of instance i: its first part group holds their configurations."""
-    first = structure.groups[0]
-    if structure.choices is None:
-        return int(first.offsets[i + 1] - first.offsets[i])
-    begin, end = np.searchsorted(structure.choices, first.offsets[i : i + 2] * first.width)
-    return int(end - begin)
 
 
 class InferenceSuite:
@@ -178,19 +170,45 @@ class InferenceSuite:
                 assert len(set(found[1])) == len(found[1])
                 assert set(found[1][:1]) == set(expected[1][:1])
 
-    def test_vertices(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """The part indicators of listed outputs have the scores that they are listed with."""
-        if Ability.K_BEST not in abilities or kernels.vertex is None:
-            pytest.skip("no k-best lists, or no vertices")
+    def test_k_best_are_outputs(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """Listed parts are an output's, with the score that it is listed with."""
+        if Ability.K_BEST not in abilities or structure.kind.vertices is None:
+            pytest.skip("no k-best lists, or no list of outputs")
         for i, s in scores:
-            for value, row in zip(*self._listed(kernels.k_best, structure, i, s, 5), strict=True):
-                z = np.full(len(s), np.nan)
-                kernels.vertex(structure.record, i, np.array(row, np.int32), z)
+            vertices = structure.kind.vertices(structure.record, i, len(s), 100_000)
+            for value, listed in zip(*self._listed(kernels.k_best, structure, i, s, 5), strict=True):
+                z = np.zeros(len(s))
+                for part, count in listed:
+                    z[part] += count
                 assert s @ z == pytest.approx(value, rel=self.tolerance, abs=self.tolerance)
+                assert (vertices == z).all(axis=1).sum() == 1
+
+    def test_restricted(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
+        """Parts with the score -inf are in no answer: exact inferences answer as the listing of all other outputs does."""
+        if structure.kind.vertices is None:
+            pytest.skip("no list of outputs")
+        generator, first = np.random.default_rng(3), structure.groups[0]
+        for i, s in scores[: len(structure)]:
+            vertices = structure.kind.vertices(structure.record, i, len(s), 100_000)
+            kept = vertices[generator.integers(len(vertices))] > 0
+            own = np.arange(len(s)) < int(np.diff(first.offsets)[i]) * first.width
+            restricted = np.where(own & ~kept & (generator.random(len(s)) < 0.5), -inf, s)
+            for temperature in self.temperatures(abilities):
+                value, z = run(kernels.solve, structure, i, restricted, temperature)
+                expected, marginals = run(reference.solve, structure, i, restricted, temperature)
+                np.testing.assert_allclose(z[restricted == -inf], 0.0, atol=1e-9)
+                if Ability.EXACT in abilities:
+                    assert value == pytest.approx(expected, rel=self.tolerance, abs=self.tolerance)
+                    np.testing.assert_allclose(z, marginals, atol=1e-7)
+                elif Ability.UPPER in abilities:
+                    assert value >= expected - self.tolerance * max(1.0, abs(expected))
 
     def _listed(self, k_best: Any, structure: Structure, i: int, s: Array, count: int) -> tuple[Array, list[Any]]:
-        variables = variables_of(structure, i)
-        values, rows = np.full(count, -inf), np.zeros(count * variables, np.int32)
+        """Scores of the k best outputs, and of each its parts and counts as a tuple of pairs."""
+        room = count * structure.most_active
+        values, offsets = np.full(count, -inf), np.zeros(count + 1, np.int64)
+        parts, counts = np.zeros(room, np.int32), np.zeros(room)
         work = Record(*(buffer.copy() for buffer in structure.work))
-        found = k_best(structure.record, i, s.copy(), count, values, rows, work)
-        return values[:found], [tuple(row) for row in rows.reshape(count, variables)[:found].tolist()]
+        found = k_best(structure.record, i, s.copy(), count, values, offsets, parts, counts, work)
+        pairs = list(zip(parts.tolist(), counts.tolist(), strict=True))
+        return values[:found], [tuple(sorted(pairs[a:b])) for a, b in pairwise(offsets[: found + 1].tolist())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import inf, isqrt
+from math import isqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -207,7 +207,8 @@ def residual(problem: Problem, s: Array, i: int) -> tuple[float, Array]:
     k, data, r = problem.kernels, problem.data, np.zeros(len(s))
     messages = data.messages[data.memory[i] : data.memory[i + 1]]
     work = problem.space.work
-    value = k.evaluate(k.solve, data.structure, data.target, data.parameters, i, s.copy(), r, messages, work)
+    scratch = np.zeros(len(s)), np.zeros(len(s))
+    value = k.evaluate(k.solve, data.structure, data.target, data.parameters, i, s.copy(), r, *scratch, messages, work)
     return float(value), r
 
 
@@ -223,17 +224,14 @@ def loss_and_gradient(problem: Problem, weights: Array, i: int) -> tuple[float, 
 
 def outputs(problem: Problem, i: int) -> Outputs:
     """List the outputs of one instance, with its features and costs as dense arrays."""
-    from structopt.inference.enumeration import OUTPUTS
-
-    parts = problem.structure.parts
-    s = np.zeros(int(parts[i + 1] - parts[i]))
-    vertices = OUTPUTS[problem.structure.kind](problem.structure.record, i, s)[1]
-    vertices = vertices[~(vertices[:, s == -inf] != 0).any(axis=1)]
+    structure, size = problem.structure, int(np.diff(problem.structure.parts)[i])
+    assert structure.kind.vertices is not None
+    vertices = structure.kind.vertices(structure.record, i, size, 100_000)
     identity = np.eye(problem.dimension)
     columns = [instance_scores(problem, unit, i) for unit in identity]
     support = problem.examples.feature_map.support
     features = np.stack(columns, axis=1) * (1.0 if support is None else support)
-    gold, cost = gold_and_cost(problem, i, len(s))
+    gold, cost = gold_and_cost(problem, i, size)
     return Outputs(vertices, features, gold, vertices @ cost - gold @ cost)
 
 

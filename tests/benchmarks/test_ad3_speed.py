@@ -14,6 +14,7 @@ import time
 import numpy as np
 import pytest
 
+from structopt.factor_graph.kinds import LOOPY
 from structopt.inference.ad3 import AD3
 from structopt.inference.lp import LinearProgram
 from structopt.kernels.factors import PAIRS
@@ -54,7 +55,7 @@ def test_relaxations(name: str) -> None:
     plain, generator = structure_of([row]), np.random.default_rng(0)
     sizes = np.array([int(row.widths.sum()), sum(row.privates)])
     scores = [np.repeat([1.0, spread], sizes) * generator.normal(size=sizes.sum()) for _ in range(INSTANCES)]
-    solver, (seconds, full, values) = LinearProgram().kernels("factors"), (0.0, 0.0, [])
+    solver, (seconds, full, values) = LinearProgram().kernels(LOOPY), (0.0, 0.0, [])
     run(solver.solve, plain, 0, scores[0], 0.0)  # imports HiGHS, and makes the model
     milp_value(full_polytope(plain, len(scores[0])), scores[0])
     for s in scores:
@@ -65,7 +66,7 @@ def test_relaxations(name: str) -> None:
         seconds, full = seconds + between - started, full + time.perf_counter() - between
     print(f"\n{name}: HiGHS, tables {1e3 * full / INSTANCES:.1f} ms, inference=lp {1e3 * seconds / INSTANCES:.1f} ms")
     for label, inference in (("defaults", AD3()), ("to 1e-6", AD3(passes=20_000, tolerance=1e-6))):
-        structure, solve = inference.prepare(plain), inference.kernels("factors").solve
+        structure, solve = inference.prepare(plain), inference.kernels(LOOPY).solve
         run(solve, structure, 0, scores[0], 0.0)
         elapsed, excess, proved = 0.0, [], 0
         for s, value in zip(scores, values, strict=True):

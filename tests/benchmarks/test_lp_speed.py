@@ -13,6 +13,7 @@ import time
 import numpy as np
 import pytest
 
+from structopt.factor_graph.kinds import LOOPY
 from structopt.inference.lp import LinearProgram
 from tests.benchmarks.full_tables import full_polytope, milp_value
 from tests.inference.small_graphs import complete, structure_of
@@ -46,7 +47,7 @@ def test_visits(n: int, K: int, spread: float, kind: str) -> None:
     expected, values = milliseconds(lambda s: milp_value(polytope, s), scores[1:])
     line = f"\n{n} x {K}, sd {spread:g}, {kind}: milp {expected:.1f} ms, and {build:.1f} ms to build"
     for name, inference in (("lp", LinearProgram()), ("lp, kept bases", LinearProgram(warm_start=True))):
-        prepared, solve = inference.prepare(structure), inference.kernels("factors").solve
+        prepared, solve = inference.prepare(structure), inference.kernels(LOOPY).solve
         memory = np.zeros(int(prepared.memory[-1]))
         z = np.zeros(int(sizes.sum()))
 

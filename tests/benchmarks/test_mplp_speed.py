@@ -15,6 +15,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
@@ -50,7 +51,7 @@ def timed(solve, structure, scores):
 def test_relaxations(name: str) -> None:
     n, K, spread = SHAPES[name]
     row = complete([K] * n)
-    plain, generator, highs = structure_of([row]), np.random.default_rng(0), LinearProgram().kernels("factors").solve
+    plain, generator, highs = structure_of([row]), np.random.default_rng(0), LinearProgram().kernels(LOOPY).solve
     sizes = np.array([int(row.widths.sum()), sum(row.privates)])
     scores = [np.repeat([1.0, spread], sizes) * generator.normal(size=sizes.sum()) for _ in range(INSTANCES)]
     run(highs, plain, 0, scores[0], 0.0)  # imports HiGHS, and makes the model
@@ -63,7 +64,7 @@ def test_relaxations(name: str) -> None:
     print(f"\n{name}: HiGHS, tables {1e3 * full / INSTANCES:.1f} ms, inference=lp {1e3 * seconds / INSTANCES:.1f} ms")
     for tolerance in (1e-3, 1e-4, 1e-6):
         inference = MPLP(passes=20_000, tolerance=tolerance)
-        structure, solve = inference.prepare(plain), inference.kernels("factors").solve
+        structure, solve = inference.prepare(plain), inference.kernels(LOOPY).solve
         run(solve, structure, 0, scores[0], 0.0)
         elapsed, bounds = timed(solve, structure, scores)
         excess = (bounds - values) / np.maximum(1.0, abs(values))

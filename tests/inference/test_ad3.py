@@ -8,6 +8,7 @@ import pytest
 from structopt.compatibility import check
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
 from structopt.inference.lp import LinearProgram
@@ -23,7 +24,7 @@ from tests.inference.small_graphs import complete, mixed, outputs, random_rows, 
 ROWS = random_rows()
 PLAIN = structure_of(ROWS)
 TIGHT = AD3(passes=20_000, tolerance=1e-7)
-SOLVE, LP = TIGHT.kernels("factors").solve, LinearProgram().kernels("factors").solve
+SOLVE, LP = TIGHT.kernels(LOOPY).solve, LinearProgram().kernels(LOOPY).solve
 
 
 def draws(i, count=8, forbid=0, scale=1.0):
@@ -307,15 +308,15 @@ def test_refusals():
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=ad3 only maximises"):
         check(Pairwise(), AD3(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
-        AD3().kernels("chain")
+        AD3().kernels(CHAIN)
     s = next(draws(0))
     assert np.isnan(run(SOLVE, AD3().prepare(PLAIN), 0, s, 1.0)[0])
 
 
 def test_what_it_provides():
-    assert AD3().provides("factors") == Ability.MAP | Ability.UPPER
-    assert AD3(exact=True).provides("factors") == Ability.MAP | Ability.UPPER | Ability.EXACT | Ability.CONVEX
-    assert not AD3().provides("chain")
+    assert AD3().provides(LOOPY) == Ability.MAP | Ability.UPPER
+    assert AD3(exact=True).provides(LOOPY) == Ability.MAP | Ability.UPPER | Ability.EXACT | Ability.CONVEX
+    assert not AD3().provides(CHAIN)
 
 
 @pytest.mark.parametrize(

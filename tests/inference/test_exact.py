@@ -5,6 +5,7 @@ import pytest
 
 from structopt.core.data import Encoded
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
@@ -55,4 +56,4 @@ def test_enumeration_refuses_many_outputs():
     structure = LinearChain().build(encoded)
     s = np.zeros(84)
     with pytest.raises(ConfigError, match=r"instance 1 has 2\^40 outputs, more than 1,000,000\. Use inference=exact"):
-        Enumeration().kernels("chain").solve(structure.record, 0, s, 1.0, s.copy(), np.zeros(0), structure.work)
+        Enumeration().kernels(CHAIN).solve(structure.record, 0, s, 1.0, s.copy(), np.zeros(0), structure.work)

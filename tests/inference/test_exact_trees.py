@@ -5,6 +5,7 @@ import pytest
 
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import ArcFactored
+from structopt.factor_graph.kinds import ARBORESCENCE
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.testing.inference import InferenceSuite
@@ -56,4 +57,4 @@ def test_enumeration_refuses_long_sentences():
         structure = ArcFactored(labeled=labeled).build(random_trees(0, (n,)))
         s = np.zeros(int(structure.parts[1]))
         with pytest.raises(ConfigError, match=rf"instance 1 has {what}, more than 1,000,000\. Use inference=exact"):
-            Enumeration().kernels("arborescence").solve(structure.record, 0, s, 1.0, s.copy(), np.zeros(0), structure.work)
+            Enumeration().kernels(ARBORESCENCE).solve(structure.record, 0, s, 1.0, s.copy(), np.zeros(0), structure.work)

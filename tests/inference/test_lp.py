@@ -8,6 +8,7 @@ import pytest
 from structopt.compatibility import check
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ilp import IntegerProgram
@@ -22,7 +23,7 @@ from tests.inference.small_graphs import complete, mixed, outputs, random_rows, 
 
 ROWS = random_rows()
 STRUCTURE = structure_of(ROWS)
-LP, ILP = LinearProgram().kernels("factors").solve, IntegerProgram().kernels("factors").solve
+LP, ILP = LinearProgram().kernels(LOOPY).solve, IntegerProgram().kernels(LOOPY).solve
 
 
 def draws(i, count=6, forbid=0):
@@ -127,8 +128,8 @@ def test_a_limited_search_gives_a_bound():
     s = generator.normal(size=int(structure.parts[-1]))
     exact = run(ILP, structure, 0, s, 0.0)[0]
     for limited in (IntegerProgram(gap=0.5), IntegerProgram(time_limit=1e-6)):
-        assert Ability.EXACT not in limited.provides("factors")
-        value, z = run(limited.kernels("factors").solve, structure, 0, s, 0.0)
+        assert Ability.EXACT not in limited.provides(LOOPY)
+        value, z = run(limited.kernels(LOOPY).solve, structure, 0, s, 0.0)
         assert value >= exact - 1e-9
         assert value >= z @ s - 1e-9
 
@@ -150,9 +151,9 @@ def test_refusals(inference):
     with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain"):
         check(LinearChain(), inference, LossFamily(beta=inf, gamma=1.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
-        inference.kernels("chain")
+        inference.kernels(CHAIN)
     with pytest.raises(ConfigError, match="only maximises: it has no marginals at temperature 1"):
-        run(inference.kernels("factors").solve, STRUCTURE, 0, next(draws(0)), 1.0)
+        run(inference.kernels(LOOPY).solve, STRUCTURE, 0, next(draws(0)), 1.0)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from structopt.executor.threads import Threads
 from structopt.factor_graph.factor_rows import FactorRows
+from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.compact import compact_polytope
 from structopt.inference.highs import Program
@@ -66,7 +67,7 @@ def test_compact_sizes():
 @pytest.mark.parametrize("forbid", [0, 1, 2, 4, 7])
 def test_forbidden_states_and_pairs(i, forbid):
     """Value and feasibility are those of the full description in cvxpy, whichever parts are fixed to 0."""
-    generator, n, solve = np.random.default_rng([i, forbid]), int(PARTS[i]), LinearProgram().kernels("factors").solve
+    generator, n, solve = np.random.default_rng([i, forbid]), int(PARTS[i]), LinearProgram().kernels(LOOPY).solve
     full, infeasible = local_polytope(STRUCTURE.record, i, n), 0
     for _ in range(8):
         s = generator.normal(size=n)
@@ -96,7 +97,7 @@ def test_each_forbidden_part_of_one_table(part):
         allowed = vertices[vertices[:, part] == 0]
         scores = allowed @ np.where(s == -inf, 0.0, s)
         for inference in (LinearProgram(), IntegerProgram()):
-            value, z = run(inference.kernels("factors").solve, structure, 0, s, 0.0)
+            value, z = run(inference.kernels(LOOPY).solve, structure, 0, s, 0.0)
             assert value == pytest.approx(scores.max())
             np.testing.assert_allclose(z, allowed[scores.argmax()], atol=1e-9)
 
@@ -105,7 +106,7 @@ def test_both_states_forbidden():
     s = np.zeros(8)
     s[:2] = -inf
     for inference in (LinearProgram(), IntegerProgram()):
-        value, z = run(inference.kernels("factors").solve, structure_of([complete([2, 2])]), 0, s, 0.0)
+        value, z = run(inference.kernels(LOOPY).solve, structure_of([complete([2, 2])]), 0, s, 0.0)
         assert value == -inf
         assert not z.any()
 
@@ -189,7 +190,7 @@ def test_learning_with_kept_bases_and_threads():
 
 def test_threads_share_models():
     """Many threads over graphs of one shape: every answer is the one of a single thread, bit by bit."""
-    solve, alone = LinearProgram().kernels("factors").solve, LinearProgram().kernels("factors").solve
+    solve, alone = LinearProgram().kernels(LOOPY).solve, LinearProgram().kernels(LOOPY).solve
     structure = structure_of([complete([2] * 6)] * 20)
     scores = np.random.default_rng(0).normal(size=(20, int(structure.parts[1])))
     expected = [run(alone, structure, i, s, 0.0) for i, s in enumerate(scores)]
@@ -239,7 +240,7 @@ def test_gap_and_time_limit():
     structure, s = hard_graph(count=17)
 
     def solved(inference):
-        return run(inference.kernels("factors").solve, structure, 0, s, 0.0)
+        return run(inference.kernels(LOOPY).solve, structure, 0, s, 0.0)
 
     (exact, best), (relaxed, _) = solved(IntegerProgram()), solved(LinearProgram())
     assert best @ s == pytest.approx(exact)
@@ -256,8 +257,8 @@ def test_gap_and_time_limit():
 def test_time_limits_are_of_one_instance():
     """What earlier instances took does not count."""
     structure, s = hard_graph(count=12)
-    exact = run(IntegerProgram().kernels("factors").solve, structure, 0, s, 0.0)[0]
-    solve = IntegerProgram(time_limit=2.0).kernels("factors").solve
+    exact = run(IntegerProgram().kernels(LOOPY).solve, structure, 0, s, 0.0)[0]
+    solve = IntegerProgram(time_limit=2.0).kernels(LOOPY).solve
     program = Program(compact_polytope(structure.record, 0, len(s)), time_limit=2.0)
     while program._model.getRunTime() < 2.5:
         program.best_output(s)

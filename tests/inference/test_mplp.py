@@ -10,6 +10,7 @@ from structopt.compatibility import check
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.factor_rows import FactorRows
+from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
@@ -38,7 +39,7 @@ ROWS = [
 ]
 BINARY = (0, 1, 2)
 PLAIN = structure_of(ROWS)
-LP = LinearProgram().kernels("factors").solve
+LP = LinearProgram().kernels(LOOPY).solve
 each = pytest.mark.parametrize("i", range(len(ROWS)))
 
 
@@ -47,7 +48,7 @@ def value_of(i, s, memory=None, **options):
     inference = MPLP(**{"tolerance": 0.0, "warm_start": memory is not None} | options)
     structure, z = inference.prepare(PLAIN), np.zeros(len(s))
     given = np.zeros(0) if memory is None else memory
-    return inference.kernels("factors").solve(structure.record, i, s, 0.0, z, given, structure.work), z
+    return inference.kernels(LOOPY).solve(structure.record, i, s, 0.0, z, given, structure.work), z
 
 
 def room(i):
@@ -166,7 +167,7 @@ def test_a_bound_at_any_messages(i):
 @pytest.mark.parametrize("forbid", [0, 2])
 def test_two_states_reach_the_relaxation(i, spread, forbid):
     inference = MPLP().converged()
-    structure, solve = inference.prepare(PLAIN), inference.kernels("factors").solve
+    structure, solve = inference.prepare(PLAIN), inference.kernels(LOOPY).solve
     for s in draws(i, 10, spread, forbid):
         expected, found = relaxed(i, s), run(solve, structure, i, s, 0.0)[0]
         if expected > -inf:
@@ -212,7 +213,7 @@ def test_smoothing_goes_on_where_the_maximum_sticks():
             memory = np.zeros(len(messages)) if found is stuck else messages
             made, z = MPLP(warm_start=True, **options), np.zeros(len(s))
             structure = made.prepare(plain)
-            value = made.kernels("factors").solve(structure.record, 0, s, 0.0, z, memory, structure.work)
+            value = made.kernels(LOOPY).solve(structure.record, 0, s, 0.0, z, memory, structure.work)
             if found is not None:
                 found.append(value - expected)
     assert min(stuck) >= -1e-9
@@ -251,7 +252,7 @@ def test_memory_is_one_number_an_edge_and_variable_of_two_states_else_one_a_stat
 
 def test_a_visit_does_not_depend_on_the_last_and_leaves_the_scores_alone():
     inference = MPLP(passes=7)
-    structure, solve = inference.prepare(PLAIN), inference.kernels("factors").solve
+    structure, solve = inference.prepare(PLAIN), inference.kernels(LOOPY).solve
     for i in [3, 0, 4, 2, 0, 5, 1]:
         s = next(draws(i, forbid=2))
         before, z = s.copy(), np.zeros(len(s))
@@ -313,8 +314,8 @@ def test_what_it_comes_to():
 
 
 def test_what_it_provides():
-    assert MPLP().provides("factors") == Ability.MAP | Ability.UPPER
-    assert not MPLP().provides("chain")
+    assert MPLP().provides(LOOPY) == Ability.MAP | Ability.UPPER
+    assert not MPLP().provides(CHAIN)
 
 
 @pytest.mark.parametrize(
@@ -338,8 +339,8 @@ def test_refuses_sums():
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=mplp only maximises"):
         check(Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
-        MPLP().kernels("chain")
-    solve = MPLP().kernels("factors").solve
+        MPLP().kernels(CHAIN)
+    solve = MPLP().kernels(LOOPY).solve
     assert np.isnan(run(solve, MPLP().prepare(PLAIN), 0, next(draws(0)), 1.0)[0])
 
 

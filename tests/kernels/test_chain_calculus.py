@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import OUTPUTS, Enumeration
 from structopt.kernels import chain, chain_calculus
@@ -20,7 +21,7 @@ def structure():
 def interior(made, i):
     """Marginals of a random Gibbs distribution, and its entropy."""
     s = GENERATOR.normal(size=int(np.diff(made.parts)[i]))
-    value, z = run(Enumeration().kernels("chain").solve, made, i, s, 1.0)
+    value, z = run(Enumeration().kernels(CHAIN).solve, made, i, s, 1.0)
     return z, value - float(s @ z)
 
 
@@ -59,7 +60,7 @@ def test_conditionals_are_scores_of_the_same_marginals(i):
     z = interior(made, i)[0]
     scores = np.zeros(len(z))
     chain_calculus.conditionals(made.record, i, z, scores)
-    value, again = run(Enumeration().kernels("chain").solve, made, i, scores, 1.0)
+    value, again = run(Enumeration().kernels(CHAIN).solve, made, i, scores, 1.0)
     assert value == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(again, z, atol=1e-12)
 

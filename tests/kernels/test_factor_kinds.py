@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
+from structopt.factor_graph.kinds import LOOPY
 from structopt.inference.enumeration import Enumeration
 from structopt.kernels.factor_kinds import linked_parts, local_marginals, local_max, scratch_sizes
 from structopt.kernels.factors import open_factors, private_start
@@ -45,7 +46,7 @@ def local(function, structure, s):
 def expected(structure, s, temperature):
     z = np.zeros(len(s))
     nothing = np.zeros(0)
-    value = Enumeration().kernels("factors").solve(structure.record, 0, s.copy(), temperature, z, nothing, structure.work)
+    value = Enumeration().kernels(LOOPY).solve(structure.record, 0, s.copy(), temperature, z, nothing, structure.work)
     return value, z
 
 

@@ -5,6 +5,7 @@ from math import inf, log
 import numpy as np
 import pytest
 
+from structopt.factor_graph.kinds import SINGLE
 from structopt.factor_graph.single import Single
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
@@ -43,7 +44,7 @@ class TestEnumeration(Singles):
 
 
 def solved(scores, temperature):
-    return run(Exact().kernels("single").solve, structure_of(len(scores)), 0, np.array(scores, float), temperature)
+    return run(Exact().kernels(SINGLE).solve, structure_of(len(scores)), 0, np.array(scores, float), temperature)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.1, 1.0, 10.0])
@@ -82,7 +83,7 @@ def test_vertex():
 def interior(labels):
     """Marginals of a random Gibbs distribution, and its entropy."""
     s = GENERATOR.normal(size=labels)
-    value, z = run(Enumeration().kernels("single").solve, structure_of(labels), 0, s, 1.0)
+    value, z = run(Enumeration().kernels(SINGLE).solve, structure_of(labels), 0, s, 1.0)
     return z, value - float(s @ z)
 
 

@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.executor.threads import Threads
+from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
@@ -321,7 +322,7 @@ def test_risk_goes_down_to_a_stationary_point():
 
 def test_requires_a_bound_on_the_marginals():
     assert abilities(LBFGS()) == Ability.MARGINALS | Ability.UPPER
-    assert abilities(LBFGS()) in Exact().provides("chain")
+    assert abilities(LBFGS()) in Exact().provides(CHAIN)
 
 
 @pytest.mark.parametrize(

@@ -8,4 +8,4 @@ from structopt.loss.cost.hamming import Hamming
 class Arcs(Hamming):
     """The number of words whose head is wrong, counted in the parts of arcs."""
 
-    part_group = "arc"
+    role = "arc"

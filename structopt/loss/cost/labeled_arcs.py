@@ -8,4 +8,4 @@ from structopt.loss.cost.hamming import Hamming
 class LabeledArcs(Hamming):
     """The number of words whose head or relation is wrong, counted in the parts of labelled arcs."""
 
-    part_group = "label"
+    role = "labeled_arc"

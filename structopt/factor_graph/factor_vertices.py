@@ -1,4 +1,4 @@
-"""All outputs of one factor graph of any shape, listed; the private parts follow each factor's own rule."""
+"""All outputs of one graph of variables and factors, listed; the private parts follow each factor's own rule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from structopt.errors import ConfigError
+from structopt.core.structure_kind import check_count
 from structopt.kernels.factors import (
     AUTOMATON,
     BUDGET,
@@ -21,27 +21,22 @@ from structopt.kernels.factors import (
 )
 from structopt.kernels.record import Array, Record
 
-MOST = 1_000_000
 
-
-def factor_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
-    """Chosen configurations of the output variables, and part vectors, of all outputs of instance i that the factors allow."""
+def factor_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
+    """Part vectors of all outputs of instance i that the factors allow."""
     f = FACTORS.open(structure)
-    shared = _variable_parts(f, i)
-    private = np.zeros((len(shared), len(s) - shared.shape[1]))
+    shared = _variable_parts(f, i, most)
+    private = np.zeros((len(shared), parts - shared.shape[1]))
     allowed = np.ones(len(shared), bool)
     for factor in range(f.factors[i], f.factors[i + 1]):
         first = private_start.py_func(f, i, factor) - f.shared[i]
         width = int(f.privates[factor + 1] - f.privates[factor])
         for row, x in enumerate(shared):
             allowed[row] &= _extend(f, i, factor, x, private[row, first : first + width])
-    vertices = np.hstack([shared, private])[allowed]
-    bounds = f.choices[f.outputs[i] + i : f.outputs[i + 1] + i + 1]
-    chosen = [shared[allowed, a:b].argmax(axis=1) for a, b in pairwise(bounds)]
-    return np.array(chosen, np.int32).reshape(len(bounds) - 1, len(vertices)).T, vertices
+    return np.asarray(np.hstack([shared, private])[allowed])
 
 
-def _variable_parts(f: Factors, i: int) -> Array:
+def _variable_parts(f: Factors, i: int, most: int) -> Array:
     """Indicators of all configurations of the variables; where a TREE covers them all, one head for every token."""
     widths = f.widths[f.variables[i] : f.variables[i + 1]]
     for factor in range(f.factors[i], f.factors[i + 1]):
@@ -49,23 +44,15 @@ def _variable_parts(f: Factors, i: int) -> Array:
         if f.kinds[factor] == TREE and len(set(links.tolist())) == len(widths):
             n, modifiers = _tree(f, factor)[0], _tree(f, factor)[2]
             groups = [links[modifiers == m] for m in range(n)]
-            _check(i, prod(map(len, groups)))
+            check_count(i, prod(map(len, groups)), "choices of heads", most)
             rows = [np.concatenate([np.zeros(0, int), *chosen]) for chosen in product(*(g[:, None] for g in groups))]
             parts = np.zeros((len(rows), len(widths)))
             for x, row in zip(parts, rows, strict=True):
                 x[row] = 1.0
             return parts
-    _check(i, prod(int(max(w, 2)) for w in widths))
+    check_count(i, prod(float(max(w, 2)) for w in widths), "joint states", most)
     states = [np.array([[0.0], [1.0]]) if w == 1 else np.eye(w) for w in widths]
     return np.array([np.concatenate([np.zeros(0), *chosen]) for chosen in product(*states)])
-
-
-def _check(i: int, outputs: int) -> None:
-    if outputs > MOST:
-        raise ConfigError(
-            f"inference=enumeration: instance {i} has {outputs:.1e} outputs to look at, more than {MOST:,}. "
-            "Use inference=ilp, or shorter instances."
-        )
 
 
 def _tree(f: Factors, factor: int) -> tuple[int, tuple[bool, bool], Array, Array]:

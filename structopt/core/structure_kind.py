@@ -1,0 +1,72 @@
+"""Kinds of structures: how a record of factor graphs reads, which algorithms are exact on it, and its outputs, listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from structopt.errors import ConfigError
+from structopt.kernels.record import Array, Record
+
+
+class InferenceKernels(NamedTuple):
+    """The algorithms of one inference on one kind of structure, of the form of `structopt.kernels.signatures`; None: it has none."""
+
+    solve: Any
+    k_best: Any = None
+
+
+@dataclass(frozen=True)
+class StructureKind:
+    """What all structures of one kind have in common; a factor graph names it, and inferences go by it.
+
+    Attributes
+    ----------
+    name : str
+    exact : callable, or None
+        Loads the algorithms of ``inference=exact``; None where there are none.
+    vertices : callable, or None
+        Given a record, the number i of an instance, how many parts it has, and a largest number of outputs, the part vectors
+        of all outputs of instance i, shape (outputs, parts): the reference for every inference. It raises `TooManyOutputs`
+        where it would have to look at more. None where outputs cannot be listed.
+    loopy : bool
+        Whether the record is one of variables and factors (`structopt.kernels.factors`), which the inferences on loopy graphs
+        read.
+    """
+
+    name: str
+    exact: Callable[[], InferenceKernels] | None = None
+    vertices: Callable[[Record, int, int, int], Array] | None = None
+    loopy: bool = False
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TooManyOutputs(ConfigError):
+    """An instance has more outputs than can be listed."""
+
+
+def check_count(i: int, count: float, what: str, most: int) -> None:
+    """Refuse to list more than `most` outputs of instance i.
+
+    Parameters
+    ----------
+    i : int
+    count : float
+        How many there are, or at least have to be looked at.
+    what : str
+        What they are, in the plural.
+    most : int
+
+    Raises
+    ------
+    TooManyOutputs
+    """
+    if count > most:
+        shown = f"{int(count):,}" if count < 1e12 else f"{count:.1e}"
+        raise TooManyOutputs(
+            f"inference=enumeration: instance {i + 1} has {shown} {what}, more than {most:,}. "
+            "Take another inference, or shorter instances."
+        )

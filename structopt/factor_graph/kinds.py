@@ -1,0 +1,28 @@
+"""The kinds of structures that the graphs of this package build."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+
+from structopt.core.structure_kind import InferenceKernels, StructureKind
+from structopt.factor_graph.factor_vertices import factor_vertices
+from structopt.factor_graph.vertices import chain_vertices, single_vertices, tree_vertices
+
+
+def _algorithms(module: str) -> InferenceKernels:
+    """The algorithms of a module of `structopt.kernels`, which are compiled when they are first asked for."""
+    algorithms = import_module(f"structopt.kernels.{module}")
+    return InferenceKernels(algorithms.solve, algorithms.k_best)
+
+
+CHAIN = StructureKind("chain", partial(_algorithms, "chain"), chain_vertices)
+"""Viterbi, forward-backward, k-best Viterbi, whatever the order."""
+SINGLE = StructureKind("single", partial(_algorithms, "single"), single_vertices)
+"""A look at every label."""
+ARBORESCENCE = StructureKind("arborescence", partial(_algorithms, "arborescence"), tree_vertices)
+"""Chu-Liu-Edmonds and the matrix-tree theorem."""
+PROJECTIVE = StructureKind("projective", partial(_algorithms, "projective"), partial(tree_vertices, projective=True))
+"""Eisner's algorithm, and inside-outside on its chart."""
+LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
+"""Variables and factors of any shape; no algorithm is exact on all of them but a listing."""

@@ -1,0 +1,24 @@
+"""Labels of variables that all have the same ones, whose label parts stand side by side in the group ``label``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structopt.core.data import AllowedParts, Encoded, SparseVectors, Structure
+from structopt.kernels.record import Array
+
+
+def chosen_labels(encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+    """The number of the label of every variable, int32; of several in a fractional output the one with the most mass."""
+    parts, counts = structure.active_in("label", outputs)
+    order, labels = np.argsort(counts, kind="stable"), len(encoded.labels)
+    chosen = np.zeros(int(encoded.offsets[-1]), np.int32)
+    chosen[parts[order] // labels] = parts[order] % labels
+    return chosen
+
+
+def allowed_labels(encoded: Encoded) -> AllowedParts:
+    """Label parts that gold may have; the parts of an instance begin with those of its variables."""
+    assert encoded.gold_sets is not None
+    position = np.arange(int(encoded.offsets[-1])) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+    return AllowedParts.of_table(encoded.offsets, position * len(encoded.labels), encoded.gold_sets)
