@@ -249,7 +249,8 @@ class Problem:
         assert encoded.gold is not None
         structure = inference.prepare(graph.build(encoded, positional))
         targets = graph.targets(encoded, structure)
-        feature_map = features(encoded, structure, graph.gold(encoded, structure) if targets.sets.any() else targets.points)
+        seen = targets.possible(structure.parts) if targets.sets.any() else targets.points
+        feature_map = features(encoded, structure, seen)
         graphs = partial(graph.build, positional=positional)
         examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map, graphs)
         costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))

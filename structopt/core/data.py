@@ -397,6 +397,28 @@ class Targets:
     sets: Array
     allowed: AllowedParts
 
+    def possible(self, parts: Array) -> SparseVectors:
+        """Parts that some allowed output may have: of points theirs, of sets all but the restricted variables' other parts.
+
+        Parameters
+        ----------
+        parts : int64, shape (instances + 1,)
+            Offsets of the instances in a vector over all parts.
+        """
+        allowed, restricted = self.allowed, np.zeros(int(parts[-1]) + 1, np.int64)
+        begin = np.repeat(parts[:-1], np.diff(allowed.variables))
+        np.add.at(restricted, begin + allowed.starts, 1)
+        np.add.at(restricted, begin + allowed.ends, -1)
+        kept = np.repeat(self.sets, np.diff(parts)) & (np.cumsum(restricted)[:-1] == 0)
+        kept[np.repeat(begin, np.diff(allowed.offsets)) + allowed.parts] = True
+        points = np.repeat(parts[:-1], np.diff(self.points.offsets)) + self.points.parts
+        kept[points] = True
+        values = kept.astype(np.float64)
+        values[points] = self.points.values
+        found = np.flatnonzero(kept)
+        offsets = np.searchsorted(found, parts).astype(np.int64)
+        return SparseVectors(offsets, (found - np.repeat(parts[:-1], np.diff(offsets))).astype(np.int32), values[found])
+
     @classmethod
     def of_points(cls, points: SparseVectors) -> Targets:
         """Gold outputs that are all known."""

@@ -29,7 +29,8 @@ def admitted(trees: EncodedTrees, projective: bool, single_root: bool, repair: s
     Parameters
     ----------
     trees : EncodedTrees
-        Returned as it is where it has no gold trees, or all are in the graph.
+        Returned as it is where it has no gold trees, or all are in the graph. Trees of which some heads are free stay as they
+        are: whether the graph has a tree with the others, its inference tells.
     projective, single_root : bool
         What the graph asks for.
     repair : str
@@ -50,9 +51,10 @@ def admitted(trees: EncodedTrees, projective: bool, single_root: bool, repair: s
     if trees.heads is None:
         return trees, ""
     demands = [ONE_ROOT] * single_root + [PROJECTIVE] * projective
+    open_trees = _open_trees(trees)
     repaired, broken, said = trees.heads, np.zeros(len(trees), bool), []
     for demand in demands:
-        before, repaired = repaired, demand.change(trees.offsets, repaired)
+        before, repaired = repaired, np.where(open_trees, repaired, demand.change(trees.offsets, repaired)).astype(repaired.dtype)
         moved = np.flatnonzero(repaired != before)
         found = np.unique(np.searchsorted(trees.offsets, moved, side="right") - 1)
         if len(found) == 0:
@@ -69,6 +71,15 @@ def admitted(trees: EncodedTrees, projective: bool, single_root: bool, repair: s
     if not said:
         return trees, ""
     return (_with_heads(trees, repaired) if repair == "lift" else _kept(trees, ~broken)), "; ".join(said)
+
+
+def _open_trees(trees: EncodedTrees) -> Array:
+    """Of every token whether a head of its sentence is free."""
+    lengths = np.diff(trees.offsets)
+    if trees.free_heads is None:
+        return np.zeros(int(trees.offsets[-1]), bool)
+    owner = np.repeat(np.arange(len(trees)), lengths)
+    return np.repeat(np.bincount(owner[trees.free_heads], minlength=len(trees)) > 0, lengths)
 
 
 def _one_root(offsets: Array, heads: Array) -> Array:
@@ -122,8 +133,10 @@ def _kept(trees: EncodedTrees, keep: Array) -> EncodedTrees:
         offsets=np.concatenate([[0], np.cumsum(lengths[keep])]),
         codes=trees.codes[tokens],
         gold=None if trees.gold is None else trees.gold[tokens],
+        gold_sets=None if trees.gold_sets is None else trees.gold_sets[tokens],
         allowed=None if trees.allowed is None else trees.allowed[tokens],
         heads=None if trees.heads is None else trees.heads[tokens],
+        free_heads=None if trees.free_heads is None else trees.free_heads[tokens],
         candidates=candidates,
     )
 

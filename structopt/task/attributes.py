@@ -16,6 +16,7 @@ from structopt.task import crfsuite_text
 from structopt.task.crfsuite_text import AttributeText
 from structopt.task.instances import MEMORY, Form, shown
 from structopt.task.labelling import Labelling, check_keys
+from structopt.task.partial_labels import is_open
 from structopt.task.strings import pack_strings, unpack_strings
 
 FEATURE_KEYS = ("support", "min_count")
@@ -31,7 +32,7 @@ class AttributeLabelling(Labelling):
 
     Parameters
     ----------
-    train, dev, test, limit, encoding, scheme, valid_tags, default_C, default_C_by
+    train, dev, test, limit, encoding, scheme, valid_tags, default_C, default_C_by, partial
         See `structopt.task.labelling.Labelling`; the scheme matters to scores and constraints only.
     features : mapping
         ``min_count``: attributes that occur less often in training are left out.
@@ -58,8 +59,9 @@ class AttributeLabelling(Labelling):
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
         default_C_by: Mapping[str, float] | None = None,
+        partial: bool = False,
     ) -> None:
-        super().__init__(train, dev, test, limit, encoding, scheme, "none", valid_tags, default_C, default_C_by)
+        super().__init__(train, dev, test, limit, encoding, scheme, "none", valid_tags, default_C, default_C_by, partial)
         check_keys("features", features or {}, FEATURE_KEYS)
         self.min_count = int((features or {}).get("min_count", 1))
         if self.min_count < 1:
@@ -112,11 +114,14 @@ class AttributeLabelling(Labelling):
         self._settle_scheme([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)], earlier)
         if self.scheme != "none":
             self.target_scheme = self.scheme
-        self._learn_labels(corpus.labels, earlier)
+        open_labels = self.partial and any(map(is_open, set(corpus.labels)))
+        self._learn_labels(self._learnt_labels(corpus.labels) if open_labels else corpus.labels, earlier)
         counts = np.bincount(corpus.ids, minlength=len(corpus.attributes))
         kept = [name for name, count in zip(corpus.attributes, counts.tolist(), strict=True) if count >= self.min_count]
         known = () if earlier is None else earlier._attributes
         self._attributes = {name: j for j, name in enumerate(dict.fromkeys([*known, *kept]))}
+        if open_labels:
+            return self._encoded_in_part(corpus, {"label": self._table(corpus)}, corpus.labels)
         return self.encode(corpus)
 
     def encode(self, corpus: AttributeText, given: Sequence[str] | None = None) -> Encoded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -23,7 +24,7 @@ from structopt.task.text_files import write_text
 from structopt.task.tree_checks import numbers_of, positions
 from structopt.task.tree_columns import TreeColumns, column_names
 from structopt.task.tree_picture import draw
-from structopt.task.trees import COLUMNS, Arc, Trees
+from structopt.task.trees import COLUMNS, EMPTY, Arc, Trees
 
 FEATURE_KEYS = ("support", "hash_bits", "label_bits", "distances", "min_count", *ROLES)
 
@@ -49,6 +50,8 @@ class Dependency(Task):
     default_C_by : mapping or None
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
         `default_C`.
+    partial : bool
+        Whether words of the training file may have no head, or a head and no relation (``_``).
     features : mapping
         ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (see
         `structopt.task.tree_columns` for what their columns may be); ``min_count``: values of columns that fewer words of the
@@ -74,6 +77,7 @@ class Dependency(Task):
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
         default_C_by: Mapping[str, float] | None = None,
+        partial: bool = False,
     ) -> None:
         features = features or {}
         check_keys("features", features, FEATURE_KEYS)
@@ -83,7 +87,7 @@ class Dependency(Task):
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})
-        self.format, self.punctuation = format, punctuation
+        self.format, self.punctuation, self.partial = format, punctuation, partial
         self.labels: tuple[str, ...] = ()
         self._columns = TreeColumns(column_names(features) or COLUMNS, min_count)
 
@@ -94,7 +98,7 @@ class Dependency(Task):
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Trees:
         """Read a file; heads are not looked at where it need not be `labelled`."""
-        return tree_files.read(path, self.format, limit, labelled, self.encoding)
+        return tree_files.read(path, self.format, limit, labelled, self.encoding, self.partial)
 
     def corpus(self, instances: Sequence[Any]) -> Trees:
         """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or mappings from column to cells."""
@@ -118,8 +122,12 @@ class Dependency(Task):
 
     def fit(self, corpus: Trees, earlier: Dependency | None = None) -> EncodedTrees:
         """Learn relations and the values of columns from the training corpus, beside those of an `earlier` task; encode it."""
-        self.labels = tuple(sorted({*corpus.relations, *(() if earlier is None else earlier.labels)}))
-        return self._encoded(corpus, self._columns.fit(corpus, None if earlier is None else earlier._columns))
+        relations = set(corpus.relations)
+        if self.partial and len(relations) > 1:
+            relations.discard(EMPTY)
+        self.labels = tuple(sorted({*relations, *(() if earlier is None else earlier.labels)}))
+        encoded = self._encoded(corpus, self._columns.fit(corpus, None if earlier is None else earlier._columns))
+        return self._with_sets(corpus, encoded) if self.partial else encoded
 
     def encode(self, corpus: Trees, given: Sequence[str] | None = None) -> EncodedTrees:
         """Encode a corpus with the values seen in training."""
@@ -222,10 +230,21 @@ class Dependency(Task):
         heads = gold = None
         if corpus.heads is not None:
             own = positions(corpus.offsets)
-            heads = (np.where(corpus.heads == 0, own, corpus.heads) - 1).astype(np.int32)
+            heads = (np.where(corpus.heads <= 0, own, corpus.heads) - 1).astype(np.int32)
             numbers = {relation: y for y, relation in enumerate(self.labels)}
             gold = np.array([numbers.get(relation, -1) for relation in corpus.relations], np.int32)
         return EncodedTrees(corpus.offsets, {}, self.labels, gold, columns=self._columns.names, codes=codes, heads=heads)
+
+    def _with_sets(self, corpus: Trees, encoded: EncodedTrees) -> EncodedTrees:
+        """The training corpus with what it leaves open, if anything: any head, any relation."""
+        assert encoded.gold is not None and corpus.heads is not None
+        free_heads, free_relations = corpus.heads < 0, encoded.gold < 0
+        if not (free_heads | free_relations).any():
+            return encoded
+        sets = np.arange(len(self.labels)) == encoded.gold[:, None]
+        sets[free_relations] = True
+        gold = np.maximum(encoded.gold, 0).astype(np.int32)
+        return replace(encoded, gold=gold, gold_sets=sets, free_heads=free_heads)
 
 
 def _no_given_heads() -> ConfigError:

@@ -30,6 +30,8 @@ class LabelledVectors:
         The labels that instances may have.
     declared : bool
         Whether a header lists attributes and labels, in an order that rows of values follow.
+    unknown : list of tuples of str, length instances, or None
+        The labels of which training data do not say whether an instance has them; None where they say it of all.
     """
 
     path: str
@@ -40,6 +42,7 @@ class LabelledVectors:
     labels: list[tuple[str, ...]] | None
     names: tuple[str, ...]
     declared: bool
+    unknown: list[tuple[str, ...]] | None = None
 
     def __len__(self) -> int:
         """Number of instances."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,10 +17,9 @@ from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.kernels.record import Array
 from structopt.task import entities, tags
 from structopt.task.outcomes import Outcomes
+from structopt.task.partial_labels import FREE, alternatives, known_runs, label_sets
 from structopt.task.predicted_cells import predicted_cells
 from structopt.task.split_files import checked_paths, files_of
-
-FREE = ("_", "?")  # marks of a token without a given label in partially labelled input
 
 # Where in an entity a prefix can stand, in the letters of bioes.
 PLACES = {
@@ -67,6 +67,8 @@ class Labelling(Task):
     default_C_by : mapping or None
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
         `default_C`.
+    partial : bool
+        Whether the training file may leave labels open: ``_`` where nothing is known, ``B-PER|B-ORG`` for one of these.
     """
 
     shipped_format = "conll"
@@ -84,12 +86,13 @@ class Labelling(Task):
         valid_tags: bool = False,
         default_C: float = 1.0,
         default_C_by: Mapping[str, float] | None = None,
+        partial: bool = False,
     ) -> None:
         _check_scheme("scheme", scheme, ("auto", *tags.SCHEMES))
         _check_scheme("target_scheme", target_scheme, tags.SCHEMES)
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.scheme, self.target_scheme = limit, encoding, scheme, target_scheme
-        self.valid_tags, self.default_C = valid_tags, default_C
+        self.valid_tags, self.default_C, self.partial = valid_tags, default_C, partial
         self.default_C_by = dict(default_C_by or {})
         self.labels: tuple[str, ...] = ()
 
@@ -173,6 +176,8 @@ class Labelling(Task):
 
     def _settle_scheme(self, sentences: Sequence[Sequence[str]], earlier: Labelling | None = None) -> None:
         """Replace the scheme ``auto`` by what the training tags show, or by an earlier one where they are all O."""
+        if self.partial:
+            sentences = known_runs(sentences)
         if self.scheme == "auto":
             silent = all(tag == "O" for sentence in sentences for tag in sentence)
             self.scheme = earlier.scheme if earlier is not None and silent else detect_scheme(sentences)
@@ -197,23 +202,36 @@ class Labelling(Task):
         return Encoded(corpus.offsets, tables, self.labels, gold, allowed, starts, ends, pairs)
 
     def _allowed(self, corpus: Labelled, given: Sequence[str]) -> Array:
-        """Which labels each token may take: all where `given` has a mark for free, else the given one."""
-        allowed = np.zeros((len(given), len(self.labels)), bool)
-        rows = {label: [self._fits(label, own) for own in self.labels] for label in set(given)}
-        for t, label in enumerate(given):
-            if not any(rows[label]):
-                raise DataError(
-                    corpus.path,
-                    int(corpus.lines[t]),
-                    f"the given label '{label}' is not one of the model's.{did_you_mean(label, self.labels)} "
-                    f"Labels: {', '.join(self.labels)}; write {FREE[0]} for a token that is free.",
-                )
-            allowed[t] = rows[label]
+        """Which labels each token may take: all where `given` has a mark for free, else the given ones."""
+        allowed = label_sets(given, self.labels, self._fits)
+        unknown = np.flatnonzero(~allowed.any(axis=1))
+        if len(unknown):
+            label = given[unknown[0]]
+            raise DataError(
+                corpus.path,
+                int(corpus.lines[unknown[0]]),
+                f"the given label '{label}' is not one of the model's.{did_you_mean(label, self.labels)} "
+                f"Labels: {', '.join(self.labels)}; write {FREE[0]} for a token that is free.",
+            )
         return allowed
+
+    def _learnt_labels(self, cells: Sequence[str]) -> list[str]:
+        """The labels that cells in the files' scheme may stand for, in the learnt scheme."""
+        given = {label for cell in set(cells) for label in alternatives(cell)}
+        if self.scheme in ("none", self.target_scheme):
+            return sorted(given)
+        prefixed = {f"{prefix}-{label[2:]}" for prefix in PLACES[self.target_scheme] for label in given if label != "O"}
+        return sorted(one for one in prefixed | (given & {"O"}) if any(self._fits(label, one) for label in given))
+
+    def _encoded_in_part(self, corpus: Labelled, tables: Mapping[str, AttributeTable], cells: Sequence[str]) -> Encoded:
+        """A training corpus whose cells may leave labels open; `gold` is the first label that each token may have."""
+        sets = self._allowed(corpus, cells)
+        encoded = self._encoded(corpus, tables, None)
+        return replace(encoded, gold=sets.argmax(axis=1).astype(np.int32), gold_sets=sets)
 
     def _fits(self, given: str, label: str) -> bool:
         """Whether a label given in the files' scheme can stand for a learnt one: I-PER of iob1 for B-PER of iob2."""
-        if given in FREE or given == label and self.scheme in ("none", self.target_scheme):
+        if given == label and self.scheme in ("none", self.target_scheme):
             return True
         if "none" in (self.scheme, self.target_scheme) or "O" in (given, label):
             return given == label

@@ -2,6 +2,9 @@
 
 As `structopt.task.libsvm`, but a line may begin with several labels, parted by commas without spaces, or with none: then it
 begins with its first pair.
+
+Training data may leave labels open: ``?a`` stands for a label a that an instance may have or not, and ``?`` alone for all labels
+that its line does not name.
 """
 
 from __future__ import annotations
@@ -16,9 +19,11 @@ from structopt.task.labelled_vectors import LabelledVectors
 from structopt.task.libsvm import NO_LABEL, WHOLE, label_order
 from structopt.task.text_files import read_text, write_text
 
+OPEN = "?"
 
-def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> LabelledVectors:
-    """Read a file, plain or gzip, or its first `limit` instances; O(characters).
+
+def read(path: str | Path, limit: int | None = None, encoding: str = "utf8", partial: bool = False) -> LabelledVectors:
+    """Read a file, plain or gzip, or its first `limit` instances; O(characters). With `partial`, labels may be left open.
 
     Raises
     ------
@@ -33,11 +38,15 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     except ValueError as error:
         text, complaint = error.args
         raise DataError(path, _line_of(path, text, encoding), complaint) from None
-    names = sorted({name for one in sets.values() for name in one}, key=label_order)
+    given = {text: tuple(name for name in one if not (partial and name.startswith(OPEN))) for text, one in sets.items()}
+    rest = {text: [name.removeprefix(OPEN) for name in one if name not in given[text]] for text, one in sets.items()}
+    names = sorted({name for one in (*given.values(), *rest.values()) for name in one if name}, key=label_order)
     order = {name: j for j, name in enumerate(names)}
-    ordered = {text: tuple(sorted(one, key=order.__getitem__)) for text, one in sets.items()}
-    labels = [ordered[text] for text in found.labels]
-    return LabelledVectors(found.path, found.offsets, found.indices, found.ids, found.values, labels, tuple(names), False)
+    ordered = {text: tuple(sorted(one, key=order.__getitem__)) for text, one in given.items()}
+    opened = {text: tuple(_opened(one, given[text], names)) for text, one in rest.items()}
+    unknown = [opened[text] for text in found.labels] if any(opened.values()) else None
+    arrays, labels = (found.offsets, found.indices, found.ids, found.values), [ordered[text] for text in found.labels]
+    return LabelledVectors(found.path, *arrays, labels, tuple(names), False, unknown)
 
 
 def write(
@@ -73,6 +82,11 @@ def write(
         for rank, (score, labels) in enumerate(ranked[i][1:] if ranked else [], 2):
             rows.append(f"# {rank} {score:g} {','.join(labels)}")
     write_text(target, "".join(row + "\n" for row in rows), encoding)
+
+
+def _opened(marked: Sequence[str], given: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The labels that are open in a line: those marked, or with a mark that names none all that are not given."""
+    return [name for name in names if name in marked or ("" in marked and name not in given)]
 
 
 def _labels(text: str) -> tuple[str, ...]:

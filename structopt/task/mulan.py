@@ -37,6 +37,7 @@ def read(
     known: Sequence[str] = (),
     labelled: bool = True,
     encoding: str = "utf8",
+    partial: bool = False,
 ) -> LabelledVectors:
     """Read an ARFF file, plain or gzip, or its first `limit` rows, and tell its label columns from the others.
 
@@ -52,6 +53,8 @@ def read(
     labelled : bool
         Whether there must be label columns, without missing values.
     encoding : str
+    partial : bool
+        Whether labels may be missing (``?``), which then are open.
 
     Raises
     ------
@@ -65,7 +68,7 @@ def read(
     names = _known_names(rows, known, labelled) if known else _label_names(rows, labels, encoding)
     place = {attribute.name: j for j, attribute in enumerate(rows.attributes)}
     columns = [place[name] for name in names]
-    sets = _label_sets(rows, columns, labelled) if names else None
+    sets, unknown = _label_sets(rows, columns, labelled, partial) if names else (None, None)
     attributes, numbers, nominal = _numbering(rows.attributes, set(columns))
     of_label = np.zeros(len(rows.attributes), bool)
     of_label[columns] = True
@@ -79,7 +82,7 @@ def read(
     own, values = rows.columns[kept], rows.values[kept]
     ids = (numbers[own] + np.where(nominal[own], values - 1.0, 0.0)).astype(np.int32)
     values = np.where(nominal[own], 1.0, values)
-    return LabelledVectors(rows.path, before[rows.offsets], attributes, ids, values, sets, tuple(names), True)
+    return LabelledVectors(rows.path, before[rows.offsets], attributes, ids, values, sets, tuple(names), True, unknown)
 
 
 def _known_names(rows: Arff, known: Sequence[str], labelled: bool) -> list[str]:
@@ -142,8 +145,10 @@ def label_list(path: Path, encoding: str = "utf8") -> list[str]:
     return names
 
 
-def _label_sets(rows: Arff, columns: Sequence[int], labelled: bool) -> list[tuple[str, ...]] | None:
-    """The labels of every row; None where one is missing and may be."""
+def _label_sets(
+    rows: Arff, columns: Sequence[int], labelled: bool, partial: bool
+) -> tuple[list[tuple[str, ...]] | None, list[tuple[str, ...]] | None]:
+    """The labels of every row, and those that are open; None where there are none, or one is missing and may be."""
     for column in columns:
         attribute = rows.attributes[column]
         if attribute.values not in (None, BINARY):
@@ -152,15 +157,24 @@ def _label_sets(rows: Arff, columns: Sequence[int], labelled: bool) -> list[tupl
     order = np.full(len(rows.attributes), -1)
     order[columns] = np.arange(len(columns))
     entries = np.flatnonzero(order[rows.columns] >= 0)
-    wrong = entries[rows.values[entries] != 1.0]
+    missing = np.isnan(rows.values[entries]) & partial
+    wrong = entries[(rows.values[entries] != 1.0) & ~missing]
     if len(wrong) and not labelled and np.isnan(rows.values[wrong]).all():
-        return None
+        return None, None
     if len(wrong):
         attribute, value = rows.attributes[rows.columns[wrong[0]]], rows.values[wrong[0]]
         found = "is missing (?)" if np.isnan(value) else f"is {value:g}"
         message = f"the label {attribute.name!r} {found}: write 1 where the instance has it, else 0."
+        if np.isnan(value):
+            message += " For training data without some labels, type task.partial=true."
         raise DataError(rows.path, rows.line_of(int(wrong[0])), message)
-    names = [rows.attributes[column].name for column in columns]
+    names, unknown = [rows.attributes[column].name for column in columns], entries[missing]
+    sets = _names_of(rows, entries[~missing], order, names)
+    return sets, (_names_of(rows, unknown, order, names) if len(unknown) else None)
+
+
+def _names_of(rows: Arff, entries: Array, order: Array, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Names of the columns of some entries, row by row, in the order of the label columns."""
     owner = np.searchsorted(rows.offsets, entries, side="right") - 1
     number = order[rows.columns[entries]]
     sets: list[list[str]] = [[] for _ in rows.lines]

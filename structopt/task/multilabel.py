@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -58,6 +59,9 @@ class Multilabel(WholeInputs):
     default_C_by : mapping or None
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
         `default_C`.
+    partial : bool
+        Whether the training file may leave labels open: ``?`` in a label column of ARFF; in LIBSVM's text ``?a`` for the label a,
+        and ``?`` for all that the line does not name.
     features : mapping
         ``min_count``, ``bias``, ``standardize``, ``normalize``: see `structopt.task.attribute_columns.AttributeColumns`.
     """
@@ -81,6 +85,7 @@ class Multilabel(WholeInputs):
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
         default_C_by: Mapping[str, float] | None = None,
+        partial: bool = False,
     ) -> None:
         self._paths = checked_paths(train, dev, test, limit)
         if most_frequent is not None and most_frequent < 1:
@@ -93,7 +98,7 @@ class Multilabel(WholeInputs):
         self._attributes = AttributeColumns(**features)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})
-        self.format, self.most_frequent, self._label_columns = format, most_frequent, labels
+        self.format, self.most_frequent, self._label_columns, self.partial = format, most_frequent, labels, partial
         self.names: tuple[str, ...] = ()
         self._all_names: tuple[str, ...] = ()  # with those that are not among the most frequent
         self._row: tuple[str, ...] | None = None  # attributes in the order of a header
@@ -109,11 +114,11 @@ class Multilabel(WholeInputs):
             if self._row is not None:
                 message = "the model was trained on ARFF, whose attributes have names: give an ARFF file."
                 raise DataError(path, None, message)
-            return libsvm_multilabel.read(path, limit, self.encoding)
+            return libsvm_multilabel.read(path, limit, self.encoding, self.partial)
         if self.names and self._row is None:
             message = "the model was trained on LIBSVM's text, whose attributes have numbers: give a file of it."
             raise DataError(path, None, message)
-        return mulan.read(path, limit, self._label_columns, self.names, labelled, self.encoding)
+        return mulan.read(path, limit, self._label_columns, self.names, labelled, self.encoding, self.partial)
 
     def corpus(self, instances: Sequence[Any]) -> LabelledVectors:
         """Make an unlabelled corpus of mappings from attribute to value, or of rows of values.
@@ -164,7 +169,8 @@ class Multilabel(WholeInputs):
         self._attributes.fit(corpus, None if earlier is None else earlier._attributes)
         if not self._attributes.names:
             raise ConfigError("features.min_count leaves no attribute, and features.bias=false no constant: lower min_count.")
-        return self.encode(corpus)
+        encoded = self.encode(corpus)
+        return encoded if corpus.unknown is None else self._with_sets(corpus, encoded)
 
     def encode(self, corpus: LabelledVectors, given: Sequence[str] | None = None) -> EncodedGraphs:
         """Encode a corpus with the labels and attributes seen in training: a variable a label, no edges."""
@@ -177,6 +183,14 @@ class Multilabel(WholeInputs):
         tables = {"label": self._attributes.table(corpus)}
         no_edges = np.zeros(m + 1, np.int64), np.zeros((0, 2), np.int32)
         return EncodedGraphs(np.arange(m + 1, dtype=np.int64) * d, tables, STATES, gold, edges=no_edges, wide=True)
+
+    def _with_sets(self, corpus: LabelledVectors, encoded: EncodedGraphs) -> EncodedGraphs:
+        """The training corpus with the labels that it leaves open: both states."""
+        assert encoded.gold is not None and corpus.unknown is not None
+        free = indicators(corpus.unknown, self.names).ravel()
+        sets = np.arange(len(STATES)) == encoded.gold[:, None]
+        sets[free] = True
+        return replace(encoded, gold_sets=sets)
 
     def decode(self, encoded: EncodedGraphs, view: Array) -> list[list[str]]:
         """Labels of every instance, from the states of all variables."""
@@ -251,6 +265,8 @@ class Multilabel(WholeInputs):
     def _compared(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> tuple[Array, Array]:
         if corpus.labels is None:
             raise DataError(corpus.path, None, "has no labels to compare with; give a file with the labels of every instance.")
+        if corpus.unknown is not None:
+            raise DataError(corpus.path, None, "leaves labels open (?): scores need a file with the labels of every instance.")
         return indicators(corpus.labels, self.names), indicators(predicted, self.names)
 
 

@@ -20,6 +20,7 @@ from structopt.task.columns import Columns, first_line
 from structopt.task.instances import MEMORY, columns_of, sentences
 from structopt.task.labelling import Labelling, check_keys, detect_scheme, rows_of
 from structopt.task.layouts import TAG, Layouts, checked, counted, other_width, shown
+from structopt.task.partial_labels import is_open
 from structopt.task.templates import FeatureTemplates
 
 FEATURE_KEYS = ("templates", "transitions", "lists", "support", "min_count")
@@ -34,7 +35,7 @@ class SequenceLabelling(Labelling):
 
     Parameters
     ----------
-    train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by
+    train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by, partial
         See `structopt.task.labelling.Labelling`.
     columns : mapping of str to int, or None
         Column numbers by name, all of them, from 0 (negative: from the end), such as {word: 0, pos: 1, tag: 3}; ``tag`` is the
@@ -65,8 +66,9 @@ class SequenceLabelling(Labelling):
         default_C: float = 1.0,
         features: Mapping[str, Any] | None = None,
         default_C_by: Mapping[str, float] | None = None,
+        partial: bool = False,
     ) -> None:
-        super().__init__(train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by)
+        super().__init__(train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by, partial)
         self._layouts = Layouts(layouts)
         found = columns is None and bool(self._layouts)
         self._columns = {} if found else checked({"word": 0, TAG: -1} if columns is None else columns)
@@ -167,13 +169,16 @@ class SequenceLabelling(Labelling):
         """
         self._settle_columns(corpus)
         self._settle_scheme(corpus.sentences(TAG), earlier)
-        labels = self._gold_labels(corpus)
+        given = corpus.cells[TAG]
+        open_labels = self.partial and any(map(is_open, set(given)))
+        labels = self._learnt_labels(given) if open_labels else self._gold_labels(corpus)
         assert labels is not None
         self._learn_labels(labels, earlier)
         known = {} if earlier is None else earlier._templates
         cells = self._inputs(corpus)
         tables = {name: t.fit(cells, corpus.offsets, known.get(name)) for name, t in self._templates.items()}
-        return self._encoded(corpus, _at_pairs(tables, corpus.offsets), labels)
+        tables = _at_pairs(tables, corpus.offsets)
+        return self._encoded_in_part(corpus, tables, given) if open_labels else self._encoded(corpus, tables, labels)
 
     def encode(self, corpus: Columns, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with what `fit` has learnt; `given` labels (see `Labelling`) are kept."""

@@ -41,9 +41,11 @@ def check_word_numbers(
 
 
 def checked_heads(
-    path: str | Path, lines: NDArray[np.int64], offsets: NDArray[np.int64], cells: Sequence[str]
+    path: str | Path, lines: NDArray[np.int64], offsets: NDArray[np.int64], cells: Sequence[str], partial: bool = False
 ) -> NDArray[np.int32]:
     """Heads as numbers, each sentence a tree; several words may hang from the root. O(words log length).
+
+    With `partial`, a head may be missing (`_`): it is -1, and the others must be arcs of some tree.
 
     Raises
     ------
@@ -52,18 +54,22 @@ def checked_heads(
     """
     heads = numbers_of(cells)
     own, lengths = positions(offsets), np.repeat(np.diff(offsets), np.diff(offsets))
-    wrong = np.flatnonzero((heads < 0) | (heads > lengths) | (heads == own))
+    missing = np.array([cell == EMPTY for cell in cells], bool) if partial else np.zeros(len(cells), bool)
+    wrong = np.flatnonzero(~missing & ((heads < 0) | (heads > lengths) | (heads == own)))
     if len(wrong):
         token = int(wrong[0])
         raise DataError(path, int(lines[token]), _wrong_head(cells[token], int(own[token]), int(lengths[token])))
     begins = np.repeat(offsets[:-1], np.diff(offsets))
-    _check_cycles(path, lines, heads, begins)
+    _check_cycles(path, lines, np.where(missing, 0, heads), begins)
     return heads.astype(np.int32)
 
 
 def _wrong_head(cell: str, word: int, length: int) -> str:
     if cell == EMPTY:
-        return f"the head of word {word} is missing (_): give labelled files for training and evaluation; predict needs no heads."
+        return (
+            f"the head of word {word} is missing (_): give labelled files for training and evaluation; predict needs no heads. "
+            "For training data without some heads, type task.partial=true."
+        )
     if not WHOLE.fullmatch(cell):
         return f"the head {cell!r} of word {word} is not a number: write the number of the head word, or 0 for the root."
     if int(cell) == word:

@@ -22,7 +22,8 @@ Ranked = Sequence[tuple[float, Sequence[Arc]]]
 
 
 def read(
-    path: str | Path, format: Format = "auto", limit: int | None = None, labelled: bool = True, encoding: str = "utf8"
+    path: str | Path, format: Format = "auto", limit: int | None = None, labelled: bool = True, encoding: str = "utf8",
+    partial: bool = False,
 ) -> Trees:
     """Read a file, plain or gzip, or its first `limit` sentences; O(characters).
 
@@ -35,6 +36,8 @@ def read(
     labelled : bool
         Whether every word must have a head; otherwise heads are not looked at.
     encoding : str
+    partial : bool
+        Whether some words may have no head.
 
     Raises
     ------
@@ -53,7 +56,8 @@ def read(
         rows = conllu.words(path, rows)
     if layout.numbered:
         check_word_numbers(path, rows.lines, rows.offsets, rows.columns[0])
-    heads = checked_heads(path, rows.lines, rows.offsets, rows.columns[layout.numbers["head"]]) if labelled else None
+    cells = rows.columns[layout.numbers["head"]]
+    heads = checked_heads(path, rows.lines, rows.offsets, cells, partial) if labelled else None
     return Trees(str(path), rows.offsets, rows.lines, _cells(rows, layout), heads, form, text)
 
 

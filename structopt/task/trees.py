@@ -42,8 +42,8 @@ class Trees:
         The columns by name, of `COLUMNS` those there are, and ``head`` and ``deprel`` as they stand. Equal strings are one
         object.
     heads : int32, shape (words,), or None
-        Number of the head within the sentence, from 1, or 0 for the root; every sentence is a tree. None for unlabelled input,
-        whose heads are not looked at.
+        Number of the head within the sentence, from 1, or 0 for the root; every sentence is a tree. -1 where training data do
+        not say it. None for unlabelled input, whose heads are not looked at.
     format : str
         What the file is written in: ``conllu``, ``conllx`` or ``penn``; empty in memory.
     text : str
@@ -71,6 +71,10 @@ class Trees:
         """Return the heads, or raise DataError where the corpus has none."""
         if self.heads is None:
             raise DataError(self.path, None, "has no heads to compare with; give a file with the head of every word.")
+        missing = np.flatnonzero(self.heads < 0)
+        if len(missing):
+            message = "the head is missing (_): scores need the head of every word."
+            raise DataError(self.path, int(self.lines[missing[0]]), message)
         return self.heads
 
 
