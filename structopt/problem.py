@@ -272,6 +272,11 @@ class Problem:
             )
 
     @property
+    def convex(self) -> bool:
+        """Whether P is convex: the loss is, and all gold outputs are known in full."""
+        return self.loss.convex and not self.targets.sets.any()
+
+    @property
     def regularization(self) -> float:
         """lambda = 1/(C m)."""
         return 1.0 / (self.C * self.m)

@@ -317,7 +317,7 @@ def part_offsets(groups: tuple[PartGroup, ...]) -> Array:
 class AllowedParts:
     """Parts that an output may have, variable by variable: of the configurations of each variable, those that are allowed.
 
-    V variables in m instances. A variable that may have any configuration has an empty range and no parts.
+    V variables in m instances. A variable that may have any of several configurations has an empty range and no parts.
 
     Attributes
     ----------
@@ -349,7 +349,7 @@ class AllowedParts:
             The part of each variable's first configuration.
         allowed : bool, shape (V, configurations)
         """
-        free: Array = np.asarray(allowed.all(axis=1))
+        free: Array = np.asarray(allowed.all(axis=1)) & (allowed.shape[1] > 1)
         variable, configuration = np.nonzero(allowed & ~free[:, None])
         ends = np.where(free, starts, starts + allowed.shape[1])
         parts = (starts[variable] + configuration).astype(np.int32)

@@ -71,6 +71,10 @@ class Objective(Protocol):
         """lambda."""
 
     @property
+    def convex(self) -> bool:
+        """Whether P is convex: the loss is, and all gold outputs are known in full."""
+
+    @property
     def space(self) -> Space:
         """Scratch of the optimizer's thread."""
 

@@ -113,7 +113,7 @@ class LBFGS(Optimizer):
         sizes = ray.sizes(state)
         if self._stationary(problem, sizes):
             finished = f"the gradient is within {self.gradient_tolerance:g} of zero"
-        dual = _dual(problem, state["loss"], sizes) if problem.loss.convex else None
+        dual = _dual(problem, state["loss"], sizes) if problem.convex else None
         evaluations = tuple(ray.seconds)
         return state, Report(state["loss"], primal=state["objective"], dual=dual, evaluations=evaluations, finished=finished)
 

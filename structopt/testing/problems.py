@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import isqrt
 from typing import Any, Literal, NamedTuple
@@ -168,6 +169,27 @@ def random_graphs(
     gold = generator.integers(0, labels, int(offsets[-1])).astype(np.int32)
     names = tuple(f"y{k}" for k in range(labels))
     return EncodedGraphs(offsets, tables, names, gold, edges=(begin, joined), wide=wide)
+
+
+def with_open_gold(encoded: Encoded, seed: int = 0, share: float = 0.6) -> Encoded:
+    """Leave some of the gold labels, and of trees some of the heads, open; the gold outputs stay among the allowed ones.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    seed : int
+    share : float
+        Of the variables that are open; of these half may have any label, the others some.
+    """
+    assert encoded.gold is not None
+    generator, labels = np.random.default_rng([seed, len(encoded.gold)]), len(encoded.labels)
+    sets = np.arange(labels) == encoded.gold[:, None]
+    opened = generator.random(len(sets)) < share
+    sets[opened] |= generator.random((int(opened.sum()), labels)) < 0.5
+    sets[opened & (generator.random(len(sets)) < 0.5)] = True
+    if not isinstance(encoded, EncodedTrees):
+        return replace(encoded, gold_sets=sets)
+    return replace(encoded, gold_sets=sets, free_heads=generator.random(len(sets)) < share)
 
 
 def make_problem(
