@@ -20,7 +20,7 @@ KINDS = ("task", "factor_graph", "inference", "loss", "optimizer", "tracker", "e
 """Kinds that a config has a node of."""
 CONTRACTS = {
     "task": "Task", "factor_graph": "FactorGraph", "inference": "Inference", "loss": "Loss", "cost": "Cost",
-    "optimizer": "Optimizer", "tracker": "Tracker", "executor": "Executor",
+    "optimizer": "Optimizer", "tracker": "Tracker", "executor": "Executor", "factor_kind": "FactorKind",
 }  # fmt: skip
 """What a class of each kind must be: the class of that name in the module of `structopt.core` that bears the kind's."""
 
