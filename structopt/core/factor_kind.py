@@ -37,15 +37,15 @@ class FactorKernels(NamedTuple):
 
     Attributes
     ----------
-    extend : EXTEND
+    extend : FACTOR_EXTEND
         (extra, x, private) -> whether the factor allows the states x of its variables, 0 or 1 a part. `private`, zero
         before, becomes the indicators of the private parts. All the others need it.
-    maximum : LOCAL
+    maximum : FACTOR_LOCAL
         (extra, s, p, out, private_out, floats, ints) -> max_y s(y) + p(y); the outs, zero before, become the indicators of a
         maximiser y. -inf, and zeros, where nothing is allowed.
-    marginals : LOCAL
+    marginals : FACTOR_LOCAL
         The same for log sum_y exp(s(y) + p(y)) and the marginals.
-    messages : MESSAGES
+    messages : FACTOR_MESSAGES
         (extra, n, p, hot, out, floats, ints) -> whether the factor allows anything. `out` becomes what it tells its variables,
         given what they tell it (n): of a binary variable the log-odds, on against off, of a wider one the log weights of its
         states, the greatest 0, both without n itself; within 1e5. Sums of configurations where `hot`, else maxima.
@@ -63,7 +63,7 @@ class FactorKind(Component):
     A factor links variables, and may have *private* parts beside theirs: indicators that follow from the states of its
     variables. What else tells one factor of a kind from another are its *extra* numbers. A kind is made without arguments. The
     methods see a factor alone: widths, the parts of each linked variable (1: a binary one, whose part is on or off); x, 0 or 1
-    for the parts of the linked variables, one variable after the other; and extra, int64.
+    for the parts of the linked variables, one variable after the other; and extra, int32.
 
     Attributes
     ----------
@@ -83,10 +83,10 @@ class FactorKind(Component):
         """Say whether the states x are allowed, and write the private parts that are on with them; `private` is zero before."""
 
     def describe(self, rows: Rows, z: Array, own: Array, widths: Array, extra: Array) -> None:
-        """Add rows whose integral points are the configurations, with their private parts; at best their convex hull.
+        """Add rows whose points with integral linked parts are the configurations, with their private parts.
 
-        The value of a linear program over rows with a wider hull is an upper bound still, and that of an integer program exact.
-        By default a kind has none.
+        At best all their points are the configurations' convex hull. Where there are others, the value of a linear program is
+        an upper bound still, and that of an integer program exact. By default a kind has no rows.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class FactorKind(Component):
             Where to add them; further columns, in [0, 1] and continuous, are to be had there.
         z, own : int64
             Columns of the linked parts, and of the private ones.
-        widths, extra : int64
+        widths, extra
             As of `extend`. Of a variable with several parts exactly one is on, as rows of its own say.
 
         Raises

@@ -15,6 +15,7 @@ from structopt.core.installed import Installed, installed
 from structopt.errors import ConfigError, did_you_mean
 
 
+@cache
 def number_of(name: str) -> int:
     """Return the number of an installed kind.
 
@@ -45,6 +46,7 @@ def kind_of(number: int) -> FactorKind:
     return _made(component_of(number))
 
 
+@cache
 def component_of(number: int) -> Installed:
     """Return the component that a number in a record stands for.
 

@@ -28,7 +28,7 @@ class Tree(FactorKind):
     def describe(self, rows: Rows, z: Array, own: Array, widths: Array, extra: Array) -> None:
         """One head a token, one root if asked, and a flow."""
         n, single_root, projective = (int(number) for number in extra[:3])
-        modifiers, heads = extra[3::2], extra[4::2]
+        modifiers, heads = extra[3::2].astype(np.int64), extra[4::2].astype(np.int64)
         rows.add(1.0, 1.0, (modifiers, z, 1.0), count=n)
         if single_root:
             roots = z[heads == modifiers]

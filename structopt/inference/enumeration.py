@@ -10,6 +10,7 @@ from math import inf, log, prod
 import numpy as np
 
 from structopt.core.ability import Ability
+from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, InferenceKernels
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.factor_outputs import factor_outputs
@@ -23,6 +24,8 @@ class Enumeration(Inference):
 
     Refuses instances with more than a million outputs.
     """
+
+    of_factors = FactorAbility(0)
 
     def provides(self, structure_kind: str) -> Ability:
         """Return what every exact inference provides."""

@@ -29,7 +29,7 @@ def factor_outputs(structure: Record, i: int, s: Array) -> tuple[Array, Array]:
         width = int(f.privates[factor + 1] - f.privates[factor])
         kind, extra = kinds[int(f.kinds[factor])], _extra(f, factor)
         parts, widths = _linked(f, i, factor)
-        outputs = zip(shared[:, parts], private[:, first : first + width], strict=True)
+        outputs = zip(np.ascontiguousarray(shared[:, parts]), private[:, first : first + width], strict=True)
         allowed &= np.array([kind.extend(x, own, widths, extra) for x, own in outputs], bool)
     vertices = np.hstack([shared, private])[allowed]
     bounds = f.choices[f.outputs[i] + i : f.outputs[i + 1] + i + 1]
@@ -74,4 +74,4 @@ def _linked(f: Factors, i: int, factor: int) -> tuple[Array, Array]:
 
 def _extra(f: Factors, factor: int) -> Array:
     """The extra numbers of a factor."""
-    return f.extra[f.extras[factor] : f.extras[factor + 1]].astype(np.int64)
+    return f.extra[f.extras[factor] : f.extras[factor + 1]]

@@ -34,7 +34,7 @@ def described(f: Factors, i: int, parts: int, listed: Array, factors: Array) -> 
     kinds = {number: kind_of(number) for number in np.unique(f.kinds[factors]).tolist()}
     for factor in factors.tolist():
         linked = f.linked[f.links[factor] : f.links[factor + 1]]
-        extra = f.extra[f.extras[factor] : f.extras[factor + 1]].astype(np.int64)
+        extra = f.extra[f.extras[factor] : f.extras[factor + 1]]
         own = private_start.py_func(f, i, factor) + np.arange(f.privates[factor + 1] - f.privates[factor])
         shared = _ranges(starts[linked], widths[linked])
         kinds[int(f.kinds[factor])].describe(rows, shared, own, widths[linked], extra)
