@@ -6,6 +6,18 @@ from structopt.kernels.signatures import EVALUATE, driven, kernel
 from structopt.kernels.target import add_cost, cost_of, gold_score, is_set, open_target, restrict
 
 
+@driven
+def target_cost(solve, structure, t, i, s, other, answer, memory, work):
+    """p^T z, the same for every allowed output z."""
+    if is_set(t, i):
+        restrict(t, i, s, other)
+        solve(structure, i, other, 0.0, answer, memory, work)
+        return cost_of(t, i, answer)
+    other[:] = 0.0
+    add_cost(t, i, 1.0, other)
+    return gold_score(t, i, other)
+
+
 @kernel(EVALUATE)
 def difference(solve, structure, target, parameters, i, s, r, other, answer, memory, work):
     """L_{beta,gamma} - L_{beta,0}; r becomes the difference of their maximisers, the target sides cancel.
@@ -20,15 +32,3 @@ def difference(solve, structure, target, parameters, i, s, r, other, answer, mem
     augmented = solve(structure, i, s, parameters[0], r, memory, work)
     r -= answer
     return augmented - plain - parameters[1] * constant
-
-
-@driven
-def target_cost(solve, structure, t, i, s, other, answer, memory, work):
-    """p^T z, the same for every allowed output z."""
-    if is_set(t, i):
-        restrict(t, i, s, other)
-        solve(structure, i, other, 0.0, answer, memory, work)
-        return cost_of(t, i, answer)
-    other[:] = 0.0
-    add_cost(t, i, 1.0, other)
-    return gold_score(t, i, other)
