@@ -356,7 +356,7 @@ def test_solve_against_all_labelled_trees(candidates, labels, single_root):
             weights = np.exp((scores - scores.max()) / temperature)
             assert value == pytest.approx(scores.max() + temperature * log(weights.sum()), abs=1e-11)
             np.testing.assert_allclose(z, weights @ vertices / weights.sum(), rtol=0, atol=1e-11)
-        listed = structure.kind.vertices(structure.record, sentence, len(s), 10_000)
+        listed = structure.kind.vertices(structure.record, sentence, len(s), 20_000)
         np.testing.assert_array_equal(np.unique(listed, axis=0), np.unique(vertices, axis=0))
         assert len(listed) == len(vertices)
         count = min(50, len(vertices))
