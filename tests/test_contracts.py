@@ -62,13 +62,6 @@ class TestTasks(TaskSuite):
         file.write_text(text.replace(" ", "\t") if chosen == "dependency" else text, encoding="utf8")
         return file, len(lines)
 
-    def assignments(self, encoded):
-        if not hasattr(encoded, "heads"):
-            return super().assignments(encoded)
-        lengths = np.diff(encoded.offsets)
-        own = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], lengths)
-        return np.stack([np.where(encoded.heads == own, 0, encoded.heads + 1), encoded.gold], axis=1)
-
 
 GRAPHS = {
     "chain": (LinearChain(), random_encoded(1)),
