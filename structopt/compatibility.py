@@ -73,8 +73,14 @@ def check(
         )
 
 
-def check_task(task: Task, factor_graph: FactorGraph) -> None:
+def check_task(task: Task, factor_graph: FactorGraph, name: str = "") -> None:
     """Raise where a graph's outputs cannot be read as the task decodes them.
+
+    Parameters
+    ----------
+    task, factor_graph : components
+    name : str
+        The task's name, since several may share a class; empty for the first of its class.
 
     Raises
     ------
@@ -85,7 +91,7 @@ def check_task(task: Task, factor_graph: FactorGraph) -> None:
         return
     others = ", ".join(_graphs(lambda graph: task.view in graph.views)) or "none is installed"
     raise CompatibilityError(
-        f"task={name_of('task', task)} reads the {task.view} of outputs, but "
+        f"task={name or name_of('task', task)} reads the {task.view} of outputs, but "
         f"factor_graph={name_of('factor_graph', factor_graph)} offers {', '.join(factor_graph.views)}. "
         f"Factor graphs that offer {task.view}: {others}."
     )

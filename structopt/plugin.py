@@ -1,9 +1,10 @@
 """All that a plugin imports beside `structopt.testing`, and the only promise to it: what stands in `__all__` is not renamed.
 
-Contracts, one a kind: `Task`, `FactorGraph`, `FactorKind`, `Inference`, `Loss`, `Cost`, `Optimizer`, `FeatureMap`, `Tracker`,
+Contracts, one a kind: `Task`, `FactorGraph`, `FactorKind`, `Inference`, `Loss`, `Cost`, `Optimizer`, `Scorer`, `Tracker`,
 `Executor`. A component inherits from the one of its kind, which says what every method does and has a default wherever one makes
 sense. With them come the values that they travel with, the errors a user can mend, and what compiled kernels are written with:
-decorators, signatures, records. `LossFamily`, `Pairwise` and `SequenceLabelling` may be inherited from as well.
+decorators, signatures, records; and the kinds of structures (`StructureKind`) whose algorithms the core has. `LossFamily`,
+`Pairwise` and `SequenceLabelling` may be inherited from as well.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from structopt.core.cost import Cost
 from structopt.core.data import (
     NONE,
     ROOT,
+    AllowedParts,
     AttributeTable,
     Encoded,
     EncodedGraphs,
@@ -20,6 +22,7 @@ from structopt.core.data import (
     PartGroup,
     SparseVectors,
     Structure,
+    Targets,
     part_offsets,
 )
 from structopt.core.executor import Executor, Placement
@@ -27,25 +30,41 @@ from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.core.factor_kind import FactorAbility, FactorKernels, FactorKind
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
-from structopt.core.needs import CONVEX, FAMILY, MARGINS, Demand, Needs, Property
+from structopt.core.needs import CONVEX, DUAL, FAMILY, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
 from structopt.core.polytope import Rows
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch
-from structopt.core.structure_kind import InferenceKernels
+from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.table_schema import Column, Schema
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
+from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, LOOPY, PROJECTIVE, SINGLE
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.kernels.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.layout import RecordLayout
 from structopt.kernels.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
 from structopt.kernels.record import EMPTY, Array, Record
-from structopt.kernels.signatures import INTS, LONGS, RECORD, VECTOR, Data, Kernels, Space, driven, driver, inlined, kernel
-from structopt.kernels.target import open_target
+from structopt.kernels.signatures import (
+    EVALUATE,
+    INTS,
+    K_BEST,
+    LONGS,
+    RECORD,
+    SOLVE,
+    VECTOR,
+    Data,
+    Kernels,
+    Space,
+    driven,
+    driver,
+    inlined,
+    kernel,
+)
+from structopt.kernels.target import add_cost, add_gold, gold_score, is_set, open_target, restrict
 from structopt.kernels.visit import size, visit
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.task.columns import Columns
@@ -53,14 +72,16 @@ from structopt.task.sequence_labelling import SequenceLabelling
 from structopt.task.text_files import read_text, write_text
 
 __all__ = [
-    "Ability", "Array", "AttributeTable", "BatchMap", "CONVEX", "Calculus", "Certificate", "Column", "Columns",
-    "CompatibilityError", "ConfigError", "Cost", "Data", "DataError", "Demand", "EMPTY", "Encoded", "EncodedGraphs",
-    "EncodedTrees", "Executor", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph",
-    "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float", "Floats",
-    "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "Kernels", "LONGS",
-    "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
-    "Outcomes", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
-    "Report", "Rows", "Run", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State", "StructoptError", "Structure",
-    "Task", "Tracker", "VECTOR", "Wide", "Words", "did_you_mean", "driven", "driver", "inlined", "kernel", "open_target",
-    "pack_factors", "part_offsets", "read_text", "size", "visit", "write_text",
+    "ARBORESCENCE", "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CHAIN", "CONVEX", "Calculus",
+    "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
+    "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedTrees", "Executor", "FACTOR_EXTEND", "FACTOR_LOCAL",
+    "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
+    "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS",
+    "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs",
+    "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes",
+    "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
+    "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State",
+    "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost",
+    "add_gold", "check_count", "did_you_mean", "driven", "driver", "gold_score", "inlined", "is_set", "kernel",
+    "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

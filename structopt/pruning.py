@@ -19,7 +19,6 @@ from structopt.core.scorer import FeatureMap
 from structopt.core.task import Task
 from structopt.decoding import best_outputs, marginals
 from structopt.errors import ConfigError, NumericalError
-from structopt.factor_graph.arc_factored import candidate_arcs
 from structopt.kernels.record import Array
 from structopt.problem import Examples, InThisThread, Problem, predicting
 
@@ -154,12 +153,13 @@ class Pruner:
         examples = Examples.build(encoded, self.graph, self.feature_map, self.inference)
         structure, executor = examples.structure, executor or InThisThread()
         kernels = predicting(self.feature_map, self.graph, self.inference)
-        arcs = candidate_arcs(encoded)[0]
+        head, modifier = structure.places["arc"].T
+        token = np.repeat(encoded.offsets[:-1], np.diff(structure.spans("arc")[1])) + modifier
+        arcs = np.concatenate([[0], np.cumsum(np.bincount(token, minlength=int(encoded.offsets[-1])))])
         listed = marginals(examples, kernels, self.weights, "arc", executor, self.temperature)
         keep = probable(np.concatenate([np.zeros(0), *listed]), arcs, self.ratio, self.max_heads)
         keep[structure.active_in("arc", best_outputs(examples, kernels, self.weights, executor))[0]] = True
-        head, modifier = structure.places["arc"].T
-        heads, token = np.where(head == ROOT, modifier, head), np.repeat(np.arange(len(arcs) - 1), np.diff(arcs))
+        heads = np.where(head == ROOT, modifier, head)
         recall = None
         if encoded.heads is not None:
             gold = heads == encoded.heads[token]

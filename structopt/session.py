@@ -70,7 +70,7 @@ def make_components(config: Mapping[str, Any]) -> Components:
     made = {
         kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
     }
-    compatibility.check_task(made["task"], made["factor_graph"])
+    compatibility.check_task(made["task"], made["factor_graph"], config["task"]["name"])
     compatibility.check(made["factor_graph"], made["inference"], made["loss"], made["optimizer"], made["task"].partial)
     made["loss"].kernel(made["optimizer"].plan.variant)
     executor = registry.create("executor", config["executor"])

@@ -16,6 +16,7 @@ from structopt.core.ability import Ability
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 
 NAMES = {
@@ -81,7 +82,7 @@ class Sized(Executor):
 
 @whole
 class Maximiser(Inference):
-    def provides(self, structure_kind):
+    def provides(self, kind):
         return Ability.MAP | Ability.EXACT
 '''
 
@@ -303,7 +304,7 @@ class _NeedsNothing(Optimizer):
 
 @whole
 class _NoAlgorithm(Inference):
-    def provides(self, structure_kind: str) -> Ability:
+    def provides(self, kind: StructureKind) -> Ability:
         return Ability(0)
 
 

@@ -11,7 +11,7 @@ from structopt.kernels.record import Array, Record
 
 
 class InferenceKernels(NamedTuple):
-    """Algorithms of one inference on one kind of structure, of the form of `structopt.kernels.signatures`; None: it has none."""
+    """The algorithms of one inference on one kind of structure, with the signatures of `structopt.kernels.signatures`."""
 
     solve: Any
     k_best: Any = None

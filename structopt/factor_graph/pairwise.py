@@ -71,11 +71,12 @@ class Pairwise(FactorGraph):
     >>> for _ in range(20):
     ...     state, _ = optimizer.step(problem, state)
 
-    And its weights decode any corpus of such graphs:
+    And its weights decode any corpus of such graphs; outputs are sparse vectors over the parts, of which a view is read:
 
     >>> from structopt.decoding import best_outputs
     >>> from structopt.executor.serial import Serial
-    >>> best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial()).tolist()
+    >>> outputs = best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial())
+    >>> graph.view("labels", encoded, problem.structure, outputs).tolist()
     [1, 1, 1, 0, 0]
     """
 

@@ -10,6 +10,7 @@ import pytest
 from structopt import features
 from structopt.core.data import NONE, ROOT, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.scorer import FeatureScratch
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import ConfigError
 from structopt.features import collisions
 from structopt.features.hashed_templates import HashedTemplates
@@ -81,7 +82,8 @@ def structure_of(trees, groups=("label", "arc")):
         for name, rows, width in (("arc", arcs, 2), ("sibling", triples, 3), ("grandparent", others, 3))
         if name in groups or (name == "arc" and "label" in groups)
     }
-    return Structure(EMPTY, found, part_offsets(found), "by hand", np.zeros(len(lengths) + 1, np.int64), places=places)
+    kind, memory = StructureKind("by hand"), np.zeros(len(lengths) + 1, np.int64)
+    return Structure(EMPTY, found, part_offsets(found), kind, memory, places=places)
 
 
 def gold_of(trees, structure):

@@ -13,16 +13,10 @@ import numpy as np
 import pytest
 from structopt_arow.optimizer import Arow
 
-from structopt import compatibility
-from structopt.core.data import AttributeTable, Encoded
-from structopt.errors import CompatibilityError, ConfigError
-from structopt.factor_graph.linear_chain import LinearChain
-from structopt.features.attribute_rows import AttributeRows
-from structopt.inference.exact import Exact
-from structopt.kernels.record import Array
-from structopt.loss.family import LossFamily
-from structopt.problem import Examples, Problem
+from structopt.plugin import Array, AttributeTable, CompatibilityError, ConfigError, Encoded, LossFamily
+from structopt.testing.components import check, component
 from structopt.testing.optimizer import OptimizerSuite
+from structopt.testing.problems import make_problem
 
 LABELS, ATTRIBUTES, LENGTHS = 3, 6, (4, 1, 3, 2, 4)
 
@@ -36,14 +30,9 @@ def corpus(random: np.random.Generator) -> Encoded:
     return Encoded(np.cumsum([0, *LENGTHS]), {"label": table}, ("a", "b", "c"), gold)
 
 
-def problem_of(encoded: Encoded, loss: LossFamily, support: Any = "all", seed: int = 3) -> Problem:
-    graph = LinearChain()
-    structure = graph.build(encoded)
-    gold = graph.gold(encoded, structure)
-    rows = AttributeRows.fit(encoded, structure, gold, {"support": support})
-    costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
-    examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
-    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, Exact(), 1.0, seed=seed)
+def problem_of(encoded: Encoded, loss: LossFamily, support: str = "all", seed: int = 3) -> Any:
+    graph, inference = component("factor_graph", "linear_chain"), component("inference", "exact")
+    return make_problem(encoded, graph, loss, inference, seed=seed, support=support)
 
 
 def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:
@@ -58,7 +47,7 @@ def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:
     return np.concatenate([emissions.ravel(), transitions.ravel()])
 
 
-def naive_pass(problem: Problem, gamma: float, r: float, mu: Array, sigma: Array, epoch: int) -> tuple[float, list[Array]]:
+def naive_pass(problem: Any, gamma: float, r: float, mu: Array, sigma: Array, epoch: int) -> tuple[float, list[Array]]:
     """Visit as the optimizer would, with dense vectors and every output listed; return the losses' sum and the iterates."""
     encoded, total, iterates = problem.examples.encoded, 0.0, []
     support = problem.examples.feature_map.support
@@ -147,7 +136,7 @@ def test_ranges(parameters: dict[str, Any], words: str) -> None:
 
 def test_refuses_a_temperature() -> None:
     with pytest.raises(CompatibilityError, match=r"optimizer=arow needs loss.beta=inf, a margin between two outputs"):
-        compatibility.check(LinearChain(), Exact(), LossFamily(beta=1.0), Arow())
+        check(component("factor_graph", "linear_chain"), component("inference", "exact"), LossFamily(beta=1.0), Arow())
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
