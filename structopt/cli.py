@@ -17,6 +17,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from structopt import interruption
 from structopt.errors import ConfigError, StructoptError
 from structopt.hydra_glue import conf_dir, friendly, register
 from structopt.overrides import spelled_out
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _dispatch(words)
+        with interruption.noted():
+            return _dispatch(words)
     except StructoptError as error:
         print(f"structopt: {error}", file=sys.stderr)
         return MENDABLE
@@ -148,6 +150,8 @@ def _closing_sweep() -> Iterator[list[int]]:
     code: list[int] = []
     try:
         yield code
+        if sweep.Opening.opened:
+            interruption.obey()
     except sweep.Refused as refused:
         raise refused.error from refused.error.__cause__  # which says what was misspelt
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from structopt import compatibility, registry
@@ -18,8 +19,14 @@ Verdicts = dict[tuple[str, str, str], str]
 
 def made(kind: str, name: str) -> Any:
     """Make one component as its config file sets it."""
-    config = validate(compose([f"{kind}={name}"]))
+    config = _config(kind, name)
     return registry.create(kind, config[kind], **{key: config[key] for key in GIVEN if key in config})
+
+
+@cache
+def _config(kind: str, name: str) -> dict[str, Any]:
+    """The defaults, with this component; to be read only. Composing them takes longer than all that is asked of a pair."""
+    return validate(compose([f"{kind}={name}"]))
 
 
 def verdicts(factor_graph: str = "linear_chain") -> Verdicts:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from structopt import archive, compatibility, registry
+from structopt import archive, compatibility, interruption, registry
 from structopt import features as feature_maps
 from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.executor import Executor
@@ -325,6 +325,7 @@ class Session:
                 log.warning("check of steps: %s", message)
 
     def _watch(self, line: ProgressLine, trainer: Trainer, row: Row) -> None:
+        interruption.obey()
         line.show(row)
         if self._beginning and row["epoch"] == self._beginning.passes + 1:
             self._tell_rate(trainer)

@@ -16,6 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from structopt import interruption
 from structopt.core.parts import Part
 from structopt.errors import StructoptError
 from structopt.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
@@ -46,6 +47,7 @@ def run_job(config: DictConfig) -> dict[str, Any]:
     KeyboardInterrupt
         Nothing else: what goes wrong is in ``job.json``, in the job's log and on stderr.
     """
+    interruption.obey()  # of the job before, or of what composed this one
     hydra = HydraConfig.get()
     job = SweepJob(Path(hydra.runtime.output_dir), Path(str(hydra.sweep.dir)), int(hydra.job.num), list(hydra.overrides.task))
     job.beside = hydra.launcher["_target_"] != BASIC

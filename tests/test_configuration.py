@@ -159,14 +159,21 @@ KINDS = {
 }
 
 
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in KINDS.items() for name in names])
+def test_every_optimizer_takes_the_task_s_C_for_its_kind(kind: str, name: str) -> None:
+    numbers = {"online": 2, "optimum": 3, "gradient": 5}  # apart, so that no kind can be taken for another
+    words = ["task.default_C=2", "task.default_C_by.optimum=3", "task.default_C_by.gradient=5", f"optimizer={name}"]
+    assert compose(words)["optimizer"]["C"] == numbers[kind]
+    assert compose([*words, "optimizer.C=7"])["optimizer"]["C"] == 7
+
+
 @pytest.mark.parametrize("task", ["ner", "chunking", "tagging", "attributes", "dependency", "multilabel", "multiclass", "grid"])
-def test_every_optimizer_takes_the_task_s_C_for_its_kind(task: str) -> None:
-    for kind, names in KINDS.items():
-        for name in names:
-            config = compose([f"task={task}", f"optimizer={name}"])
-            known = {"online": config["task"]["default_C"]} | config["task"]["default_C_by"]
-            assert config["optimizer"]["C"] == known[kind]
-            assert compose([f"task={task}", f"optimizer={name}", "optimizer.C=7"])["optimizer"]["C"] == 7
+def test_every_task_has_a_C_for_each_kind(task: str) -> None:
+    """One optimizer of each kind stands for all: they read the same key, as the test above shows."""
+    for kind, (name, *_) in KINDS.items():
+        config = compose([f"task={task}", f"optimizer={name}"])
+        known = {"online": config["task"]["default_C"]} | config["task"]["default_C_by"]
+        assert config["optimizer"]["C"] == known[kind]
 
 
 def test_a_task_with_one_default_C_gives_it_to_every_kind(acme: Path) -> None:

@@ -10,7 +10,7 @@ import structopt
 ROOT = Path(structopt.__file__).parent
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "overrides", "schema", "memory", "kernels"}),
+    frozenset({"errors", "interruption", "overrides", "schema", "memory", "kernels"}),
     frozenset({"core"}),
     frozenset({"learning"}),
     frozenset({

@@ -1,10 +1,11 @@
-"""Components by their names, and whether they fit together, for tests that should not know where the core keeps its classes."""
+"""Components by their names, whether they fit together, and commands, for tests that do not know where the core keeps its own."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from structopt import compatibility, registry
+from structopt import cli, compatibility, registry
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -25,3 +26,8 @@ def check(factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer
         Naming who needs what, and what to type.
     """
     compatibility.check(factor_graph, inference, loss, optimizer)
+
+
+def command(words: Sequence[str]) -> int:
+    """Run ``structopt WORDS`` in this process, and return its exit code."""
+    return cli.main(list(words))

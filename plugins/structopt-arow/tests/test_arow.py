@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ import pytest
 from structopt_arow.optimizer import Arow
 
 from structopt.plugin import Array, AttributeTable, CompatibilityError, ConfigError, Encoded, LossFamily
-from structopt.testing.components import check, component
+from structopt.testing.components import check, command, component
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import make_problem
 
@@ -139,18 +137,12 @@ def test_refuses_a_temperature() -> None:
         check(component("factor_graph", "linear_chain"), component("inference", "exact"), LossFamily(beta=1.0), Arow())
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "structopt", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run folder of five passes over the shipped corpus."""
     folder = tmp_path_factory.mktemp("straight")
-    done = run(folder, "optimizer=arow", "tracker=none", "optimizer.epochs=5", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
-    return folder / "run"
+    assert command(["optimizer=arow", "tracker=none", "optimizer.epochs=5", f"hydra.run.dir={folder}"]) == 0
+    return folder
 
 
 def test_trains(straight: Path) -> None:
@@ -158,16 +150,14 @@ def test_trains(straight: Path) -> None:
 
 
 def test_resumes(straight: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, "optimizer=arow", "tracker=none", "optimizer.epochs=2", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
-    done = run(tmp_path, "resume=run", "optimizer.epochs=5")
-    assert done.returncode == 0, done.stderr
+    assert command(["optimizer=arow", "tracker=none", "optimizer.epochs=2", f"hydra.run.dir={tmp_path}"]) == 0
+    assert command([f"resume={tmp_path}", "optimizer.epochs=5"]) == 0
     weights = "model/weights.safetensors"
-    assert (tmp_path / "run" / weights).read_bytes() == (straight / weights).read_bytes()
+    assert (tmp_path / weights).read_bytes() == (straight / weights).read_bytes()
 
 
-def test_typed_loss_is_refused(tmp_path: Path) -> None:
-    done = run(tmp_path, "optimizer=arow", "loss.beta=1", "tracker=none", "task.limit=20")
-    assert done.returncode == 2
-    assert "optimizer=arow needs loss.beta=inf" in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_typed_loss_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["optimizer=arow", "loss.beta=1", "tracker=none", "task.limit=20", f"hydra.run.dir={tmp_path}"]) == 2
+    message = capsys.readouterr().err
+    assert "optimizer=arow needs loss.beta=inf" in message
+    assert message.count("\n") == 1

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import pytest
 from structopt_squared_hinge.loss import SquaredHinge, squared_hinge
 
 from structopt.plugin import Array, AttributeTable, ConfigError, Encoded
-from structopt.testing.components import component
+from structopt.testing.components import command, component
 from structopt.testing.loss import LossSuite
 from structopt.testing.problems import instance_scores, make_problem, random_encoded, residual
 
@@ -121,10 +119,8 @@ def test_refusals() -> None:
         SquaredHinge(gamma=-1.0)
 
 
-def test_trains(tmp_path: Path) -> None:
-    words = ("loss=squared_hinge", "task.limit=200", "optimizer.epochs=5", "tracker=none", "hydra.run.dir=run")
-    command = [sys.executable, "-m", "structopt", *words]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "squared_hinge (gamma=1)" in done.stdout
-    assert json.loads((tmp_path / "run" / "metrics.json").read_text())["dev"]["f1"] > 0.6
+def test_trains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["loss=squared_hinge", "task.limit=200", "optimizer.epochs=5", "tracker=none", f"hydra.run.dir={tmp_path}"]
+    assert command(words) == 0
+    assert "squared_hinge (gamma=1)" in capsys.readouterr().out
+    assert json.loads((tmp_path / "metrics.json").read_text())["dev"]["f1"] > 0.6
