@@ -1,6 +1,6 @@
 """All that a plugin imports beside `structopt.testing`, and the only promise to it: what stands in `__all__` is not renamed.
 
-Contracts, one a kind: `Task`, `FactorGraph`, `Inference`, `Loss`, `Cost`, `Optimizer`, `FeatureMap`, `Tracker`, `Executor`. A
+Contracts, one a kind: `Task`, `FactorGraph`, `Inference`, `Loss`, `Cost`, `Optimizer`, `SparseFeatures`, `Tracker`, `Executor`. A
 component inherits from the one of its kind, which says what every method does and has a default wherever one makes sense. With
 them come the values that they travel with, the errors a user can mend, and what compiled kernels are written with: decorators,
 signatures, records. `LossFamily`, `Pairwise` and `SequenceLabelling` may be inherited from as well.
@@ -30,7 +30,7 @@ from structopt.core.needs import CONVEX, FAMILY, MARGINS, Demand, Needs, Propert
 from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, SparseFeatures
 from structopt.core.table_schema import Column, Schema
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
@@ -50,7 +50,7 @@ from structopt.task.text_files import read_text, write_text
 __all__ = [
     "Ability", "Array", "AttributeTable", "BatchMap", "CONVEX", "Calculus", "Certificate", "Column", "Columns",
     "CompatibilityError", "ConfigError", "Cost", "Data", "DataError", "Demand", "EMPTY", "Encoded", "EncodedGraphs",
-    "EncodedTrees", "Executor", "FAMILY", "FactorGraph", "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float",
+    "EncodedTrees", "Executor", "FAMILY", "FactorGraph", "FeatureKernels", "SparseFeatures", "FeatureScratch", "Flag", "Float",
     "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "Kernels",
     "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
     "Optimizer", "Outcomes", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record",

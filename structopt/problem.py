@@ -19,7 +19,7 @@ from structopt.core.loss import Loss
 from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer, Plan
 from structopt.core.placement import InThisProcess
-from structopt.core.scorer import FeatureKernels, FeatureMap, FeatureScratch
+from structopt.core.scorer import FeatureKernels, FeatureScratch, SparseFeatures
 from structopt.errors import ConfigError
 from structopt.fingerprint import Fingerprint, digest_of
 from structopt.kernels.record import EMPTY, Array, Record
@@ -28,7 +28,7 @@ from structopt.memory import free_bytes
 
 SHARDS = 8
 PLAIN = Plan()
-Layout = Callable[[Encoded, Structure, SparseVectors], FeatureMap]
+Layout = Callable[[Encoded, Structure, SparseVectors], SparseFeatures]
 """Lays out the weights for a training corpus, its graphs and its gold parts."""
 
 
@@ -57,9 +57,9 @@ def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *argumen
     return (driver if compiled else driver.py_func)(tuple(kernels), data, space, *arguments)
 
 
-def predicting(feature_map: FeatureMap, graph: FactorGraph, inference: Inference) -> Kernels:
+def predicting(scorer: SparseFeatures, graph: FactorGraph, inference: Inference) -> Kernels:
     """Kernels for outputs and marginals, without a loss."""
-    return compose(feature_map.kernels, inference.kernels(graph.kind), rounding=graph.rounding)
+    return compose(scorer.kernels, inference.kernels(graph.kind), rounding=graph.rounding)
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,15 @@ class Examples:
     encoded: Encoded
     structure: Structure
     features: Record
-    feature_map: FeatureMap
+    scorer: SparseFeatures
     graphs: Callable[[Encoded], Structure] | None = None
 
     @classmethod
-    def build(cls, encoded: Encoded, graph: FactorGraph, feature_map: FeatureMap, inference: Inference | None = None) -> Examples:
-        """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted feature map."""
+    def build(cls, encoded: Encoded, graph: FactorGraph, scorer: SparseFeatures, inference: Inference | None = None) -> Examples:
+        """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted scorer."""
         structure = graph.build(encoded)
         structure = structure if inference is None else inference.prepare(structure)
-        return cls(encoded, structure, feature_map.record(encoded, structure), feature_map, graph.build)
+        return cls(encoded, structure, scorer.record(encoded, structure), scorer, graph.build)
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -107,7 +107,7 @@ class Examples:
         """Allocate scratch for one thread; without `gradients`, for drivers that make none of single instances."""
         work = Record(*(buffer.copy() for buffer in self.structure.work))
         none = FeatureScratch(EMPTY, 0, 0)
-        found: FeatureScratch = self.feature_map.scratch(self.encoded, self.structure) if gradients else none
+        found: FeatureScratch = self.scorer.scratch(self.encoded, self.structure) if gradients else none
         vectors = [np.zeros(self.most_parts) for _ in range(4)]
         numbers = [np.zeros(size, np.int64) for size in (found.runs, found.runs, found.coordinates)]
         return Space(*vectors, work, found.gradient, *numbers, np.zeros(found.coordinates))  # type: ignore[call-arg, arg-type]
@@ -176,12 +176,12 @@ class Problem:
     ) -> None:
         self.penalty = penalty
         self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
-        self.structure, self.feature_map = examples.structure, examples.feature_map
-        self.m, self.dimension = len(examples), examples.feature_map.dimension
+        self.structure, self.scorer = examples.structure, examples.scorer
+        self.m, self.dimension = len(examples), examples.scorer.dimension
         self.gold, self.cost, self.inference, self.variant = gold, cost, inference, variant
         target = target_of(gold, cost)
         self.data = examples.data(target, loss.parameters())
-        features = examples.feature_map.kernels
+        features = examples.scorer.kernels
         solver = inference.kernels(self.structure.kind)
         self.kernels = compose(features, solver, loss.kernel(variant), calculus, rounding)
         self._converged, self._reported, self._objective_data = inference.converged(self.structure), examples, self.data
@@ -242,9 +242,9 @@ class Problem:
         assert encoded.gold is not None
         structure = inference.prepare(graph.build(encoded, positional))
         gold = graph.gold(encoded, structure)
-        feature_map = features(encoded, structure, gold)
+        scorer = features(encoded, structure, gold)
         graphs = partial(graph.build, positional=positional)
-        examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map, graphs)
+        examples = Examples(encoded, structure, scorer.record(encoded, structure), scorer, graphs)
         costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         cost, calculus = graph.cost(encoded, structure, costs, loss.part_group), graph.calculus if positional else None
         rest = plan.variant, calculus, executor, judge, plan.penalty, graph.rounding
@@ -272,7 +272,7 @@ class Problem:
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """Digest and layout of everything that the kernels read: the same for equal data, graphs and features."""
-        layout, support = self.feature_map.state()
+        layout, support = self.scorer.state()
         records = [buffer for record in (self.data.features, self.data.structure, self.data.target) for buffer in record]
         offsets = [self.examples.encoded.offsets, self.structure.parts, self.structure.memory]
         sizes = {
@@ -319,21 +319,21 @@ class Problem:
         Weights go out to the shards, and their sums are added up in the order of the shards: the bits are the same whichever
         executor there is.
         """
-        placed, losses, sums = self._shards(), 0.0, np.zeros(self.feature_map.count)
-        found = placed.placement.call("gradient", self.feature_map.compress(weights))
+        placed, losses, sums = self._shards(), 0.0, np.zeros(self.scorer.count)
+        found = placed.placement.call("gradient", self.scorer.compress(weights))
         for bounds, places, one in zip(placed.bounds, placed.coordinates, found, strict=True):
             losses += one.losses
             _add(one.gradient, places, sums)
             self._remember(bounds, one.messages)
-        return losses, self.feature_map.expand(sums, np.empty(self.dimension) if out is None else out)
+        return losses, self.scorer.expand(sums, np.empty(self.dimension) if out is None else out)
 
     def sum_gradients(self, residuals: Array, out: Array) -> None:
         """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances; on all the executor's workers."""
-        placed, sums, parts = self._shards(), np.zeros(self.feature_map.count), self.structure.parts
+        placed, sums, parts = self._shards(), np.zeros(self.scorer.count), self.structure.parts
         found = placed.placement.call("pullback", each=[residuals[parts[a] : parts[b]] for a, b in placed.bounds])
         for places, one in zip(placed.coordinates, found, strict=True):
             _add(one, places, sums)
-        self.feature_map.expand(sums, out)
+        self.scorer.expand(sums, out)
 
     def certificate(self, weights: Array) -> Certificate:
         """P at the given weights, and the best lower bound on its minimum that one evaluation gives.
@@ -368,7 +368,7 @@ class Problem:
         from structopt.shards import Recipe
 
         whole = self._reported if inference is self._converged else self.examples
-        return Recipe(self.examples.graphs or (lambda encoded: whole.structure), self.feature_map, self.loss, inference)
+        return Recipe(self.examples.graphs or (lambda encoded: whole.structure), self.scorer, self.loss, inference)
 
     def passes(self, optimizer: Optimizer, shards: int) -> Any:
         """Place shards over which an online optimizer is to pass side by side."""

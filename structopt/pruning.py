@@ -15,7 +15,7 @@ from structopt.core import ranges
 from structopt.core.data import ROOT, EncodedTrees
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import Pruning
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import SparseFeatures
 from structopt.core.task import Task
 from structopt.decoding import best_outputs, marginals
 from structopt.errors import ConfigError, NumericalError
@@ -54,7 +54,7 @@ class Pruner:
     ----------
     graph : mapping
         The config's node ``factor_graph`` of that model.
-    feature_map : FeatureMap
+    scorer : SparseFeatures
     weights : float64, shape (dimension,)
     temperature : float
         At which its marginals are taken.
@@ -70,13 +70,13 @@ class Pruner:
     def __init__(
         self,
         graph: Mapping[str, Any],
-        feature_map: FeatureMap,
+        scorer: SparseFeatures,
         weights: Array,
         temperature: float,
         ratio: float,
         max_heads: int,
     ) -> None:
-        self.node, self.feature_map, self.weights = dict(graph), feature_map, weights
+        self.node, self.scorer, self.weights = dict(graph), scorer, weights
         self.temperature, self.ratio, self.max_heads = temperature, ratio, max_heads
         self.graph = registry.create("factor_graph", self.node)
         self.inference = registry.create("inference", {"name": "exact"})
@@ -108,7 +108,7 @@ class Pruner:
             state, _ = optimizer.step(problem, state)
         if not ranges.finite(optimizer.weights(state)):
             raise NumericalError("The pruner's weights came out not finite. Set a smaller factor_graph.pruner_C.")
-        return cls(node, problem.feature_map, optimizer.weights(state), loss.temperature, wanted.ratio, wanted.max_heads)
+        return cls(node, problem.scorer, optimizer.weights(state), loss.temperature, wanted.ratio, wanted.max_heads)
 
     @classmethod
     def of_model(cls, model: Any, task: Task, wanted: Pruning) -> Pruner:
@@ -143,17 +143,17 @@ class Pruner:
                 f"factor_graph.pruner: {wanted.model} numbers words or relations differently. Train it with the same task.* "
                 "options on the same task.train, or leave factor_graph.pruner=null to train one in this run."
             )
-        return cls(node, model.feature_map, model.weights, model.temperature, wanted.ratio, wanted.max_heads)
+        return cls(node, model.scorer, model.weights, model.temperature, wanted.ratio, wanted.max_heads)
 
     def prune(self, encoded: EncodedTrees, keep_gold: bool = False, executor: Executor | None = None) -> Pruned:
         """Return the corpus with the candidates that are left; `keep_gold`: with those of the gold trees too.
 
         The cost is that of marginals and best trees of first order: O(n^3) a sentence.
         """
-        examples = Examples.build(encoded, self.graph, self.feature_map, self.inference)
+        examples = Examples.build(encoded, self.graph, self.scorer, self.inference)
         structure, executor = examples.structure, executor or InThisThread()
         assert structure.choices is not None
-        kernels = predicting(self.feature_map, self.graph, self.inference)
+        kernels = predicting(self.scorer, self.graph, self.inference)
         L = structure.groups[0].width  # configurations of an arc
         arcs = structure.choices // L
         listed = marginals(examples, kernels, self.weights, executor, self.temperature)
@@ -172,19 +172,19 @@ class Pruner:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """All there is to it, as JSON values and arrays."""
-        layout, support = self.feature_map.state()
+        layout, support = self.scorer.state()
         values = {
             "factor_graph": self.node, "features": layout, "temperature": self.temperature,
             "ratio": self.ratio, "max_heads": self.max_heads,
         }  # fmt: skip
-        return values, {"weights": self.feature_map.compress(self.weights), "support": support}
+        return values, {"weights": self.scorer.compress(self.weights), "support": support}
 
     @classmethod
     def restore(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> Pruner:
         """Undo `state`."""
-        feature_map = feature_maps.restore(values["features"], arrays["support"])
-        weights = feature_map.expand(arrays["weights"])
-        return cls(values["factor_graph"], feature_map, weights, values["temperature"], values["ratio"], values["max_heads"])
+        scorer = feature_maps.restore(values["features"], arrays["support"])
+        weights = scorer.expand(arrays["weights"])
+        return cls(values["factor_graph"], scorer, weights, values["temperature"], values["ratio"], values["max_heads"])
 
 
 def probable(p: Array, arcs: Array, ratio: float, max_heads: int) -> Array:

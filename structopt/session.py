@@ -21,7 +21,7 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Beginning, Loss
 from structopt.core.optimizer import Optimizer
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import SparseFeatures
 from structopt.core.task import Task
 from structopt.core.tracker import Run, Tracker
 from structopt.decoding import best_outputs, predicted
@@ -182,16 +182,16 @@ class Session:
             parts.optimizer.plan, parts.optimizer.needs(parts.loss, parts.graph).positional, parts.executor,
             self._judge if "dev" in files else None,
         )  # fmt: skip
-        self.feature_map = self.problem.feature_map
+        self.scorer = self.problem.scorer
         self.featurize_seconds = time.perf_counter() - started
         self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
         self.mixed_shards = min(self.mixed_shards, self.problem.m)
         log.info(
             "%s: %d instances, %d weights; %s; C = %g, read in %.1f s", files["train"].name, self.problem.m,
-            self.feature_map.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
+            self.scorer.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
         )  # fmt: skip
 
-    def _layout(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> FeatureMap:
+    def _layout(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> SparseFeatures:
         """Lay out the weights, and carry over those of an earlier model."""
         fitted = feature_maps.fit(encoded, structure, gold, self.config.get("features", {}))
         if fitted.note:
@@ -242,7 +242,7 @@ class Session:
                 self.parts.task.files[role], unseen, self.parts.task.unit,
             )  # fmt: skip
         encoded = self._few_arcs(role, encoded)
-        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, self.parts.inference.decoder())
+        return corpus, Examples.build(encoded, self.parts.graph, self.scorer, self.parts.inference.decoder())
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
@@ -253,7 +253,7 @@ class Session:
     @cached_property
     def _predicting(self) -> Kernels:
         """Kernels of features and of the inference that predicts, as a model's."""
-        return predicting(self.feature_map, self.parts.graph, self.parts.inference.decoder())
+        return predicting(self.scorer, self.parts.graph, self.parts.inference.decoder())
 
     def _judge(self, weights: Array) -> float:
         """Dev score of some weights."""
@@ -374,7 +374,7 @@ class Session:
             "seconds_per_evaluation": float(np.median(progress.evaluations)) if progress.evaluations else None,
             "overhead_per_epoch": beside / progress.epoch if progress.evaluations else None,
             "instances": self.problem.m,
-            "features": self.feature_map.count,
+            "features": self.scorer.count,
             "featurize_seconds": self.featurize_seconds,
             "negative_losses": progress.negative_losses,
             **({"impossible_duals": progress.impossible_duals} if progress.impossible_duals else {}),
@@ -443,7 +443,7 @@ class Session:
     def _model(self, weights: Array) -> Model:
         parts = self.parts
         return Model(
-            model_config(self.config), parts.task, parts.graph, parts.inference, self.feature_map, weights,
+            model_config(self.config), parts.task, parts.graph, parts.inference, self.scorer, weights,
             parts.loss.temperature, self.pruner,
         )  # fmt: skip
 

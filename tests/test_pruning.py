@@ -173,7 +173,7 @@ def model(task_state=None, **graph):
     task = SimpleNamespace(state=lambda: task_state or ({"words": ["a"]}, {"codes": np.arange(3)}))
     rows = AttributeRows([RowGroup("arc", 1, 5)], None)
     return SimpleNamespace(
-        config={"factor_graph": node}, graph=made, task=task, feature_map=rows, weights=np.ones(5), temperature=1.0
+        config={"factor_graph": node}, graph=made, task=task, scorer=rows, weights=np.ones(5), temperature=1.0
     )
 
 

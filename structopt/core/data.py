@@ -42,7 +42,7 @@ class AttributeTable:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A corpus as arrays, made by the task: what the factor graph and the feature map are built from.
+    """A corpus as arrays, made by the task: what the factor graph and the scorer are built from.
 
     Attributes
     ----------

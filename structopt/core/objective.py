@@ -8,7 +8,7 @@ from structopt.core.data import SparseVectors, Structure
 from structopt.core.factor_graph import Calculus
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import SparseFeatures
 from structopt.kernels.record import Array
 
 if TYPE_CHECKING:  # they compile
@@ -43,7 +43,7 @@ class Objective(Protocol):
     structure : Structure
     gold, cost : SparseVectors
         Gold indicators z_i and costs p_i over the parts.
-    feature_map : FeatureMap
+    scorer : SparseFeatures
     calculus : Calculus or None
         Closed forms of the marginals of the structure, where it is positional and its graph knows them.
     kernels, data : Kernels, Data
@@ -59,7 +59,7 @@ class Objective(Protocol):
     structure: Structure
     gold: SparseVectors
     cost: SparseVectors
-    feature_map: FeatureMap
+    scorer: SparseFeatures
     calculus: Calculus | None
     kernels: Kernels
     data: Data

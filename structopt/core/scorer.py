@@ -85,7 +85,7 @@ class Matches(Protocol):
         """Numbers of the shared configurations of its parts in the earlier and in the new model, of so many each."""
 
 
-class FeatureMap(Component):
+class SparseFeatures(Component):
     """A linear operator from weights to part scores, with one sparse column per part, never materialised.
 
     Attributes
@@ -141,7 +141,7 @@ class FeatureMap(Component):
         """Make the features of a corpus for evaluations over all its instances."""
 
     @abstractmethod
-    def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
+    def carried(self, earlier: SparseFeatures, matches: Matches, array: Array) -> Array:
         """An array over an earlier map's weights as one over these: each number at the weight of the same name, zeros elsewhere.
 
         Raises `ConfigError` where the two have nothing in common.

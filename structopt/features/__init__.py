@@ -10,14 +10,14 @@ from importlib import import_module
 from typing import Any
 
 from structopt.core.data import Encoded, SparseVectors, Structure
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import SparseFeatures
 from structopt.kernels.record import Array
 
 BLOCKS = {"attribute_rows": "AttributeRows", "hashed_templates": "HashedTemplates"}
 """The class of each block; its module bears the block's name."""
 
 
-def fit(encoded: Encoded, structure: Structure, gold: SparseVectors, options: Mapping[str, Any]) -> FeatureMap:
+def fit(encoded: Encoded, structure: Structure, gold: SparseVectors, options: Mapping[str, Any]) -> SparseFeatures:
     """Lay out the weights for a training corpus.
 
     Parameters
@@ -26,13 +26,13 @@ def fit(encoded: Encoded, structure: Structure, gold: SparseVectors, options: Ma
     options : mapping
         The config's node ``features``.
     """
-    made: FeatureMap = _block(encoded.block).fit(encoded, structure, gold, options)
+    made: SparseFeatures = _block(encoded.block).fit(encoded, structure, gold, options)
     return made
 
 
-def restore(layout: Mapping[str, Any], bits: Array) -> FeatureMap:
-    """Undo `FeatureMap.state`."""
-    made: FeatureMap = _block(layout["block"]).restore(layout, bits)
+def restore(layout: Mapping[str, Any], bits: Array) -> SparseFeatures:
+    """Undo `SparseFeatures.state`."""
+    made: SparseFeatures = _block(layout["block"]).restore(layout, bits)
     return made
 
 

@@ -1,4 +1,4 @@
-"""The feature map of a model: which rows of weights there are, which of them may move, and the record the kernels open."""
+"""Features attribute x configuration: which rows of weights there are, which of them may move, and the record the kernels open."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, SparseFeatures
 from structopt.errors import ConfigError
 from structopt.features.support import OTHER_FEATURES, Supported, unpacked
 from structopt.kernels.record import Array, Record
@@ -123,8 +123,8 @@ class AttributeRows(Supported):
         gradient = GRADIENT.pack(slot=np.full(slots, -1), touched=sum(entries), counts=len(entries), rows=rows)
         return FeatureScratch(gradient, sum(entries), rows)
 
-    def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.FeatureMap`: rows by the names of attributes, places in them by those of labels."""
+    def carried(self, earlier: SparseFeatures, matches: Matches, array: Array) -> Array:
+        """See `structopt.core.scorer.SparseFeatures`: rows by the names of attributes, places in them by those of labels."""
         if not isinstance(earlier, AttributeRows):
             raise ConfigError(OTHER_FEATURES)
         found, blocks = np.zeros(self.dimension, array.dtype), dict(zip(earlier.groups, earlier.split(array), strict=True))

@@ -1,4 +1,4 @@
-"""The feature map of dependency trees: templates over arcs and their labels, siblings and grandparents, hashed to weights."""
+"""Features of dependency trees: templates over arcs and their labels, siblings and grandparents, hashed to weights."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, SparseFeatures
 from structopt.errors import ConfigError
 from structopt.features.support import OTHER_FEATURES, Supported, unpacked
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, shape
@@ -81,8 +81,8 @@ class HashedTemplates(Supported):
             raise ConfigError(f"features: the model has weights for {self.layout.labels} labels, the corpus has {labels}.")
         return self.layout.record(_trees(encoded), structure, self.support)
 
-    def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.FeatureMap`: weights keep their places, those of labels by the labels' names.
+    def carried(self, earlier: SparseFeatures, matches: Matches, array: Array) -> Array:
+        """See `structopt.core.scorer.SparseFeatures`: weights keep their places, those of labels by the labels' names.
 
         That is right only where codes are the same: values that the earlier model knew must have kept theirs.
         """

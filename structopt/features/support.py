@@ -1,4 +1,4 @@
-"""Which weights of a feature map may move, vectors of weights without the others, and room for vectors."""
+"""Which weights of sparse features may move, vectors of weights without the others, and room for vectors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import SparseFeatures
 from structopt.kernels.record import Array
 
 
@@ -45,8 +45,8 @@ OTHER_FEATURES = (
 )
 
 
-class Supported(FeatureMap):
-    """Base of the feature maps.
+class Supported(SparseFeatures):
+    """Base of the sparse features.
 
     Parameters
     ----------

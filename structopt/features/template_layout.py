@@ -25,7 +25,7 @@ MOST_DISTANCES = 6
 
 @dataclass(frozen=True)
 class Layout:
-    """All that must agree for the weights of two feature maps to mean the same.
+    """All that must agree for the weights of two scorers to mean the same.
 
     Attributes
     ----------

@@ -135,7 +135,7 @@ class AdaGrad(Optimizer):
         total = np.zeros(problem.dimension if self.average else 0)
         squares = np.zeros(problem.dimension)  # without the 1e-6, so that weights that may not move have none
         if weights.any():
-            squares = problem.feature_map.expand(np.full(problem.feature_map.count, problem.m / self.batch_size))
+            squares = problem.scorer.expand(np.full(problem.scorer.count, problem.m / self.batch_size))
         return {"theta": weights.copy(), "total": total, "squares": squares, "visits": 0.0, "epoch": 0, "eta": eta}
 
     def _rate(self, problem: Objective, weights: Array) -> float:

@@ -89,7 +89,7 @@ class LBFGS(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights without pairs; the first step evaluates them."""
-        count = problem.feature_map.count
+        count = problem.scorer.count
         return {
             "theta": weights.copy(),
             "gradient": np.zeros(count),  # of P, over the weights that may move; as the pairs are
@@ -162,7 +162,7 @@ class Ray:
     def __init__(self, problem: Objective) -> None:
         from structopt.kernels import lbfgs
 
-        support = problem.feature_map.support
+        support = problem.scorer.support
         self.problem, self.kernels = problem, lbfgs
         self.moving = np.arange(problem.dimension) if support is None else np.flatnonzero(support)
         self.theta = self.sums = np.zeros(problem.dimension)

@@ -52,7 +52,7 @@ class Dependency(Task):
     features : mapping
         ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (see
         `structopt.task.tree_columns` for what their columns may be); ``min_count``: values of columns that fewer words of the
-        training part have count as unseen. The other keys are the feature map's.
+        training part have count as unseen. The other keys are the scorer's.
     """
 
     columns = COLUMNS

@@ -190,7 +190,7 @@ def make_problem(
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:
     """Normal weights, zero where a weight may not move."""
     weights = scale * np.random.default_rng(seed).normal(size=problem.dimension)
-    support = problem.examples.feature_map.support
+    support = problem.examples.scorer.support
     return weights if support is None else weights * support
 
 
@@ -231,7 +231,7 @@ def outputs(problem: Problem, i: int) -> Outputs:
     vertices = vertices[~(vertices[:, s == -inf] != 0).any(axis=1)]
     identity = np.eye(problem.dimension)
     columns = [instance_scores(problem, unit, i) for unit in identity]
-    support = problem.examples.feature_map.support
+    support = problem.examples.scorer.support
     features = np.stack(columns, axis=1) * (1.0 if support is None else support)
     gold, cost = gold_and_cost(problem, i, len(s))
     return Outputs(vertices, features, gold, vertices @ cost - gold @ cost)
