@@ -16,6 +16,7 @@ from structopt.core.loss import Loss
 from structopt.core.needs import OF_GRAPH, Demand, met, refusal
 from structopt.core.optimizer import Optimizer
 from structopt.errors import CompatibilityError, StructoptError
+from structopt.registry import name_of
 
 NEEDS = {
     Ability.MAP: "the best output",
@@ -150,14 +151,6 @@ def check_option(option: str, ability: Ability, inference: Inference, factor_gra
     names = able(ability, factor_graph.kind)
     remedy = " Type inference=NAME with one of them." if names else f" Leave out {option}."
     raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
-
-
-def name_of(kind: str, component: Component) -> str:
-    """Return the name under which a component's class is installed, its class's name where it is not."""
-    cls = type(component)
-    value = f"{cls.__module__}:{cls.__qualname__}"
-    names = [one.name for one in registry.installed(kind).values() if one.entry_point.value == value]
-    return names[0] if names else cls.__name__
 
 
 def _who(kind: str, component: Component) -> str:

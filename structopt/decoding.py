@@ -13,7 +13,7 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array, Record
-from structopt.kernels.signatures import Kernels
+from structopt.kernels.signatures import Kernels, Space
 from structopt.problem import Examples, run_driver
 
 
@@ -80,8 +80,8 @@ def _outputs(
     table = np.zeros(int(choices[-1]) if keep else 0)
 
     def shard(bounds: tuple[int, int]) -> int:
-        space, data = examples.space(), examples.data()
-        rest = (temperature, variables, choices, *bounds, weights, assignment, table)
+        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+        rest = (temperature, variables, choices, *bounds, theta, assignment, table)
         return int(run_driver(output_pass, kernels, data, space, *rest))
 
     for failed in executor.map(shard, examples.shards()):
@@ -98,19 +98,19 @@ def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executo
         raise ConfigError("This inference has no lists of the k best outputs; inference=exact and enumeration have.")
 
     def shard(bounds: tuple[int, int]) -> list[KBest]:
-        space = examples.space()
-        return [_instance_k_best(examples, kernels, weights, k, i, space.scores, space.work) for i in range(*bounds)]
+        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+        return [_instance_k_best(examples, data.features, kernels, theta, k, i, space) for i in range(*bounds)]
 
     return [lists for part in executor.map(shard, examples.shards()) for lists in part]
 
 
 def _instance_k_best(
-    examples: Examples, kernels: Kernels, weights: Array, k: int, i: int, scores: Array, work: Record
+    examples: Examples, features: Record, kernels: Kernels, weights: Array, k: int, i: int, space: Space
 ) -> KBest:
     structure, variables = examples.structure, examples.encoded.offsets
     n = int(variables[i + 1] - variables[i])
-    s = scores[: structure.parts[i + 1] - structure.parts[i]]
-    kernels.scores(examples.features, weights, i, s)
+    s = space.scores[: structure.parts[i + 1] - structure.parts[i]]
+    kernels.scores(features, weights, i, s)
     values, assignments = np.zeros(k), np.zeros(k * n, np.int32)
-    found = kernels.k_best(structure.record, i, s, k, values, assignments, work)
+    found = kernels.k_best(structure.record, i, s, k, values, assignments, space.work)
     return KBest(values[:found], assignments.reshape(k, n)[:found])

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from structopt import archive, registry
-from structopt import features as feature_maps
+from structopt import archive, registry, scoring
 from structopt.core import ranges
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
-from structopt.core.scorer import SparseFeatures
+from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.decoding import KBest, k_best, marginals, predicted
 from structopt.errors import ModelError
@@ -45,7 +44,7 @@ class Model:
         The nodes task, features, factor_graph, inference and loss, without paths.
     task, graph, inference : components
         `task` is fitted.
-    scorer : SparseFeatures
+    scorer : Scorer
     weights : float64, shape (dimension,)
     temperature : float
         1/beta of the loss, at which probabilities are given (1 where beta = inf).
@@ -59,7 +58,7 @@ class Model:
         task: Task,
         graph: FactorGraph,
         inference: Inference,
-        scorer: SparseFeatures,
+        scorer: Scorer,
         weights: Array,
         temperature: float,
         pruner: Pruner | None = None,
@@ -176,9 +175,9 @@ class Model:
         """Write the model folder; equal models give equal bytes."""
         folder.mkdir(parents=True, exist_ok=True)
         values, arrays = self.task.state()
-        layout, support = self.scorer.state()
+        layout, arrays_of_scorer = scoring.stored(self.scorer)
         task_arrays = {f"task.{name}": array for name, array in arrays.items()}
-        weights = {"weights": self.scorer.compress(self.weights), "support": support}
+        weights = {"weights": self.scorer.compress(self.weights), **arrays_of_scorer}
         vocabulary = {"task": values, "features": layout, "temperature": self.temperature}
         if self.pruner is not None:
             vocabulary["pruner"], pruner_arrays = self.pruner.state()
@@ -213,7 +212,7 @@ class Model:
         _refuse_overflow(folder, arrays)
         task = registry.create("task", config["task"])
         task.restore(vocabulary["task"], _under("task", arrays))
-        scorer = feature_maps.restore(vocabulary["features"], arrays["support"])
+        scorer = scoring.restored(vocabulary["features"], arrays)
         weights = scorer.expand(arrays["weights"])
         graph, inference = (registry.create(kind, config[kind]) for kind in ("factor_graph", "inference"))
         pruner = Pruner.restore(vocabulary["pruner"], _under("pruner", arrays)) if "pruner" in vocabulary else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from structopt import compatibility, registry
-from structopt.configuration import GIVEN, compose, validate
+from structopt.configuration import compose, validate
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -19,7 +19,7 @@ Verdicts = dict[tuple[str, str, str], str]
 def made(kind: str, name: str) -> Any:
     """Make one component as its config file sets it."""
     config = validate(compose([f"{kind}={name}"]))
-    return registry.create(kind, config[kind], **{key: config[key] for key in GIVEN if key in config})
+    return registry.create(kind, config[kind], seed=config["seed"], threads=config["threads"])
 
 
 def verdicts(factor_graph: str = "linear_chain") -> Verdicts:

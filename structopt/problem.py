@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt import scoring
 from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.executor import Executor, Placement
 from structopt.core.factor_graph import Calculus, FactorGraph
@@ -19,16 +20,16 @@ from structopt.core.loss import Loss
 from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer, Plan
 from structopt.core.placement import InThisProcess
-from structopt.core.scorer import FeatureKernels, FeatureScratch, SparseFeatures
+from structopt.core.scorer import FeatureKernels, FeatureScratch, Scorer, SparseFeatures
 from structopt.errors import ConfigError
-from structopt.fingerprint import Fingerprint, digest_of
+from structopt.fingerprint import Fingerprint, arrays_in, digest_of
 from structopt.kernels.record import EMPTY, Array, Record
 from structopt.kernels.signatures import Data, Kernels, Space, is_compiled
 from structopt.memory import free_bytes
 
 SHARDS = 8
 PLAIN = Plan()
-Layout = Callable[[Encoded, Structure, SparseVectors], SparseFeatures]
+Layout = Callable[[Encoded, Structure, SparseVectors], Scorer]
 """Lays out the weights for a training corpus, its graphs and its gold parts."""
 
 
@@ -57,9 +58,9 @@ def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *argumen
     return (driver if compiled else driver.py_func)(tuple(kernels), data, space, *arguments)
 
 
-def predicting(scorer: SparseFeatures, graph: FactorGraph, inference: Inference) -> Kernels:
+def predicting(scorer: Scorer, graph: FactorGraph, inference: Inference) -> Kernels:
     """Kernels for outputs and marginals, without a loss."""
-    return compose(scorer.kernels, inference.kernels(graph.kind), rounding=graph.rounding)
+    return compose(scoring.kernels_of(scorer), inference.kernels(graph.kind), rounding=graph.rounding)
 
 
 @dataclass(frozen=True)
@@ -72,15 +73,15 @@ class Examples:
     encoded: Encoded
     structure: Structure
     features: Record
-    scorer: SparseFeatures
+    scorer: Scorer
     graphs: Callable[[Encoded], Structure] | None = None
 
     @classmethod
-    def build(cls, encoded: Encoded, graph: FactorGraph, scorer: SparseFeatures, inference: Inference | None = None) -> Examples:
+    def build(cls, encoded: Encoded, graph: FactorGraph, scorer: Scorer, inference: Inference | None = None) -> Examples:
         """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted scorer."""
         structure = graph.build(encoded)
         structure = structure if inference is None else inference.prepare(structure)
-        return cls(encoded, structure, scorer.record(encoded, structure), scorer, graph.build)
+        return cls(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graph.build)
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -96,6 +97,21 @@ class Examples:
         """Parts of the largest instance."""
         return int(np.diff(self.structure.parts).max(initial=0))
 
+    @cached_property
+    def prepared(self) -> Any:
+        """What the scorer reads of the corpus."""
+        return self.scorer.prepare(self.encoded, self.structure)
+
+    def scores(self, weights: Array, instances: Array) -> Array:
+        """Part scores of some instances, one after the other."""
+        return scoring.scores_of(self.scorer, weights, self.prepared, self.structure, instances)
+
+    def scored(self, data: Data, weights: Array, bounds: tuple[int, int]) -> tuple[Data, Array]:
+        """What a driver over a range of instances is handed as data and weights: scores, where the features have no kernels."""
+        if isinstance(self.scorer, SparseFeatures):
+            return data, weights
+        return data._replace(features=scoring.given_scores(self.structure, bounds[0])), self.scores(weights, np.arange(*bounds))
+
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
         messages = np.zeros(int(self.structure.memory[-1]))
@@ -107,7 +123,7 @@ class Examples:
         """Allocate scratch for one thread; without `gradients`, for drivers that make none of single instances."""
         work = Record(*(buffer.copy() for buffer in self.structure.work))
         none = FeatureScratch(EMPTY, 0, 0)
-        found: FeatureScratch = self.scorer.scratch(self.encoded, self.structure) if gradients else none
+        found = scoring.scratch_of(self.scorer, self.encoded, self.structure) if gradients else none
         vectors = [np.zeros(self.most_parts) for _ in range(4)]
         numbers = [np.zeros(size, np.int64) for size in (found.runs, found.runs, found.coordinates)]
         return Space(*vectors, work, found.gradient, *numbers, np.zeros(found.coordinates))  # type: ignore[call-arg, arg-type]
@@ -181,7 +197,7 @@ class Problem:
         self.gold, self.cost, self.inference, self.variant = gold, cost, inference, variant
         target = target_of(gold, cost)
         self.data = examples.data(target, loss.parameters())
-        features = examples.scorer.kernels
+        features = scoring.kernels_of(examples.scorer)
         solver = inference.kernels(self.structure.kind)
         self.kernels = compose(features, solver, loss.kernel(variant), calculus, rounding)
         self._converged, self._reported, self._objective_data = inference.converged(self.structure), examples, self.data
@@ -244,7 +260,7 @@ class Problem:
         gold = graph.gold(encoded, structure)
         scorer = features(encoded, structure, gold)
         graphs = partial(graph.build, positional=positional)
-        examples = Examples(encoded, structure, scorer.record(encoded, structure), scorer, graphs)
+        examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs)
         costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         cost, calculus = graph.cost(encoded, structure, costs, loss.part_group), graph.calculus if positional else None
         rest = plan.variant, calculus, executor, judge, plan.penalty, graph.rounding
@@ -254,6 +270,11 @@ class Problem:
     def regularization(self) -> float:
         """lambda = 1/(C m)."""
         return 1.0 / (self.C * self.m)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether scores are linear in the weights, with kernels for compiled passes."""
+        return isinstance(self.scorer, SparseFeatures)
 
     @cached_property
     def space(self) -> Space:
@@ -272,14 +293,15 @@ class Problem:
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """Digest and layout of everything that the kernels read: the same for equal data, graphs and features."""
-        layout, support = self.scorer.state()
+        layout, arrays = self.scorer.state()
+        read = [] if self.sparse else arrays_in(self.examples.encoded)
         records = [buffer for record in (self.data.features, self.data.structure, self.data.target) for buffer in record]
         offsets = [self.examples.encoded.offsets, self.structure.parts, self.structure.memory]
         sizes = {
             "instances": self.m, "variables": int(self.examples.encoded.offsets[-1]), "parts": int(self.structure.parts[-1]),
             "messages": len(self.messages), "weights": self.dimension,
         }  # fmt: skip
-        return Fingerprint(digest_of([*records, *offsets, support], layout), sizes)
+        return Fingerprint(digest_of([*records, *offsets, *arrays.values(), *read], layout), sizes)
 
     def order(self, epoch: int) -> Array:
         """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
@@ -294,6 +316,18 @@ class Problem:
                 "Set task.limit, or take an optimizer without dual variables: dca, sgd or lbfgs."
             )
         return np.zeros(int(self.structure.parts[-1]))
+
+    def minibatch(self, weights: Array, instances: Array) -> tuple[float, Array]:
+        """Sum of L_i of some instances at the given weights, as the optimizer steps, and its (sub)gradient, shape (dimension,).
+
+        Between scores and gradient runs one compiled pass over the instances, whatever the scorer.
+        """
+        from structopt.kernels.passes import minibatch_pass
+
+        scores = self.examples.scores(weights, instances)
+        residuals = np.zeros(len(scores))
+        losses = self.run(minibatch_pass, instances, scores, residuals)
+        return float(losses), scoring.gradient_of(self.scorer, weights, self.examples.prepared, instances, residuals)
 
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""
@@ -393,7 +427,7 @@ class Problem:
             first, last = self.structure.memory[list(bounds)]
             self.data.messages[first:last] = messages
 
-    def _over_shards(self, driver: Any, data: Data, *arguments: Any) -> list[Any]:
+    def _over_shards(self, driver: Any, data: Data, weights: Array) -> list[Any]:
         """Run a driver over ranges of instances, at the loss that is reported; results in the order of the ranges."""
 
         def shard(bounds: tuple[int, int]) -> Any:
@@ -401,7 +435,8 @@ class Problem:
                 space = self._spaces.pop()
             except IndexError:
                 space = self._reported.space()
-            result = run_driver(driver, self.objective_kernels, data, space, *bounds, *arguments)
+            own, theta = self._reported.scored(data, weights, bounds)
+            result = run_driver(driver, self.objective_kernels, own, space, *bounds, theta)
             self._spaces.append(space)
             return result
 

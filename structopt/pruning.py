@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt import archive, registry
-from structopt import features as feature_maps
+from structopt import archive, registry, scoring
 from structopt.core import ranges
 from structopt.core.data import ROOT, EncodedTrees
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import Pruning
-from structopt.core.scorer import SparseFeatures
+from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.decoding import best_outputs, marginals
 from structopt.errors import ConfigError, NumericalError
@@ -23,8 +21,8 @@ from structopt.kernels.record import Array
 from structopt.problem import Examples, InThisThread, Problem, predicting
 
 FIRST_ORDER = "arc_factored"
-OTHERS = ("labels", "siblings", "grandparents")
-"""Features of parts that a graph of arcs alone does not have."""
+OF_OTHER_PARTS = ("labels", "siblings", "grandparents")
+"""Parameters of features of parts that a graph of arcs alone does not have."""
 
 
 class Pruned(NamedTuple):
@@ -54,7 +52,7 @@ class Pruner:
     ----------
     graph : mapping
         The config's node ``factor_graph`` of that model.
-    scorer : SparseFeatures
+    scorer : Scorer
     weights : float64, shape (dimension,)
     temperature : float
         At which its marginals are taken.
@@ -70,7 +68,7 @@ class Pruner:
     def __init__(
         self,
         graph: Mapping[str, Any],
-        scorer: SparseFeatures,
+        scorer: Scorer,
         weights: Array,
         temperature: float,
         ratio: float,
@@ -82,7 +80,7 @@ class Pruner:
         self.inference = registry.create("inference", {"name": "exact"})
 
     @classmethod
-    def train(cls, encoded: EncodedTrees, wanted: Pruning, features: Mapping[str, Any], seed: int = 0) -> Pruner:
+    def train(cls, encoded: EncodedTrees, wanted: Pruning, scorer: Scorer, seed: int = 0) -> Pruner:
         """Train a conditional random field over trees of the same kind, without relations, by dual coordinate ascent.
 
         Parameters
@@ -90,8 +88,8 @@ class Pruner:
         encoded : EncodedTrees
             Whose gold trees the graph allows.
         wanted : Pruning
-        features : mapping
-            The config's node ``features``, of which those of arcs are taken.
+        scorer : Scorer
+            Not fitted; of features of arcs alone.
         seed : int
             Of the order of the sentences.
         """
@@ -101,8 +99,7 @@ class Pruner:
         graph, inference = registry.create("factor_graph", node), registry.create("inference", {"name": "exact"})
         loss = registry.create("loss", {"name": "crf", "beta": 1.0, "gamma": 0.0})
         optimizer = registry.create("optimizer", {"name": "dca", "C": wanted.C, "epochs": wanted.epochs})
-        of_arcs = partial(feature_maps.fit, options={key: value for key, value in features.items() if key not in OTHERS})
-        problem = Problem.of(encoded, graph, loss, inference, of_arcs, wanted.C, seed)
+        problem = Problem.of(encoded, graph, loss, inference, scorer.fit, wanted.C, seed)
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(wanted.epochs):
             state, _ = optimizer.step(problem, state)
@@ -172,17 +169,17 @@ class Pruner:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """All there is to it, as JSON values and arrays."""
-        layout, support = self.scorer.state()
+        layout, arrays = scoring.stored(self.scorer)
         values = {
             "factor_graph": self.node, "features": layout, "temperature": self.temperature,
             "ratio": self.ratio, "max_heads": self.max_heads,
         }  # fmt: skip
-        return values, {"weights": self.scorer.compress(self.weights), "support": support}
+        return values, {"weights": self.scorer.compress(self.weights), **arrays}
 
     @classmethod
     def restore(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> Pruner:
         """Undo `state`."""
-        scorer = feature_maps.restore(values["features"], arrays["support"])
+        scorer = scoring.restored(values["features"], arrays)
         weights = scorer.expand(arrays["weights"])
         return cls(values["factor_graph"], scorer, weights, values["temperature"], values["ratio"], values["max_heads"])
 

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt import scoring
 from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
-from structopt.core.scorer import SparseFeatures
+from structopt.core.scorer import Scorer
 from structopt.kernels.record import Array
 from structopt.learning.mixing import Parcel, Passed
 from structopt.problem import Examples, Problem, compose, run_driver, target_of
@@ -36,14 +37,14 @@ class Recipe:
     ----------
     build : callable
         Encoded corpus to graphs.
-    scorer : SparseFeatures
+    scorer : Scorer
     loss : Loss
     inference : Inference
         By which P and its gradient are computed.
     """
 
     build: Callable[[Encoded], Structure]
-    scorer: SparseFeatures
+    scorer: Scorer
     loss: Loss
     inference: Inference
 
@@ -73,11 +74,11 @@ class GradientShard:
     """
 
     def __init__(self, recipe: Recipe, piece: Piece, structure: Structure) -> None:
-        self.batch = recipe.scorer.batch(piece.encoded, structure)
+        self.batch = scoring.batch_of(recipe.scorer, piece.encoded, structure)
         examples = Examples(piece.encoded, structure, self.batch.record, recipe.scorer)
         self.data = examples.data(target_of(piece.gold, piece.cost), recipe.loss.parameters())
         solver = recipe.inference.kernels(structure.kind)
-        self.kernels = compose(recipe.scorer.kernels, solver, recipe.loss.kernel())
+        self.kernels = compose(scoring.kernels_of(recipe.scorer), solver, recipe.loss.kernel())
         self.space, self.residuals = examples.space(gradients=False), np.zeros(int(structure.parts[-1]))
 
     def coordinates(self) -> Array | None:
@@ -103,7 +104,7 @@ class PassShard(Problem):
 
     def __init__(self, recipe: PassRecipe, piece: Piece) -> None:
         structure = recipe.inference.prepare(recipe.build(piece.encoded))
-        record = recipe.scorer.record(piece.encoded, structure)
+        record = scoring.record_of(recipe.scorer, piece.encoded, structure)
         examples = Examples(piece.encoded, structure, record, recipe.scorer, recipe.build)
         self._decay = recipe.regularization
         super().__init__(examples, *piece[1:], recipe.loss, recipe.inference, recipe.C, recipe.seed, recipe.variant)

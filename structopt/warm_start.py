@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import Encoded
-from structopt.core.scorer import SparseFeatures
+from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
@@ -56,7 +56,7 @@ class WarmStart:
             )
         return task.fit(corpus, self.model.task)
 
-    def transfer(self, task: Task, scorer: SparseFeatures) -> tuple[SparseFeatures, Array]:
+    def transfer(self, task: Task, scorer: Scorer) -> tuple[Scorer, Array]:
         """Carry over every weight that has a place in the new model.
 
         Of attributes, those whose part group, name and labels exist there; hashed weights keep their places, if the hashing is
@@ -66,12 +66,12 @@ class WarmStart:
         ----------
         task : Task
             The fitted task of the new model.
-        scorer : SparseFeatures
+        scorer : Scorer
             Of the new one.
 
         Returns
         -------
-        (SparseFeatures, float64 array of shape (dimension,))
+        (Scorer, float64 array of shape (dimension,))
             The scorer with its support grown, and the weights.
 
         Raises

@@ -13,10 +13,10 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "overrides", "schema", "memory", "kernels"}),
     frozenset({"core"}),
     frozenset({"learning"}),
-    frozenset({"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
+    frozenset({"task", "features", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
     frozenset({
-        "archive", "registry", "features", "problem", "shards", "decoding", "compatibility", "checkpoint", "checks",
-        "fingerprint", "pruning",
+        "archive", "registry", "feature_keys", "scoring", "problem", "shards", "decoding", "compatibility", "checkpoint",
+        "checks", "fingerprint", "pruning",
     }),
     frozenset({
         "configuration", "experiments", "history", "hydra_glue", "model", "plots", "records", "sweepers", "terminal", "trainer",
@@ -26,7 +26,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"commands", "sweep", "sweep_job", "sweep_table"}),
     frozenset({"cli", "", "__main__"}),
 )
-COMPONENTS = {"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor"}
+COMPONENTS = {"task", "features", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor"}
 EXCEPTIONS = {
     "model": {"tracker"},  # saving a model for MLflow
     "compare.store": {"tracker"},  # looking for runs where the tracker put them

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,8 +46,6 @@ class Encoded:
 
     Attributes
     ----------
-    block : str
-        The feature block of `structopt.features` that makes features of it.
     offsets : int64, shape (instances + 1,)
         Where the variables (for sequences: the tokens) of each instance begin.
     tables : mapping of part group name to AttributeTable
@@ -61,8 +59,6 @@ class Encoded:
     forbidden_starts, forbidden_ends, forbidden_transitions : label numbers, and pairs of them
         Hard constraints that the task asks for (valid BIO, say).
     """
-
-    block: ClassVar[str] = "attribute_rows"
 
     offsets: Array
     tables: Mapping[str, AttributeTable]
@@ -130,8 +126,6 @@ class EncodedTrees(Encoded):
         Heads that a token may take, ascending, in the same numbering, and where those of each token begin; None when it
         may take all.
     """
-
-    block: ClassVar[str] = "hashed_templates"
 
     columns: tuple[str, ...]
     codes: Array

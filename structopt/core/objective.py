@@ -8,7 +8,7 @@ from structopt.core.data import SparseVectors, Structure
 from structopt.core.factor_graph import Calculus
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.scorer import SparseFeatures
+from structopt.core.scorer import Scorer
 from structopt.kernels.record import Array
 
 if TYPE_CHECKING:  # they compile
@@ -43,7 +43,7 @@ class Objective(Protocol):
     structure : Structure
     gold, cost : SparseVectors
         Gold indicators z_i and costs p_i over the parts.
-    scorer : SparseFeatures
+    scorer : Scorer
     calculus : Calculus or None
         Closed forms of the marginals of the structure, where it is positional and its graph knows them.
     kernels, data : Kernels, Data
@@ -59,7 +59,7 @@ class Objective(Protocol):
     structure: Structure
     gold: SparseVectors
     cost: SparseVectors
-    scorer: SparseFeatures
+    scorer: Scorer
     calculus: Calculus | None
     kernels: Kernels
     data: Data
@@ -67,6 +67,10 @@ class Objective(Protocol):
     @property
     def regularization(self) -> float:
         """lambda."""
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the scorer is `SparseFeatures`: then compiled passes run, and P is convex wherever the loss is."""
 
     @property
     def space(self) -> Space:
@@ -91,6 +95,9 @@ class Objective(Protocol):
 
     def part_vector(self, name: str) -> Array:
         """Return zeros over the parts of all instances; refused, with its size, where there is no room for it."""
+
+    def minibatch(self, weights: Array, instances: Array) -> tuple[float, Array]:
+        """Sum of L_i of some instances, given by their numbers, and its (sub)gradient by the weights, for any scorer."""
 
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""

@@ -10,7 +10,7 @@ import numpy as np
 from structopt.core.executor import Executor
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State
-from structopt.core.scorer import SparseFeatures
+from structopt.core.scorer import Scorer
 from structopt.kernels.record import Array
 from structopt.learning.wrapped import Wrapped
 
@@ -34,13 +34,13 @@ class Parcel(NamedTuple):
     weights: tuple[str, ...]
 
     @classmethod
-    def of(cls, state: State, rows: SparseFeatures) -> Parcel:
+    def of(cls, state: State, rows: Scorer) -> Parcel:
         """Pack a state."""
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
         weights = tuple(name for name, array in arrays.items() if rows.covers(array))
         return cls(state | {name: rows.compress(arrays[name]) for name in weights}, weights)
 
-    def opened(self, rows: SparseFeatures) -> State:
+    def opened(self, rows: Scorer) -> State:
         """The state, in arrays of its own."""
         arrays = {name: np.array(value) for name, value in self.values.items() if isinstance(value, np.ndarray)}
         return self.values | arrays | {name: rows.expand(arrays[name]) for name in self.weights}
@@ -114,10 +114,10 @@ class Mixture:
     ----------
     start : Parcel
         The state that all began with.
-    rows : SparseFeatures
+    rows : Scorer
     """
 
-    def __init__(self, start: Parcel, rows: SparseFeatures) -> None:
+    def __init__(self, start: Parcel, rows: Scorer) -> None:
         self.start, self.rows = start, rows
         self.moves: dict[str, Array] = {}
         self.movers: dict[int, Array] = {}  # by length: entries of arrays as long as each other are of the same weights

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from structopt.core.arc_templates import ROLES
 from structopt.core.data import EncodedTrees
 from structopt.core.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Task
@@ -25,7 +24,15 @@ from structopt.task.tree_columns import TreeColumns, column_names
 from structopt.task.tree_picture import draw
 from structopt.task.trees import COLUMNS, Arc, Trees
 
-FEATURE_KEYS = ("support", "hash_bits", "label_bits", "distances", "min_count", *ROLES)
+
+class Reading(TypedDict, total=False):
+    """Keys of the node ``features`` that are read here: for the templates' columns."""
+
+    min_count: int
+    templates: list[str]
+    labels: list[str]
+    siblings: list[str]
+    grandparents: list[str]
 
 
 class Dependency(Task):
@@ -55,6 +62,8 @@ class Dependency(Task):
         training part have count as unseen. The other keys are the scorer's.
     """
 
+    reading = Reading
+
     columns = COLUMNS
     main_metric = "uas"
     unit = "words"
@@ -75,7 +84,7 @@ class Dependency(Task):
         default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         features = features or {}
-        check_keys("features", features, FEATURE_KEYS)
+        check_keys("features", features, Reading.__annotations__)
         min_count = int(features.get("min_count", 1))
         if min_count < 1:
             raise ConfigError(f"features.min_count={min_count} must be at least 1.")

@@ -20,7 +20,7 @@ def build(shape, values, support, seed=0):
     graph = LinearChain(shape.pop("order", 1))
     encoded = random_encoded(seed, (1, 2, 4, 6), values=values, **shape)
     structure = graph.build(encoded)
-    rows = AttributeRows.fit(encoded, structure, graph.gold(encoded, structure), {"support": support})
+    rows = AttributeRows(support).fit(encoded, structure, graph.gold(encoded, structure))
     return Examples(encoded, structure, rows.record(encoded, structure), rows)
 
 
@@ -137,8 +137,8 @@ def test_seen_support(shape, seed):
 @cases
 def test_state_round_trip(shape, values, support):
     rows = build(shape, values, support).scorer
-    layout, bits = rows.state()
-    again = AttributeRows.restore(layout, bits)
+    layout, arrays = rows.state()
+    again = AttributeRows.restore(layout, arrays)
     assert again.groups == rows.groups
     assert (again.support is None) == (rows.support is None)
     weights = np.random.default_rng(0).normal(size=rows.dimension) * (1 if rows.support is None else rows.support)
@@ -147,9 +147,9 @@ def test_state_round_trip(shape, values, support):
 
 
 def test_compression_is_for_vectors_that_lose_nothing():
-    rows = AttributeRows([RowGroup("label", 2, 2)], np.array([True, False, True, True]))
+    rows = AttributeRows.of([RowGroup("label", 2, 2)], np.array([True, False, True, True]))
     assert rows.covers(np.array([1.0, 0.0, 2.0, 0.0]))
     assert not rows.covers(np.array([1.0, 3.0, 2.0, 0.0]))
     assert not rows.covers(np.zeros(3))
     assert not rows.covers(np.zeros((1, 4)))
-    assert AttributeRows([RowGroup("label", 2, 2)], None).covers(np.ones(4))
+    assert AttributeRows.of([RowGroup("label", 2, 2)], None).covers(np.ones(4))

@@ -143,7 +143,7 @@ def rows():
     encoded = random_encoded(3, (1, 4, 6), values=True)
     graph = LinearChain()
     structure = graph.build(encoded)
-    scorer = AttributeRows.fit(encoded, structure, graph.gold(encoded, structure))
+    scorer = AttributeRows().fit(encoded, structure, graph.gold(encoded, structure))
     return scorer.record(encoded, structure), np.random.default_rng(0).normal(size=scorer.dimension), structure
 
 
