@@ -15,6 +15,7 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.needs import OF_GRAPH, Demand, met, refusal
 from structopt.core.optimizer import Optimizer
+from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.errors import CompatibilityError, StructoptError
 from structopt.registry import name_of
 
@@ -106,6 +107,39 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
         f"their parameters, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, or take one of the optimizers "
         f"that are mixed: {', '.join(_mixable())}."
     )
+
+
+def check_features(scorer: Scorer, optimizer: Optimizer, loss: Loss, factor_graph: FactorGraph) -> None:
+    """Raise where an optimizer needs sparse features, and the scorer is of another kind.
+
+    Raises
+    ------
+    CompatibilityError
+        Naming the optimizers that would do.
+    """
+    needs = optimizer.needs(loss, factor_graph)
+    if needs.features == "any" or isinstance(scorer, SparseFeatures):
+        return
+    who, name = needs.by or f"optimizer={name_of('optimizer', optimizer)}", name_of("features", scorer)
+    bounds = ", so that nothing bounds the least objective" if needs.by else ""
+    others = ", ".join(_of_any(loss, factor_graph))
+    remedy = f"Leave {needs.by.partition('=')[0]} out." if needs.by else f"Take one that needs their gradients alone: {others}."
+    raise CompatibilityError(
+        f"{who} needs scores that are linear in the weights, with sparse columns, and those of features={name} are any function "
+        f"of them{bounds}. {remedy}"
+    )
+
+
+def _of_any(loss: Loss, factor_graph: FactorGraph) -> list[str]:
+    """Names of the optimizers that work with every scorer, as they are without options."""
+    found = []
+    for name in registry.installed("optimizer"):
+        try:
+            needs = registry.create("optimizer", {"name": name}).needs(loss, factor_graph)
+        except StructoptError:  # it cannot be imported: then it is no advice either
+            continue
+        found += [name] if needs.features == "any" else []
+    return found
 
 
 def _mixable() -> list[str]:

@@ -9,7 +9,6 @@ from structopt import registry
 from structopt.errors import ConfigError, did_you_mean
 from structopt.schema import coerce
 
-
 GIVEN = ("seed", "threads")
 """What a constructor may ask for by name beside its own node; a task's, what it reads of the features too."""
 

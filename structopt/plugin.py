@@ -1,9 +1,10 @@
 """All that a plugin imports beside `structopt.testing`, and the only promise to it: what stands in `__all__` is not renamed.
 
-Contracts, one a kind: `Task`, `FactorGraph`, `Inference`, `Loss`, `Cost`, `Optimizer`, `SparseFeatures`, `Tracker`, `Executor`. A
-component inherits from the one of its kind, which says what every method does and has a default wherever one makes sense. With
-them come the values that they travel with, the errors a user can mend, and what compiled kernels are written with: decorators,
-signatures, records. `LossFamily`, `Pairwise` and `SequenceLabelling` may be inherited from as well.
+Contracts, one a kind: `Task`, `Scorer` (`SparseFeatures` where scores are linear), `FactorGraph`, `Inference`, `Loss`,
+`Cost`, `Optimizer`, `Tracker`, `Executor`. A component inherits from the one of its kind, which says what every method does and
+has a default wherever one makes sense. With them come the values that they travel with, the errors a user can mend, and what
+compiled kernels are written with: decorators, signatures, records. `LossFamily`, `Pairwise` and `SequenceLabelling` may be
+inherited from as well.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from structopt.core.needs import CONVEX, FAMILY, MARGINS, Demand, Needs, Propert
 from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, SparseFeatures
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.table_schema import Column, Schema
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
@@ -50,11 +51,11 @@ from structopt.task.text_files import read_text, write_text
 __all__ = [
     "Ability", "Array", "AttributeTable", "BatchMap", "CONVEX", "Calculus", "Certificate", "Column", "Columns",
     "CompatibilityError", "ConfigError", "Cost", "Data", "DataError", "Demand", "EMPTY", "Encoded", "EncodedGraphs",
-    "EncodedTrees", "Executor", "FAMILY", "FactorGraph", "FeatureKernels", "SparseFeatures", "FeatureScratch", "Flag", "Float",
-    "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "Kernels",
-    "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
+    "EncodedTrees", "Executor", "FAMILY", "FactorGraph", "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats",
+    "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "Kernels", "LONGS",
+    "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective",
     "Optimizer", "Outcomes", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record",
-    "RecordLayout", "Report", "Run", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State", "StructoptError",
-    "Structure", "Task", "Tracker", "VECTOR", "Wide", "Words", "did_you_mean", "driven", "driver", "inlined", "kernel",
-    "open_target", "part_offsets", "read_text", "size", "visit", "write_text",
+    "RecordLayout", "Report", "Run", "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors",
+    "State", "StructoptError", "Structure", "Task", "Tracker", "VECTOR", "Wide", "Words", "did_you_mean", "driven", "driver",
+    "inlined", "kernel", "open_target", "part_offsets", "read_text", "size", "visit", "write_text",
 ]  # fmt: skip

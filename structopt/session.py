@@ -70,6 +70,7 @@ def make_components(config: Mapping[str, Any]) -> Components:
     made = {kind: registry.create(kind, config[kind], **given) for kind in ("factor_graph", "inference", "loss", "optimizer")}
     task, scorer = feature_keys.task_of(config), feature_keys.scorer_of(config)
     compatibility.check(made["factor_graph"], made["inference"], made["loss"], made["optimizer"])
+    compatibility.check_features(scorer, made["optimizer"], made["loss"], made["factor_graph"])
     made["loss"].kernel(made["optimizer"].plan.variant)
     executor = registry.create("executor", config["executor"])
     if executor.workers == 1 and not executor.remote and config["threads"] > 1:

@@ -13,7 +13,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "overrides", "schema", "memory", "kernels"}),
     frozenset({"core"}),
     frozenset({"learning"}),
-    frozenset({"task", "features", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
+    frozenset({
+        "task", "features", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus",
+    }),
     frozenset({
         "archive", "registry", "feature_keys", "scoring", "problem", "shards", "decoding", "compatibility", "checkpoint",
         "checks", "fingerprint", "pruning",

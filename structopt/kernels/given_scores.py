@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from structopt.kernels.fields import Long, Longs
 from structopt.kernels.layout import RecordLayout
-from structopt.kernels.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, kernel
+from structopt.kernels.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 
 
 class Given(NamedTuple):
@@ -29,54 +29,66 @@ class Given(NamedTuple):
 
 GIVEN = RecordLayout(Given)
 open_given = GIVEN.compiled
-MISSING = "these features have no kernels for gradients of single instances"
+MISSING = "these features have no kernels for visits of single instances"
+
+
+@inlined
+def refuse():
+    """Raise; what calls it has a return of its own, by which Numba knows its type."""
+    raise NotImplementedError(MISSING)
 
 
 @kernel(SCORES)
 def scores(features, theta, i, s):
-    """Copy the scores of an instance."""
+    """Copy the scores of an instance; weights are refused, which are not as long."""
     x = open_given(features)
     first = x.parts[i] - x.begin
+    if first < 0 or first + len(s) > len(theta):
+        refuse()
     s[:] = theta[first : first + len(s)]
 
 
 @kernel(PULLBACK)
 def pullback(features, i, r, gradient):
     """Refuse."""
-    raise NotImplementedError(MISSING)
+    refuse()
+    return 0.0
 
 
 @kernel(ADD)
 def add(features, theta, gradient, step):
     """Refuse."""
-    raise NotImplementedError(MISSING)
+    refuse()
 
 
 @kernel(ADD_BOTH)
 def add_both(features, theta, lag, gradient, step, share):
     """Refuse."""
-    raise NotImplementedError(MISSING)
+    refuse()
 
 
 @kernel(DOT)
 def dot(features, theta, gradient):
     """Refuse."""
-    raise NotImplementedError(MISSING)
+    refuse()
+    return 0.0
 
 
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
     """Refuse."""
-    raise NotImplementedError(MISSING)
+    refuse()
+    return 0
 
 
 @kernel(ACCUMULATE)
 def accumulate(features, i, r, dense):
     """Refuse."""
-    raise NotImplementedError(MISSING)
+    refuse()
 
 
 @kernel(SPANS)
 def spans(features, i, starts, widths):
     """Refuse."""
-    raise NotImplementedError(MISSING)
+    refuse()
+    return 0

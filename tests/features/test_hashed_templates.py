@@ -372,7 +372,7 @@ def test_variants_of_a_feature_have_weights_of_their_own():
     """Distance bins, directions and the root: 15 weights and the plain one, all different."""
     trees = trees_of((30,))
     structure = structure_of(trees, ("arc",))
-    found = HashedTemplates(**({"templates": ["bias"], "hash_bits": 10, "support": "all"})).fit(trees, structure, gold_of(trees, structure))
+    found = HashedTemplates("all", templates=["bias"], hash_bits=10).fit(trees, structure, gold_of(trees, structure))
     k, record, scratch = found.kernels, found.record(trees, structure), found.scratch(trees, structure)
     k.pullback(record, 0, np.ones(900), scratch.gradient)
     indices, values = np.zeros(scratch.coordinates, np.int64), np.zeros(scratch.coordinates)
