@@ -14,16 +14,12 @@ class TanhLayer(Scorer):
     ----------
     units : int
         Length of h.
-    scale : float
-        The first weights are normal; their standard deviation is `scale` for E, scale / sqrt(units) for W, 0 for the others.
     """
 
-    shapes = ()
-
-    def __init__(self, units: int = 16, scale: float = 1.0) -> None:
+    def __init__(self, units: int = 16) -> None:
         if units < 1:
             raise ConfigError(f"features.units={units} must be at least 1.")
-        self.units, self.scale = units, float(scale)
+        self.units = units
 
     def fit(self, encoded, structure, gold):
         """Lay out E, W and the weights of the other groups of parts one after the other."""
@@ -31,37 +27,35 @@ class TanhLayer(Scorer):
         if first.name != "label" or "label" not in encoded.tables:
             raise ConfigError("features=tanh_layer needs attributes of what is labelled, as task=ner has them.")
         shapes = [(encoded.tables["label"].size, self.units), (self.units, first.width), *((1, g.width) for g in others)]
-        return self.restore({"shapes": shapes, "scale": self.scale}, {})
+        return self.restore({"shapes": shapes}, {})
 
     def state(self):
-        """Shapes, and what `initial` needs."""
-        return {"shapes": [list(shape) for shape in self.shapes], "scale": self.scale}, {}
+        """The shapes of the matrices are all there is to know."""
+        return {"shapes": [list(shape) for shape in self.shapes]}, {}
 
     @classmethod
     def restore(cls, layout, arrays):
         """Undo `state`."""
-        made = cls(layout["shapes"][1][0], layout["scale"])
+        made = cls(layout["shapes"][1][0])
         made.shapes, made.dimension = layout["shapes"], sum(a * b for a, b in layout["shapes"])
         return made
 
     def initial(self, seed):
         """Random weights: from zeros all units would move alike, for ever."""
-        spread = [self.scale, self.scale / np.sqrt(self.units), *np.zeros(len(self.shapes) - 2)]
-        weights = np.random.default_rng([seed, self.dimension]).normal(size=self.dimension)
-        return weights * np.repeat(spread, [a * b for a, b in self.shapes])
+        spread = np.repeat([0.1, 1 / np.sqrt(self.units), *np.zeros(len(self.shapes) - 2)], [a * b for a, b in self.shapes])
+        return np.random.default_rng([seed, self.dimension]).normal(size=self.dimension) * spread
 
     def prepare(self, encoded, structure):
-        """Keep the arrays as they are."""
+        """Keep the attributes and the layout of the parts."""
         return encoded.tables["label"], structure
 
     def scores(self, theta, prepared, instances):
         """Of the tokens by the layers; of the other groups as they stand in the weights."""
-        (_, W, *others), end = self._split(theta), 0
+        _, W, *others = self._split(theta)
         S = self._hidden(theta, prepared, instances)[0] @ W
         flat = np.zeros(int(np.diff(prepared[1].parts)[instances].sum()))
         for labels, *blocks in self._blocks(flat, prepared, instances):
-            begin, end = end, end + len(labels)
-            labels[:] = S[begin:end]
+            labels[:], S = S[: len(labels)], S[len(labels) :]
             for block, w in zip(blocks, others, strict=True):
                 block[:] = w
         return flat
@@ -79,20 +73,18 @@ class TanhLayer(Scorer):
         dE += _sums(ids, (r @ W.T * (1 - h * h))[tokens] * values, len(dE))
         return gradient
 
-    def _split(self, vector):
-        """Views of a vector over all weights, as matrices."""
+    def _split(self, vector):  # into views of its matrices
         ends = np.cumsum([a * b for a, b in self.shapes])[:-1]
         return [part.reshape(shape) for part, shape in zip(np.split(vector, ends), self.shapes, strict=True)]
 
     def _blocks(self, flat, prepared, instances):
         """Views of a vector over the parts of some instances: of each instance a matrix a group, a row a position."""
         for i in instances:
-            ends = np.cumsum([(g.offsets[i + 1] - g.offsets[i]) * g.width for g in prepared[1].groups])
-            own, flat = flat[: ends[-1]], flat[ends[-1] :]
-            yield [part.reshape(-1, g.width) for part, g in zip(np.split(own, ends[:-1]), prepared[1].groups, strict=True)]
+            sizes = [(group.offsets[i + 1] - group.offsets[i]) * group.width for group in prepared[1].groups]
+            *own, flat = np.split(flat, np.cumsum(sizes))
+            yield [part.reshape(-1, group.width) for part, group in zip(own, prepared[1].groups, strict=True)]
 
-    def _hidden(self, theta, prepared, instances):
-        """A row h for each token; and of every attribute of these tokens the token, the attribute and the value."""
+    def _hidden(self, theta, prepared, instances):  # h of every token; and all tokens' attributes: token, number, value
         table, first = prepared[0], prepared[1].groups[0].offsets
         own = np.concatenate([np.zeros(0, int), *(np.arange(first[i], first[i + 1]) for i in instances)])
         counts = np.diff(table.offsets)[own]
@@ -102,8 +94,6 @@ class TanhLayer(Scorer):
         return np.tanh(_sums(tokens, self._split(theta)[0][ids] * values, len(own))), tokens, ids, values
 
 
-def _sums(numbers, rows, size):
-    """Sums of the rows that bear the same number, shape (size, columns)."""
-    width = rows.shape[1]
-    places = numbers.astype(int)[:, None] * width + np.arange(width)
-    return np.bincount(places.ravel(), rows.ravel(), size * width).reshape(size, width)
+def _sums(numbers, rows, size):  # of the rows that bear the same number
+    places = numbers.astype(int)[:, None] * rows.shape[1] + np.arange(rows.shape[1])
+    return np.bincount(places.ravel(), rows.ravel(), size * rows.shape[1]).reshape(size, rows.shape[1])
