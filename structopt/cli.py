@@ -187,7 +187,7 @@ def _job(outcome: _Outcome) -> Callable[[DictConfig], Any]:
 def _train_composed(config: DictConfig) -> Any:
     from structopt import configuration
 
-    checked = configuration.validate(configuration.resolved(config))
+    checked = configuration.validate(configuration.resolved(config), HydraConfig.get().overrides.task)
     if checked["sweep"]["resume"]:
         raise ConfigError("sweep.resume=true goes on with a sweep: add --multirun. A single run goes on with: resume=RUN_FOLDER")
     from structopt import session

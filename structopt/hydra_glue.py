@@ -123,11 +123,16 @@ def _missing_key(error: OmegaConfBaseException, overrides: list[str]) -> str:
     if not keys:
         return f"'{place}' has no keys of its own, so '{full_key}' cannot be set.{_told_whole(place, key, overrides)}"
     known = [one for one in keys if one not in ("name", "hydra")]
-    if place in registry.KINDS and "name" in keys:
+    if place in registry.KINDS and "name" in keys and (place != "features" or _unlisted(str(parent["name"]), key)):
         return _missing_parameter(place, str(parent["name"]), key)
     where = f"Keys of '{place}'" if place else "Keys"
     near = did_you_mean(key, known).replace("'", f"'{place}.", 1) if place else did_you_mean(key, known)
     return f"There is no key '{full_key}'.{near} {where}: {_listed(known)}."
+
+
+def _unlisted(name: str, key: str) -> bool:
+    """Whether features have a parameter that their config file does not list; other keys may be the task's."""
+    return any(one.name == key for one in registry.described(registry.installed("features")[name]))
 
 
 def _missing_parameter(kind: str, name: str, key: str) -> str:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from structopt import compatibility, registry
-from structopt.configuration import GIVEN, compose, validate
+from structopt.configuration import compose, validate
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -20,7 +20,7 @@ Verdicts = dict[tuple[str, str, str], str]
 def made(kind: str, name: str) -> Any:
     """Make one component as its config file sets it."""
     config = _config(kind, name)
-    return registry.create(kind, config[kind], **{key: config[key] for key in GIVEN if key in config})
+    return registry.create(kind, config[kind], seed=config["seed"], threads=config["threads"])
 
 
 @cache

@@ -35,7 +35,7 @@ from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
 from structopt.core.polytope import Rows
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.table_schema import Column, Schema
 from structopt.core.task import Outcomes, Task
@@ -76,12 +76,13 @@ __all__ = [
     "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
     "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedTrees", "Executor", "FACTOR_EXTEND", "FACTOR_LOCAL",
     "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
-    "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS",
+    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS",
     "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs",
-    "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes",
-    "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
-    "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State",
-    "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost",
-    "add_gold", "check_count", "did_you_mean", "driven", "driver", "gold_score", "inlined", "is_set", "kernel",
-    "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
+    "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
+    "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record",
+    "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space",
+    "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker",
+    "VECTOR", "Wide", "Words", "add_cost", "add_gold", "check_count", "did_you_mean", "driven", "driver", "gold_score",
+    "inlined", "is_set", "kernel", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit",
+    "write_text",
 ]  # fmt: skip

@@ -124,7 +124,7 @@ class SweepJob:
         from structopt import configuration, session
         from structopt.sweepers import trials
 
-        checked = configuration.validate(configuration.resolved(config))
+        checked = configuration.validate(configuration.resolved(config), self.overrides)
         unchanged = self._unchanged(checked) if checked["sweep"]["resume"] and self.before else False
         if unchanged and self.before["status"] in SETTLED:
             self._skip()
@@ -205,10 +205,9 @@ def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
     """SHA-256 of the task's data files, by role: not of parts that are generated; a missing file is told where it is read."""
-    from structopt import registry
+    from structopt import feature_keys
     from structopt.archive import digest
 
-    given = {key: config[key] for key in ("features", "seed", "threads")}
-    files = registry.create("task", config["task"], **given).files
+    files = feature_keys.task_of(config).files
     sources = {role: path.source if isinstance(path, Part) else path for role, path in files.items()}
     return {role: digest(path) for role, path in sources.items() if path is not None and path.is_file()}

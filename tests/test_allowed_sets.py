@@ -45,7 +45,7 @@ CASES = {
     "single": (Single(), Exact(), lambda: random_encoded(3, lengths=(1, 1, 1, 1))),
     "trees": (ArcFactored(), Exact(), lambda: random_trees(1, lengths=(1, 2, 3))),
     "labelled trees": (ArcFactored(labeled=True), Exact(), lambda: random_trees(1, lengths=(1, 2, 3), labels=2)),
-    "projective trees": (ArcFactored(projective=True, labeled=True), Exact(), lambda: random_trees(2, lengths=(1, 2, 3), projective=True)),
+    "projective trees": (ArcFactored(True, True), Exact(), lambda: random_trees(2, lengths=(1, 2, 3), projective=True)),
     "pruned trees": (ArcFactored(single_root=False), Exact(), lambda: random_trees(1, (1, 2, 3), 3, candidates=True)),
     "graphs": (Pairwise(), Enumeration(), lambda: random_graphs(1, sizes=(2, 3), labels=3)),
     "wide graphs": (Pairwise(), Enumeration(), lambda: random_graphs(1, sizes=(3, 3), wide=True)),
@@ -190,8 +190,8 @@ def test_features_that_an_allowed_output_has_may_move():
     encoded = with_open_gold(random_encoded(3))
     problem = make_problem(encoded, LinearChain(), LossFamily(), Exact(), support="seen")
     closed = make_problem(random_encoded(3), LinearChain(), LossFamily(), Exact(), support="seen")
-    assert closed.feature_map.support.sum() < problem.feature_map.support.sum()
-    assert (problem.feature_map.support | ~closed.feature_map.support).all()
+    assert closed.scorer.support.sum() < problem.scorer.support.sum()
+    assert (problem.scorer.support | ~closed.scorer.support).all()
 
 
 def test_possible_parts_are_those_of_allowed_outputs():

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
-DISTRIBUTIONS = ("structopt-arow", "structopt-squared-hinge")
+DISTRIBUTIONS = ("structopt-arow", "structopt-squared-hinge", "structopt-numpy-scorer")
 NEEDED = ("hatchling", "pip")
 
 pytestmark = pytest.mark.skipif(
@@ -32,7 +32,7 @@ def call(environment: dict[str, str], folder: Path, *words: str) -> subprocess.C
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that holds both plugins as pip installs them."""
+    """A folder that holds the plugins as pip installs them."""
     folder = tmp_path_factory.mktemp("plugins") / "site"
     flags = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--no-input")
     sources = [str(PLUGINS / name) for name in DISTRIBUTIONS]
@@ -57,6 +57,7 @@ def trained(done: subprocess.CompletedProcess[str], folder: Path) -> float:
 def test_distributions_hold_code_and_config(site: Path) -> None:
     assert (site / "structopt_arow" / "conf" / "optimizer" / "arow.yaml").is_file()
     assert (site / "structopt_squared_hinge" / "conf" / "loss" / "squared_hinge.yaml").is_file()
+    assert (site / "structopt_numpy_scorer" / "conf" / "features" / "tanh_layer.yaml").is_file()
     assert not (site / "tests").exists()
     assert not (site / "structopt").exists()
 

@@ -148,7 +148,7 @@ def test_decoding_says_which_instance_has_no_output(serial):
     allowed = np.ones((len(base.gold), 3), bool)
     allowed[1:3] = False
     encoded = Encoded(base.offsets, base.tables, base.labels, None, allowed)
-    examples = Examples.build(encoded, LinearChain(), problem.examples.feature_map)
+    examples = Examples.build(encoded, LinearChain(), problem.examples.scorer)
     with pytest.raises(ConfigError, match="The constraints allow no output for instance 2; loosen the partial labels"):
         decoding.best_outputs(examples, problem.kernels, np.zeros(problem.dimension), serial)
 
@@ -156,7 +156,7 @@ def test_decoding_says_which_instance_has_no_output(serial):
 def test_decoding_of_nothing(serial):
     problem = problem_of()
     encoded = random_encoded(1, ())
-    examples = Examples.build(encoded, LinearChain(), problem.examples.feature_map)
+    examples = Examples.build(encoded, LinearChain(), problem.examples.scorer)
     best = decoding.best_outputs(examples, problem.kernels, np.zeros(problem.dimension), serial)
     assert (best.offsets.tolist(), len(best.parts), len(best.values)) == ([0], 0, 0)
     assert decoding.marginals(examples, problem.kernels, np.zeros(problem.dimension), "label", serial) == []
@@ -165,7 +165,7 @@ def test_decoding_of_nothing(serial):
 
 def test_no_k_best(serial):
     problem = problem_of()
-    kernels = compose(problem.feature_map.kernels, InferenceKernels(problem.kernels.solve))
+    kernels = compose(problem.scorer.kernels, InferenceKernels(problem.kernels.solve))
     message = "This inference has no lists of the k best outputs; inference=exact and enumeration have"
     with pytest.raises(ConfigError, match=message):
         decoding.k_best(problem.examples, kernels, np.zeros(problem.dimension), 3, serial)

@@ -21,6 +21,7 @@ from structopt.errors import CompatibilityError, ConfigError
 
 NAMES = {
     "task": ["attributes", "chunking", "dependency", "grid", "multiclass", "multilabel", "ner", "synthetic", "tagging"],
+    "features": ["attribute_rows", "hashed_templates"],
     "factor_graph": ["arc_factored", "linear_chain", "pairwise", "second_order", "single"],
     "inference": ["ad3", "enumeration", "exact", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"],
     "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
@@ -142,7 +143,7 @@ def test_installed_imports_nothing(acme: Path) -> None:
 
 def test_unknown_kind() -> None:
     assert message(registry.installed, "optimiser").startswith(
-        "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: task, factor_graph,"
+        "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: task, features, factor_graph,"
     )
 
 

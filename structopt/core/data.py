@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,12 +43,10 @@ class AttributeTable:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A corpus as arrays, made by the task: what the factor graph and the feature map are built from.
+    """A corpus as arrays, made by the task: what the factor graph and the scorer are built from.
 
     Attributes
     ----------
-    block : str
-        The feature block of `structopt.features` that makes features of it.
     offsets : int64, shape (instances + 1,)
         Where the variables (for sequences: the tokens) of each instance begin.
     tables : mapping of part group name to AttributeTable
@@ -64,8 +62,6 @@ class Encoded:
     gold_sets : bool, shape (variables, labels), or None
         Which labels the gold output may have, where training data say it in part only; `gold` is then one of them.
     """
-
-    block: ClassVar[str] = "attribute_rows"
 
     offsets: Array
     tables: Mapping[str, AttributeTable]
@@ -137,8 +133,6 @@ class EncodedTrees(Encoded):
         Heads that a token may take, ascending, in the same numbering, and where those of each token begin; None when it
         may take all.
     """
-
-    block: ClassVar[str] = "hashed_templates"
 
     columns: tuple[str, ...]
     codes: Array

@@ -65,7 +65,7 @@ def problem(loss: str, C: float, optimizer: Optimizer | None = None, **parameter
 
 def dev(of: Problem) -> Examples:
     """Return the dev part for the weights of a problem."""
-    return Examples.build(_read()[3], registry.create("factor_graph", {"name": "linear_chain"}), of.feature_map)
+    return Examples.build(_read()[3], registry.create("factor_graph", {"name": "linear_chain"}), of.scorer)
 
 
 def dev_f1(of: Problem, weights: Any) -> float:

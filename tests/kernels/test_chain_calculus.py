@@ -84,7 +84,7 @@ def test_positional_chains_have_the_weights_of_tied_ones():
 
     encoded = random_encoded(0, LENGTHS)
     tied, own = (make_problem(encoded, LinearChain(), LossFamily(), Exact(), positional=p) for p in (False, True))
-    layouts = [[(g.name, g.width, g.size) for g in problem.feature_map.groups] for problem in (tied, own)]
+    layouts = [[(g.name, g.width, g.size) for g in problem.scorer.groups] for problem in (tied, own)]
     assert layouts[0] == layouts[1]
     weights = random_weights(tied, 1)
     assert own.objective(weights) == pytest.approx(tied.objective(weights), abs=1e-12)

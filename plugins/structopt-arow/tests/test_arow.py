@@ -48,7 +48,7 @@ def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:
 def naive_pass(problem: Any, gamma: float, r: float, mu: Array, sigma: Array, epoch: int) -> tuple[float, list[Array]]:
     """Visit as the optimizer would, with dense vectors and every output listed; return the losses' sum and the iterates."""
     encoded, total, iterates = problem.examples.encoded, 0.0, []
-    support = problem.examples.feature_map.support
+    support = problem.examples.scorer.support
     for i in problem.order(epoch):
         iterates.append(mu.copy())
         gold = tuple(int(y) for y in encoded.gold[encoded.offsets[i] : encoded.offsets[i + 1]])
@@ -74,8 +74,8 @@ def test_updates(gamma: float, r: float, support: str) -> None:
     random = np.random.default_rng(5)
     problem = problem_of(corpus(random), LossFamily(beta=np.inf, gamma=gamma), support)
     start = random.normal(size=problem.dimension)
-    if problem.examples.feature_map.support is not None:
-        start *= problem.examples.feature_map.support
+    if problem.examples.scorer.support is not None:
+        start *= problem.examples.scorer.support
     optimizer = Arow(r=r)
     state = optimizer.init(problem, start)
     mu, sigma, iterates = start.copy(), np.ones(problem.dimension), []
