@@ -319,7 +319,8 @@ class Problem:
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """Digest and layout of everything that the kernels read: the same for equal data, graphs and features."""
-        layout, arrays = self.scorer.state()
+        values, arrays = scoring.stored(self.scorer)
+        layout = {"block": values.pop("name"), **values}  # as version 0.1.0 called it, whose checkpoints can be gone on from
         read = [] if self.sparse else arrays_in(self.examples.encoded)
         records = [buffer for record in (self.data.features, self.data.structure, self.data.target) for buffer in record]
         offsets = [self.examples.encoded.offsets, self.structure.parts, self.structure.memory]
