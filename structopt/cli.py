@@ -17,7 +17,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from structopt import interruption
+from structopt import interruption, sweepers
 from structopt.errors import ConfigError, StructoptError
 from structopt.hydra_glue import conf_dir, friendly, register
 from structopt.overrides import spelled_out
@@ -109,6 +109,7 @@ class _Outcome:
 def _train(words: list[str]) -> int:
     """Let Hydra parse, compose and set up the run folder, then train; of a sweep, once a job. Return the exit code."""
     register()
+    sweepers.register()
     outcome = _Outcome()
     application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(_job(outcome))
     try:

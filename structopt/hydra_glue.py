@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.plugins import Plugins
@@ -19,8 +17,6 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 from structopt import registry
 from structopt.errors import did_you_mean
 from structopt.schema import unknown_parameter
-from structopt.sweepers import SWEEPERS
-from structopt.sweepers.base import MODULE
 
 
 def conf_dir() -> str:
@@ -54,20 +50,8 @@ class PluginSearchPath(SearchPathPlugin):
 
 
 def register() -> None:
-    """Let Hydra, in this process only, see the plugins' config files and this package's sweepers."""
-    for one in (PluginSearchPath, *SWEEPERS):
-        Plugins.instance().register(one)
-    _locatable()
-
-
-def _locatable() -> None:
-    """Make the sweepers importable by the name under which they are registered, in this process only."""
-    package, _, _ = MODULE.partition(".")
-    if package not in sys.modules and find_spec(package) is None:  # no plugin of Hydra's is installed
-        sys.modules[package] = ModuleType(package)
-    module = sys.modules.setdefault(MODULE, ModuleType(MODULE))
-    for sweeper in SWEEPERS:
-        setattr(module, sweeper.__name__, sweeper)
+    """Let Hydra, in this process only, see the plugins' config files."""
+    Plugins.instance().register(PluginSearchPath)
 
 
 def friendly(error: Exception, overrides: list[str]) -> str:

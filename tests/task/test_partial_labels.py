@@ -196,7 +196,7 @@ def test_what_is_open_is_better_left_open(tmp_path):
         (["optimizer=smo"], "optimizer=smo needs gold outputs that are known in full"),
         (["optimizer=cutting_plane"], "optimizer=cutting_plane needs gold outputs that are known in full: it keeps planes"),
         (["optimizer=sgd", "optimizer.certificate=true"], "optimizer.certificate=true needs gold outputs that are known in full"),
-        (["optimizer=lbfgs", "optimizer.tolerance=0.1"], "optimizer.tolerance stops at a certified gap, but the losses of task.part"),
+        (["optimizer=lbfgs", "optimizer.tolerance=0.1"], "optimizer.tolerance stops at a certified gap, but the losses of"),
     ],
 )  # fmt: skip
 def test_learners_that_need_points_refuse(tmp_path, capsys, words, message):
