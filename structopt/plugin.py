@@ -14,7 +14,6 @@ from structopt.core.cost import Cost
 from structopt.core.data import (
     NONE,
     ROOT,
-    AllowedParts,
     AttributeTable,
     Encoded,
     EncodedGraphs,
@@ -22,7 +21,6 @@ from structopt.core.data import (
     PartGroup,
     SparseVectors,
     Structure,
-    Targets,
     part_offsets,
 )
 from structopt.core.executor import Executor, Placement
@@ -38,6 +36,7 @@ from structopt.core.polytope import Rows
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.table_schema import Column, Schema
+from structopt.core.targets import AllowedParts, Targets
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
@@ -76,13 +75,12 @@ __all__ = [
     "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
     "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedTrees", "Executor", "FACTOR_EXTEND", "FACTOR_LOCAL",
     "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
-    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS",
-    "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs",
-    "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
-    "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record",
-    "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space",
-    "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker",
-    "VECTOR", "Wide", "Words", "add_cost", "add_gold", "check_count", "did_you_mean", "driven", "driver", "gold_score",
-    "inlined", "is_set", "kernel", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit",
-    "write_text",
+    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess",
+    "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs", "Loss",
+    "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes",
+    "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
+    "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures",
+    "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide",
+    "Words", "add_cost", "add_gold", "check_count", "did_you_mean", "driven", "driver", "gold_score", "inlined", "is_set",
+    "kernel", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt import scoring
-from structopt.core.data import Encoded, SparseVectors, Structure, Targets
+from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.executor import Executor, Placement
 from structopt.core.factor_graph import Calculus, FactorGraph
 from structopt.core.inference import Inference
@@ -22,6 +22,7 @@ from structopt.core.optimizer import Optimizer, Plan
 from structopt.core.placement import InThisProcess
 from structopt.core.scorer import FeatureKernels, FeatureScratch, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels
+from structopt.core.targets import Targets
 from structopt.errors import ConfigError
 from structopt.fingerprint import Fingerprint, arrays_in, digest_of
 from structopt.kernels.record import EMPTY, Array, Record

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt import scoring
-from structopt.core.data import Encoded, SparseVectors, Structure, Targets
+from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer
+from structopt.core.targets import Targets
 from structopt.kernels.record import Array
 from structopt.learning.mixing import Parcel, Passed
 from structopt.problem import Examples, Problem, compose, run_driver, target_of

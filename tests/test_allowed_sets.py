@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from structopt import registry
-from structopt.core.data import AllowedParts, Targets
+from structopt.core.targets import AllowedParts, Targets
 from structopt.errors import ConfigError
 from structopt.executor.threads import Threads
 from structopt.factor_graph.arc_factored import ArcFactored

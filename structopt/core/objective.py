@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from structopt.core.data import SparseVectors, Structure, Targets
+from structopt.core.data import SparseVectors, Structure
 from structopt.core.factor_graph import Calculus
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
+from structopt.core.targets import Targets
 from structopt.kernels.record import Array
 
 if TYPE_CHECKING:  # they compile

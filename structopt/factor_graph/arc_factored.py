@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from structopt.core.data import ROOT, AllowedParts, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import ROOT, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph, GraphTraits
+from structopt.core.targets import AllowedParts
 from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
 from structopt.factor_graph.repair import admitted

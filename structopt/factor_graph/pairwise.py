@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.data import AllowedParts, Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph, GraphTraits
+from structopt.core.targets import AllowedParts
 from structopt.errors import ConfigError
 from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
 from structopt.factor_graph.kinds import LOOPY

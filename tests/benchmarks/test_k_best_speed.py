@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from structopt import corpus, registry
-from structopt.core.data import Targets
+from structopt.core.targets import Targets
 from structopt.features.attribute_rows import AttributeRows
 from structopt.kernels.mira import empty_lists, rank
 from structopt.kernels.planes import pair_steps
