@@ -12,7 +12,6 @@ from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import ArcFactored, candidate_arcs
 from structopt.factor_graph.second_order import SecondOrder
 from structopt.features.attribute_rows import AttributeRows, RowGroup
-from structopt.features.hashed_templates import HashedTemplates
 from structopt.pruning import Pruner, probable
 
 TREE_KINDS = [(True, False), (False, False), (True, True), (False, True)]
@@ -20,8 +19,6 @@ TREE_KINDS = [(True, False), (False, False), (True, True), (False, True)]
 
 class NamedArcs(EncodedTrees):
     """Trees in which every candidate arc has one attribute, its own, so that weights are the scores of arcs."""
-
-    block = "attribute_rows"
 
 
 def corpus(lengths, seed=0, heads=None, candidates=None):
@@ -140,19 +137,19 @@ def test_heads_that_were_no_candidates_stay_out():
 def test_training_finds_the_gold_arcs_and_is_the_same_twice():
     encoded = corpus([3, 4, 5, 1, 6, 4], seed=3)
     wanted = SecondOrder(pruner_epochs=5, pruner_C=10.0, max_heads=1, prune_ratio=0.0).pruning
-    made = [Pruner.train(encoded, wanted, HashedTemplates("all"), seed=2) for _ in range(2)]
+    made = [Pruner.train(encoded, wanted, AttributeRows("all"), seed=2) for _ in range(2)]
     assert made[0].weights.any()
     assert made[0].weights.tobytes() == made[1].weights.tobytes()
     found = made[0].prune(encoded)
     assert found.recall == 1.0
     assert found.heads == 1.0
-    assert not np.array_equal(Pruner.train(encoded, wanted, HashedTemplates("all"), seed=5).weights, made[0].weights)
+    assert not np.array_equal(Pruner.train(encoded, wanted, AttributeRows("all"), seed=5).weights, made[0].weights)
 
 
 def test_a_saved_pruner_prunes_alike():
     encoded = corpus([4, 3, 5])
     wanted = SecondOrder(max_heads=2, prune_ratio=0.01, single_root=False).pruning
-    before = Pruner.train(encoded, wanted, HashedTemplates("seen"))
+    before = Pruner.train(encoded, wanted, AttributeRows("seen"))
     after = Pruner.restore(*before.state())
     assert kept(after.prune(encoded).encoded) == kept(before.prune(encoded).encoded)
     assert after.state()[0] == before.state()[0]
