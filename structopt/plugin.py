@@ -13,6 +13,7 @@ from structopt.core.cost import Cost
 from structopt.core.data import (
     NONE,
     ROOT,
+    AllowedParts,
     AttributeTable,
     Encoded,
     EncodedGraphs,
@@ -20,6 +21,7 @@ from structopt.core.data import (
     PartGroup,
     SparseVectors,
     Structure,
+    Targets,
     part_offsets,
 )
 from structopt.core.executor import Executor, Placement
@@ -31,17 +33,32 @@ from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch
-from structopt.core.structure_kind import InferenceKernels
+from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.table_schema import Column, Schema
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
+from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.kernels.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.layout import RecordLayout
 from structopt.kernels.record import EMPTY, Array, Record
-from structopt.kernels.signatures import INTS, LONGS, RECORD, VECTOR, Data, Kernels, Space, driven, driver, inlined, kernel
-from structopt.kernels.target import open_target
+from structopt.kernels.signatures import (
+    INTS,
+    K_BEST,
+    LONGS,
+    RECORD,
+    SOLVE,
+    VECTOR,
+    Data,
+    Kernels,
+    Space,
+    driven,
+    driver,
+    inlined,
+    kernel,
+)
+from structopt.kernels.target import list_parts, open_target
 from structopt.kernels.visit import size, visit
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.task.columns import Columns
@@ -49,13 +66,14 @@ from structopt.task.sequence_labelling import SequenceLabelling
 from structopt.task.text_files import read_text, write_text
 
 __all__ = [
-    "Ability", "Array", "AttributeTable", "BatchMap", "CONVEX", "Calculus", "Certificate", "Column", "Columns",
+    "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CONVEX", "Calculus", "Certificate", "Column", "Columns",
     "CompatibilityError", "ConfigError", "Cost", "Data", "DataError", "Demand", "EMPTY", "Encoded", "EncodedGraphs",
     "EncodedTrees", "Executor", "FAMILY", "FactorGraph", "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float",
-    "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "Kernels",
-    "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
-    "Optimizer", "Outcomes", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record",
-    "RecordLayout", "Report", "Run", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State", "StructoptError",
-    "Structure", "Task", "Tracker", "VECTOR", "Wide", "Words", "did_you_mean", "driven", "driver", "inlined", "kernel",
-    "open_target", "part_offsets", "read_text", "size", "visit", "write_text",
+    "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST",
+    "Kernels", "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
+    "Optimizer", "Outcomes", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
+    "Report", "Run", "SOLVE", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State", "StructoptError", "Structure",
+    "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "allowed_labels", "check_count", "chosen_labels",
+    "did_you_mean", "driven", "driver", "inlined", "kernel", "list_parts", "open_target", "part_offsets", "read_text", "size",
+    "visit", "write_text",
 ]  # fmt: skip
