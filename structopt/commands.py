@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 from omegaconf import OmegaConf
 
 from structopt import registry
+from structopt.core.installed import Installed
 from structopt.errors import ConfigError, did_you_mean
 from structopt.hydra_glue import conf_folders
 from structopt.schema import coerce, value_name
@@ -162,7 +163,7 @@ def print_components(words: Sequence[str]) -> None:
         print(_line(row, widths))
 
 
-def _row(component: registry.Installed) -> tuple[str, str, str, str]:
+def _row(component: Installed) -> tuple[str, str, str, str]:
     try:
         presets = configured(component.kind, component.name)
         found = [replace(one, default=presets.get(one.name, one.default)) for one in registry.described(component)]

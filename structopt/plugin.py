@@ -1,9 +1,9 @@
 """All that a plugin imports beside `structopt.testing`, and the only promise to it: what stands in `__all__` is not renamed.
 
-Contracts, one a kind: `Task`, `FactorGraph`, `Inference`, `Loss`, `Cost`, `Optimizer`, `FeatureMap`, `Tracker`, `Executor`. A
-component inherits from the one of its kind, which says what every method does and has a default wherever one makes sense. With
-them come the values that they travel with, the errors a user can mend, and what compiled kernels are written with: decorators,
-signatures, records. `LossFamily`, `Pairwise` and `SequenceLabelling` may be inherited from as well.
+Contracts, one a kind: `Task`, `FactorGraph`, `FactorKind`, `Inference`, `Loss`, `Cost`, `Optimizer`, `FeatureMap`, `Tracker`,
+`Executor`. A component inherits from the one of its kind, which says what every method does and has a default wherever one makes
+sense. With them come the values that they travel with, the errors a user can mend, and what compiled kernels are written with:
+decorators, signatures, records. `LossFamily`, `Pairwise` and `SequenceLabelling` may be inherited from as well.
 """
 
 from __future__ import annotations
@@ -26,22 +26,26 @@ from structopt.core.data import (
 )
 from structopt.core.executor import Executor, Placement
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
+from structopt.core.factor_kind import FactorAbility, FactorKernels, FactorKind
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.needs import CONVEX, FAMILY, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
+from structopt.core.polytope import Rows
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.table_schema import Column, Schema
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
+from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.kernels.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.layout import RecordLayout
+from structopt.kernels.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
 from structopt.kernels.record import EMPTY, Array, Record
 from structopt.kernels.signatures import (
     INTS,
@@ -68,12 +72,13 @@ from structopt.task.text_files import read_text, write_text
 __all__ = [
     "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CONVEX", "Calculus", "Certificate", "Column", "Columns",
     "CompatibilityError", "ConfigError", "Cost", "Data", "DataError", "Demand", "EMPTY", "Encoded", "EncodedGraphs",
-    "EncodedTrees", "Executor", "FAMILY", "FactorGraph", "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float",
-    "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST",
-    "Kernels", "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
+    "EncodedTrees", "Executor", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph",
+    "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float", "Floats",
+    "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels",
+    "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
     "Optimizer", "Outcomes", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
-    "Report", "Run", "SOLVE", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State", "StructoptError", "Structure",
-    "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "allowed_labels", "check_count", "chosen_labels",
-    "did_you_mean", "driven", "driver", "inlined", "kernel", "list_parts", "open_target", "part_offsets", "read_text", "size",
-    "visit", "write_text",
+    "Report", "Rows", "Run", "SOLVE", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State", "StructoptError",
+    "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "allowed_labels", "check_count",
+    "chosen_labels", "did_you_mean", "driven", "driver", "inlined", "kernel", "list_parts", "open_target", "pack_factors",
+    "part_offsets", "read_text", "size", "visit", "write_text",
 ]  # fmt: skip

@@ -6,16 +6,13 @@ an instance from a config node that it checks first.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-from structopt.core.component import Component, lacking, unset
+from structopt.core.component import Component, unset
+from structopt.core.installed import Installed
+from structopt.core.installed import installed as discovered
 from structopt.errors import ConfigError, did_you_mean
 from structopt.schema import REQUIRED, Parameter, check_keys, coerce, of_class, of_source
 
@@ -23,30 +20,9 @@ KINDS = ("task", "factor_graph", "inference", "loss", "optimizer", "tracker", "e
 """Kinds that a config has a node of."""
 CONTRACTS = {
     "task": "Task", "factor_graph": "FactorGraph", "inference": "Inference", "loss": "Loss", "cost": "Cost",
-    "optimizer": "Optimizer", "tracker": "Tracker", "executor": "Executor",
+    "optimizer": "Optimizer", "tracker": "Tracker", "executor": "Executor", "factor_kind": "FactorKind",
 }  # fmt: skip
 """What a class of each kind must be: the class of that name in the module of `structopt.core` that bears the kind's."""
-
-
-@dataclass(frozen=True)
-class Installed:
-    """A component that some distribution brings.
-
-    Attributes
-    ----------
-    name, kind : str
-    distribution : str
-        The package to install or uninstall.
-    entry_point : EntryPoint
-    """
-
-    name: str
-    kind: str
-    distribution: str
-    entry_point: EntryPoint
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.distribution})"
 
 
 def installed(kind: str) -> dict[str, Installed]:
@@ -60,25 +36,7 @@ def installed(kind: str) -> dict[str, Installed]:
     if kind not in CONTRACTS:
         kinds = ", ".join(CONTRACTS)
         raise ConfigError(f"There is no kind of component called '{kind}'.{did_you_mean(kind, CONTRACTS)} Kinds: {kinds}.")
-    found: dict[str, Installed] = {}
-    for component in _listed(kind, _places()):
-        rival = found.setdefault(component.name, component)
-        if rival.distribution != component.distribution:
-            owners = " and ".join(sorted((rival.distribution, component.distribution)))
-            raise ConfigError(f"{kind} '{component.name}' is claimed by two distributions, {owners}. Uninstall one of them.")
-    return found
-
-
-def _places() -> tuple[tuple[str, float], ...]:
-    """Where distributions can be, and when each place was changed last."""
-    return tuple((place, os.stat(place).st_mtime if os.path.exists(place) else 0.0) for place in sys.path)
-
-
-@lru_cache(maxsize=32)
-def _listed(kind: str, places: tuple[tuple[str, float], ...]) -> list[Installed]:
-    """All components of one kind, by name; reading the metadata of every distribution takes ten milliseconds."""
-    points = sorted(entry_points(group=f"structopt.{kind}"), key=lambda point: point.name)
-    return [Installed(point.name, kind, point.dist.name if point.dist else "unknown", point) for point in points]
+    return discovered(kind)
 
 
 def load(kind: str, name: str) -> Any:
@@ -92,37 +50,13 @@ def load(kind: str, name: str) -> Any:
     known = installed(kind)
     if name not in known:
         raise ConfigError(not_installed(kind, name))
-    component = known[name]
-    try:
-        cls = component.entry_point.load()
-    except Exception as error:
-        value, reason = component.entry_point.value, f"{type(error).__name__}: {error}"
-        raise ConfigError(
-            f"{kind}={name} comes from {component.distribution}, and {value} cannot be imported: {reason}. "
-            f"Reinstall or update {component.distribution}."
-        ) from error
-    _check_contract(component, cls)
-    return cls
+    return known[name].load(contract(kind))
 
 
 def contract(kind: str) -> type[Component]:
     """Return what a class of a kind must be; imported when it is asked for, since listing components needs none of it."""
     found: type[Component] = vars(import_module(f"structopt.core.{kind}"))[CONTRACTS[kind]]
     return found
-
-
-def _check_contract(component: Installed, cls: Any) -> None:
-    """Refuse a class that is no component of its kind, with the names of what it lacks."""
-    wanted = contract(component.kind)
-    absent = lacking(cls, wanted)
-    if not absent and isinstance(cls, type) and issubclass(cls, wanted):
-        return
-    kind, promise = component.kind, f"structopt.plugin.{wanted.__name__}"
-    what = f"lacks {', '.join(absent)}, which every {kind} has" if absent else f"does not inherit from {promise}"
-    raise ConfigError(
-        f"{kind}={component.name} of {component.distribution} {what} ({promise} says what it does, and has a default where one "
-        f"makes sense). Update {component.distribution}."
-    )
 
 
 def not_installed(kind: str, name: str) -> str:

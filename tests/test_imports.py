@@ -13,7 +13,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "overrides", "schema", "memory", "kernels"}),
     frozenset({"core"}),
     frozenset({"learning"}),
-    frozenset({"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus"}),
+    frozenset({
+        "task", "factor_graph", "factor_kind", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus",
+    }),
     frozenset({
         "archive", "registry", "features", "problem", "shards", "decoding", "compatibility", "checkpoint", "checks",
         "fingerprint", "pruning",
@@ -26,7 +28,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"commands", "sweep", "sweep_job", "sweep_table"}),
     frozenset({"cli", "", "__main__"}),
 )
-COMPONENTS = {"task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor"}
+COMPONENTS = {"task", "factor_graph", "factor_kind", "inference", "loss", "optimizer", "tracker", "executor"}
 EXCEPTIONS = {
     "model": {"tracker"},  # saving a model for MLflow
     "compare.store": {"tracker"},  # looking for runs where the tracker put them

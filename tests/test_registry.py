@@ -30,6 +30,7 @@ NAMES = {
     "tracker": ["mlflow", "none"],
     "executor": ["ray", "serial", "threads"],
     "cost": ["arcs", "hamming", "hamming_normalized", "labeled_arcs", "weighted"],
+    "factor_kind": ["automaton", "budget", "exactly_one", "pairs", "table", "tree"],
 }
 
 def whole(cls: Any) -> Any:

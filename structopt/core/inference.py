@@ -10,6 +10,7 @@ from structopt.core.ability import Ability
 from structopt.core.component import Component
 from structopt.core.data import Structure
 from structopt.core.factor_graph import FactorGraph
+from structopt.core.factor_kind import FactorAbility
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.kernels.record import Array
 
@@ -32,11 +33,14 @@ class Inference(Component):
     ----------
     decoding_temperature : float
         At which best outputs are read off its marginals; at 0 they are the maximiser's.
+    of_factors : FactorAbility or None
+        What it asks of every kind of factor in graphs of any factors; None: it does not take whatever kinds there are.
     """
 
     kind_of_component: ClassVar[str] = "inference"
 
     decoding_temperature: float = 0.0
+    of_factors: ClassVar[FactorAbility | None] = None
 
     @abstractmethod
     def provides(self, kind: StructureKind) -> Ability:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from structopt.core.factor_kinds import number_of
 from structopt.kernels.record import Array, Record
 
 
@@ -31,9 +32,9 @@ class FactorRows:
     privates: list[int] = field(default_factory=list)
     extras: list[Array] = field(default_factory=list)
 
-    def add(self, kind: int, linked: Array, privates: int = 0, extra: Array | None = None) -> None:
-        """Add a factor."""
-        self.kinds.append(kind)
+    def add(self, kind: int | str, linked: Array, privates: int = 0, extra: Array | None = None) -> None:
+        """Add a factor of a kind, by the kind's name or number."""
+        self.kinds.append(number_of(kind) if isinstance(kind, str) else kind)
         self.links.append(np.asarray(linked, np.int32))
         self.privates.append(privates)
         self.extras.append(np.zeros(0, np.int32) if extra is None else np.asarray(extra, np.int32))

@@ -1,49 +1,45 @@
-"""All outputs of one graph of variables and factors, listed; the private parts follow each factor's own rule."""
+"""All outputs of one graph of variables and factors, listed; the private parts follow the rule of each factor's kind."""
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from collections.abc import Mapping
+from itertools import product
 from math import prod
 
 import numpy as np
 
+from structopt.core.factor_kind import FactorKind
+from structopt.core.factor_kinds import kind_of
 from structopt.core.structure_kind import check_count
-from structopt.kernels.factors import (
-    AUTOMATON,
-    BUDGET,
-    EXACTLY_ONE,
-    FACTORS,
-    PAIRS,
-    TABLE,
-    TREE,
-    Factors,
-    private_start,
-)
+from structopt.kernels.factors import FACTORS, Factors, private_start
 from structopt.kernels.record import Array, Record
 
 
 def factor_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
     """Part vectors of all outputs of instance i that the factors allow."""
     f = FACTORS.open(structure)
-    shared = _variable_parts(f, i, most)
+    kinds = {number: kind_of(number) for number in set(f.kinds[f.factors[i] : f.factors[i + 1]].tolist())}
+    shared = _variable_parts(f, i, kinds, most)
     private = np.zeros((len(shared), parts - shared.shape[1]))
     allowed = np.ones(len(shared), bool)
     for factor in range(f.factors[i], f.factors[i + 1]):
         first = private_start.py_func(f, i, factor) - f.shared[i]
         width = int(f.privates[factor + 1] - f.privates[factor])
-        for row, x in enumerate(shared):
-            allowed[row] &= _extend(f, i, factor, x, private[row, first : first + width])
+        kind, extra = kinds[int(f.kinds[factor])], _extra(f, factor)
+        linked, widths = _linked(f, i, factor)
+        outputs = zip(np.ascontiguousarray(shared[:, linked]), private[:, first : first + width], strict=True)
+        allowed &= np.array([kind.extend(x, own, widths, extra) for x, own in outputs], bool)
     return np.asarray(np.hstack([shared, private])[allowed])
 
 
-def _variable_parts(f: Factors, i: int, most: int) -> Array:
-    """Indicators of all configurations of the variables; where a TREE covers them all, one head for every token."""
+def _variable_parts(f: Factors, i: int, kinds: Mapping[int, FactorKind], most: int) -> Array:
+    """Indicators of all configurations of the variables; where exclusive groups of one factor cover them all, of those."""
     widths = f.widths[f.variables[i] : f.variables[i + 1]]
     for factor in range(f.factors[i], f.factors[i + 1]):
         links = f.linked[f.links[factor] : f.links[factor + 1]]
-        if f.kinds[factor] == TREE and len(set(links.tolist())) == len(widths):
-            n, modifiers = _tree(f, factor)[0], _tree(f, factor)[2]
-            groups = [links[modifiers == m] for m in range(n)]
+        exclusive = kinds[int(f.kinds[factor])].exclusive(_extra(f, factor))
+        if exclusive is not None and len(set(links.tolist())) == len(widths):
+            groups = [links[group] for group in exclusive]
             check_count(i, prod(map(len, groups)), "choices of heads", most)
             rows = [np.concatenate([np.zeros(0, int), *chosen]) for chosen in product(*(g[:, None] for g in groups))]
             parts = np.zeros((len(rows), len(widths)))
@@ -55,47 +51,14 @@ def _variable_parts(f: Factors, i: int, most: int) -> Array:
     return np.array([np.concatenate([np.zeros(0), *chosen]) for chosen in product(*states)])
 
 
-def _tree(f: Factors, factor: int) -> tuple[int, tuple[bool, bool], Array, Array]:
-    extra = f.extra[f.extras[factor] : f.extras[factor + 1]]
-    return int(extra[0]), (bool(extra[1]), bool(extra[2])), extra[3::2], extra[4::2]
+def _linked(f: Factors, i: int, factor: int) -> tuple[Array, Array]:
+    """Parts of the linked variables of a factor, one variable after the other, and the widths of these."""
+    variables = f.variables[i] + f.linked[f.links[factor] : f.links[factor + 1]]
+    widths = f.widths[variables].astype(np.int64)
+    parts = [np.arange(start, start + width) for start, width in zip(f.starts[variables], widths, strict=True)]
+    return np.concatenate([np.zeros(0, np.int64), *parts]), widths
 
 
-def _extend(f: Factors, i: int, factor: int, x: Array, private: Array) -> bool:
-    """Write the private parts of a factor, given those of the variables; whether it allows them."""
-    linked, kind = f.linked[f.links[factor] : f.links[factor + 1]], int(f.kinds[factor])
-    starts = f.starts[f.variables[i] + linked]
-    on = x[starts] > 0
-    if kind == TREE:
-        n, (single_root, projective), modifiers, heads = _tree(f, factor)
-        return bool(on.sum() == n) and _is_tree(dict(zip(modifiers[on], heads[on], strict=True)), n, single_root, projective)
-    if kind == AUTOMATON:
-        path = [0, *(np.flatnonzero(on) + 1), len(on) + 1]
-        numbers: dict[tuple[int, int], int] = {}
-        for a in range(len(on) + 1):
-            for b in range(a + 1, len(on) + 2):
-                numbers[a, b] = len(numbers)
-        private[[numbers[pair] for pair in pairwise(path)]] = 1.0
-    elif kind == PAIRS:
-        private[:] = on[0::2] & on[1::2]
-    elif kind == TABLE:
-        K, width = f.widths[f.variables[i] + linked]
-        private[:] = np.outer(x[starts[0] : starts[0] + K], x[starts[1] : starts[1] + width]).ravel()
-    elif kind == EXACTLY_ONE:
-        return bool(on.sum() == 1)
-    elif kind == BUDGET:
-        return bool(on.sum() <= f.extra[f.extras[factor]])
-    return True
-
-
-def _is_tree(heads: dict[int, int], n: int, single_root: bool, projective: bool) -> bool:
-    roots = sum(m == h for m, h in heads.items())
-    if len(heads) < n or roots < 1 or (single_root and roots > 1):
-        return False
-    for m in range(n):
-        climbed = 0
-        while heads[m] != m and climbed <= n:
-            m, climbed = heads[m], climbed + 1
-        if climbed > n:
-            return False
-    spans = [(min(m, h), max(m, h)) if m != h else (-1, m) for m, h in heads.items()]
-    return not projective or not any(a < c < b < d for a, b in spans for c, d in spans)
+def _extra(f: Factors, factor: int) -> Array:
+    """The extra numbers of a factor."""
+    return f.extra[f.extras[factor] : f.extras[factor + 1]]

@@ -9,9 +9,11 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
+from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
+from structopt.inference.open_kinds import admit_kinds
 from structopt.inference.programs import check_kind
 from structopt.kernels.record import Array, Record
 
@@ -46,6 +48,8 @@ class AD3(Inference):
     Martins et al. (2015). Compiled; O(passes) times the work of the factors' own maximisations. With `warm_start` the value
     depends on earlier visits; `converged` is what it comes to.
     """
+
+    of_factors = FactorAbility.MAXIMUM
 
     def __init__(
         self,
@@ -86,11 +90,12 @@ class AD3(Inference):
 
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure scratch for its largest instance, and memory where visits start from the last."""
+        from structopt.inference.factor_sizes import factor_scratch
         from structopt.kernels.ad3_work import WORK
-        from structopt.kernels.factor_kinds import scratch_sizes
 
+        admit_kinds("ad3", self, structure.record)
         sizes = Sizes(structure.record)
-        floats, ints = scratch_sizes(structure.record)
+        floats, ints = factor_scratch(structure.record)
         C, P, N = (int(one.max(initial=1)) for one in (sizes.copies, sizes.shared, np.diff(structure.parts)))
         F, k, kept = sizes.factors.max(initial=1), sizes.most_linked, sizes.most_kept
         work = WORK.pack(

@@ -7,6 +7,7 @@ from math import inf, log
 import numpy as np
 
 from structopt.core.ability import Ability
+from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError
@@ -20,6 +21,8 @@ class Enumeration(Inference):
 
     Refuses instances with more than a million outputs.
     """
+
+    of_factors = FactorAbility(0)
 
     def provides(self, kind: StructureKind) -> Ability:
         """Return what every exact inference provides."""

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structopt.inference.open_kinds import open_scratch
 from structopt.kernels.factors import FACTORS, Factors
 from structopt.kernels.record import Array, Record
 
@@ -35,10 +36,8 @@ class FactorSizes(NamedTuple):
 
 def factor_sizes(record: Record) -> FactorSizes:
     """Measure a record of factor graphs."""
-    from structopt.kernels.factor_kinds import scratch_sizes
-
     f = FACTORS.open(record)
-    floats, ints = scratch_sizes(record)
+    floats, ints = factor_scratch(record)
     return FactorSizes(
         shared=int(f.shared.max(initial=0)),
         private=int(np.diff(f.privates[f.factors]).max(initial=0)),
@@ -47,6 +46,16 @@ def factor_sizes(record: Record) -> FactorSizes:
         floats=floats,
         ints=ints,
     )
+
+
+def factor_scratch(record: Record) -> tuple[int, int]:
+    """Floats and ints that any one factor of a record needs."""
+    from structopt.kernels.factor_kinds import scratch_sizes
+
+    f = FACTORS.open(record)
+    parts = np.diff(_parts_before(f)[f.links])
+    both = scratch_sizes(record), open_scratch(record, parts)
+    return max(floats for floats, _ in both), max(ints for _, ints in both)
 
 
 def message_offsets(record: Record) -> Array:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from math import inf
 
 from structopt.core.ability import Ability
+from structopt.core.data import Structure
+from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
 from structopt.inference.highs import Program
+from structopt.inference.open_kinds import admit_kinds
 from structopt.inference.programs import Programs, check_kind, check_temperature
 from structopt.kernels.record import Array, Record
 
@@ -26,6 +29,8 @@ class IntegerProgram(Inference):
     gap : float
         Relative distance between value and best output at which the search may end. 0: exact.
     """
+
+    of_factors = FactorAbility.ROWS
 
     def __init__(self, time_limit: float = inf, gap: float = 0.0) -> None:
         if not time_limit > 0:
@@ -59,3 +64,8 @@ class IntegerProgram(Inference):
             return answer.bound
 
         return InferenceKernels(solve)
+
+    def prepare(self, structure: Structure) -> Structure:
+        """Refuse kinds of factors without a linear description."""
+        admit_kinds("ilp", self, structure.record)
+        return structure

@@ -8,6 +8,7 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
+from structopt.core.factor_kind import COMPILED
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
@@ -38,6 +39,8 @@ class LoopyBP(Inference):
     Smith and Eisner (2008); Yedidia et al. (2005) for the value. A pass is linear in the private parts, and O(n^3) in a
     tree's tokens; max-product through a tree takes a best tree an arc.
     """
+
+    of_factors = COMPILED
 
     def __init__(
         self, passes: int = 10, damping: float = 0.0, tolerance: float = 1e-4, decoding_temperature: float = 1.0
@@ -73,8 +76,10 @@ class LoopyBP(Inference):
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure scratch for its largest instance, and for each instance a place for the passes it took."""
         from structopt.inference.factor_sizes import factor_sizes
+        from structopt.inference.open_kinds import admit_kinds
         from structopt.kernels.loopy_bp import PROPAGATION
 
+        admit_kinds("loopy_bp", self, structure.record)
         size = factor_sizes(structure.record)
         work = PROPAGATION.pack(
             passes=self.passes, damping=self.damping, tolerance=self.tolerance,

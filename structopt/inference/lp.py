@@ -8,8 +8,10 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
+from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
+from structopt.inference.open_kinds import admit_kinds
 from structopt.inference.programs import Programs, check_kind, check_temperature
 from structopt.kernels.record import Array, Record
 
@@ -34,6 +36,8 @@ class LinearProgram(Inference):
     shape one model in HiGHS, of which scores change costs and bounds. The value is convex in the scores, a maximum of linear
     functions, and z is a subgradient of it. Martins, Smith and Xing (2009), section 3.
     """
+
+    of_factors = FactorAbility.ROWS
 
     def __init__(self, warm_start: bool = False) -> None:
         self.warm_start = warm_start
@@ -62,6 +66,7 @@ class LinearProgram(Inference):
 
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure memory for the bases, where visits start from the last."""
+        admit_kinds("lp", self, structure.record)
         if not self.warm_start:
             return structure
         programs, kept = Programs(), np.zeros(len(structure) + 1, np.int64)

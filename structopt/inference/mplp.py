@@ -10,6 +10,7 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
 from structopt.core.factor_graph import FactorGraph
+from structopt.core.factor_kinds import component_of
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
@@ -129,10 +130,10 @@ def _are_binary(record: Record) -> Array:
 
 
 def _check_factors(kinds: Array, widths: Array) -> None:
-    from structopt.kernels import factors
+    from structopt.kernels.factors import TABLE
 
-    names = ("TREE", "AUTOMATON", "PAIRS", "EXACTLY_ONE", "BUDGET")
-    others = [name for name in names if (kinds == getattr(factors, name)).any()]
+    numbers = np.unique(kinds[kinds != TABLE]).tolist()
+    others = [component_of(number).name.upper() for number in numbers]
     if others or (widths < 2).any():
         found = f"factors of other kinds: {', '.join(others)}" if others else "variables that are not listed state by state"
         raise CompatibilityError(

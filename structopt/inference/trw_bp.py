@@ -9,6 +9,7 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.data import Structure
+from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
@@ -57,6 +58,8 @@ class TreeReweightedBP(Inference):
     scores, and convexity as a whole holds only where they have converged. A pass of a graph of pairs costs O(edges K^2).
     Wainwright et al. (2005); passes after Kolmogorov (2006); the entropies' inequality is Madiman and Tetali's (2010).
     """
+
+    of_factors = FactorAbility.MAXIMUM | FactorAbility.MARGINALS
 
     def __init__(
         self,
@@ -108,8 +111,10 @@ class TreeReweightedBP(Inference):
     def prepare(self, structure: Structure) -> Structure:
         """Choose forests, and give the structure scratch for its largest instance, and with `warm_start` room for messages."""
         from structopt.inference.factor_sizes import message_offsets
+        from structopt.inference.open_kinds import admit_kinds
         from structopt.kernels.trw_bp import WORK
 
+        admit_kinds("trw_bp", self, structure.record)
         forests, graph = _forests(structure.record)
         options = {"passes": self.passes, "tolerance": self.tolerance, "smoothing": self.smoothing}
         work = WORK.pack(

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.factor_kinds import local_max
-from structopt.kernels.factors import AUTOMATON, TREE
+from structopt.kernels.factors import AUTOMATON, FIRST_OPEN, TREE
 from structopt.kernels.fields import Floats, Ints
 from structopt.kernels.signatures import inlined
 
@@ -76,7 +76,7 @@ class Scratch(NamedTuple):
 @inlined
 def capacity(kind, k):
     """N: an affinely independent set has k + 1 at most, and one comes before another goes; 0 for other kinds."""
-    return min(k + 2, MOST) if kind in (TREE, AUTOMATON) else 0
+    return min(k + 2, MOST) if kind in (TREE, AUTOMATON) or kind >= FIRST_OPEN else 0
 
 
 @inlined

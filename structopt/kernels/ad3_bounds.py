@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from math import inf
 
+import numpy as np
+
 from structopt.kernels.ad3_work import copies_of, private_parts
-from structopt.kernels.factor_kinds import fill_private, first_width, local_max
+from structopt.kernels.factor_kinds import fill_open, fill_private, first_width, local_max
 from structopt.kernels.factors import BUDGET, EXACTLY_ONE, TABLE, TREE
+from structopt.kernels.open_kinds import is_hard
 from structopt.kernels.signatures import inlined
 from structopt.kernels.table_set import best_pair
 from structopt.kernels.target import product
@@ -92,6 +95,25 @@ def hard_max(f, i, factor, w, z, check):
 
 
 @inlined
+def open_hard_max(f, i, factor, w, z, check):
+    """`hard_max` of a factor of a kind that the core does not know, which may have private parts."""
+    if check:
+        return fill_open(f, i, factor, z)
+    x = w.scratch
+    c, k = copies_of(f, i, factor, w)
+    first, last = private_parts(f, i, factor)
+    for r in range(k):
+        part = w.part[c + r]
+        x.residual[r] = w.mean[part] - 0.5 if w.share[part] > -inf else -inf
+    private = x.private[: last - first]
+    value = local_max(f, i, factor, x.residual[:k], np.zeros(len(private)), x.vector[:k], private, x.floats, x.ints)
+    if value > -inf:
+        for r in range(k):
+            z[w.part[c + r]] = x.vector[r]
+    return value > -inf
+
+
+@inlined
 def round_output(f, i, s, w, z):
     """Score of an output near u, -inf where none was found; its parts go to z.
 
@@ -106,6 +128,10 @@ def round_output(f, i, s, w, z):
             if f.kinds[factor] in (TREE, EXACTLY_ONE, BUDGET):
                 hard += 1
                 if not hard_max(f, i, factor, w, z, check):
+                    return -inf
+            elif is_hard(f.kinds[factor]):
+                hard += 1
+                if not open_hard_max(f, i, factor, w, z, check):
                     return -inf
     fill_private(f, i, z)
     return product(z, s)

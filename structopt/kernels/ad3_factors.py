@@ -8,8 +8,9 @@ from structopt.kernels import active_set
 from structopt.kernels.active_set import open_set, solve_quadratic
 from structopt.kernels.ad3_work import copies_of, private_parts
 from structopt.kernels.automaton import row_start
-from structopt.kernels.factor_kinds import first_width
-from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TABLE, TREE
+from structopt.kernels.factor_kinds import extra_numbers, first_width
+from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, FIRST_OPEN, PAIRS, TABLE, TREE
+from structopt.kernels.open_kinds import extend
 from structopt.kernels.projections import (
     joint_mass,
     project_onto_budget,
@@ -132,8 +133,25 @@ def write_answer(f, i, s, w, z):
             if kind == AUTOMATON:
                 for j in range(x.count[0]):
                     add_path(x.members[j * k : j * k + x.sizes[j]], k, x.weights[j], private)
+        elif kind >= FIRST_OPEN:
+            x = open_set(w.sets[slot:], w.members[member:], w.counts[number : number + 1], kind, k)
+            average_private(kind, extra_numbers(f, factor), x, k, w.scratch, private)
         floats, ints = set_size(kind, k)
         slot, member = slot + floats, member + ints
+
+
+@inlined
+def average_private(kind, extra, x, k, scratch, private):
+    """Average the private parts of the configurations in a set, for a kind that the core does not know."""
+    states, own = scratch.vector[:k], scratch.private[: len(private)]
+    private[:] = 0.0
+    for j in range(x.count[0]):
+        states[:] = 0.0
+        for m in range(j * k, j * k + x.sizes[j]):
+            states[x.members[m]] = 1.0
+        extend(kind, extra, states, own)
+        for r in range(len(own)):
+            private[r] += x.weights[j] * own[r]
 
 
 @inlined

@@ -13,7 +13,8 @@ p / T and multiply the value by T. `f` is the record of instance i, opened (`str
 
 Costs: TREE O(n^3), its best tree O(n^2) where it need not be projective; AUTOMATON O(k^2); BUDGET O(k B); the others linear
 in their parts. PAIRS are many independent factors in one row: s and `out` hold two entries a pair, so that a variable which
-several of them share stands there several times, and the value is the sum over the pairs.
+several of them share stands there several times, and the value is the sum over the pairs. Kinds that do not stand here are
+looked up (`structopt.kernels.open_kinds`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,18 @@ import numpy as np
 from structopt.kernels import arborescence, projective
 from structopt.kernels.automaton import automaton_marginals, automaton_max, row_start
 from structopt.kernels.chain import log_add
-from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, FACTORS, PAIRS, TABLE, TREE, private_start
+from structopt.kernels.factors import (
+    AUTOMATON,
+    BUDGET,
+    EXACTLY_ONE,
+    FACTORS,
+    FIRST_OPEN,
+    PAIRS,
+    TABLE,
+    TREE,
+    private_start,
+)
+from structopt.kernels.open_kinds import extend, open_marginals, open_max, states_of
 from structopt.kernels.record import Record
 from structopt.kernels.signatures import inlined
 
@@ -34,7 +46,7 @@ best_projective, sum_projective = projective.best_tree, projective.partition
 
 
 def scratch_sizes(record: Record) -> tuple[int, int]:
-    """Floats and ints that the functions need for any factor of a record."""
+    """Floats and ints that the functions need for any factor of a record of a kind that stands here."""
     f = FACTORS.open(record)
     links = np.diff(f.links)
     most = int(links.max(initial=0)) + 2
@@ -87,7 +99,9 @@ def local_max(f, i, factor, s, p, out, private_out, floats, ints):
         return exactly_one_max(s, out)
     if kind == BUDGET:
         return budget_max(extra[0], s, out)
-    return table_max(s, p, first_width(f, i, factor), out, private_out)
+    if kind == TABLE:
+        return table_max(s, p, first_width(f, i, factor), out, private_out)
+    return open_max(kind, extra, s, p, out, private_out, floats, ints)
 
 
 @inlined
@@ -106,7 +120,9 @@ def local_marginals(f, i, factor, s, p, out, private_out, floats, ints):
         return exactly_one_marginals(s, out)
     if kind == BUDGET:
         return budget_marginals(extra[0], s, out, floats)
-    return table_marginals(s, p, first_width(f, i, factor), out, private_out)
+    if kind == TABLE:
+        return table_marginals(s, p, first_width(f, i, factor), out, private_out)
+    return open_marginals(kind, extra, s, p, out, private_out, floats, ints)
 
 
 @inlined
@@ -331,3 +347,14 @@ def fill_private(f, i, z):
         elif f.kinds[factor] == PAIRS:
             for r in range(len(linked) // 2):
                 private[r] = z[f.starts[variables + linked[2 * r]]] * z[f.starts[variables + linked[2 * r + 1]]]
+        elif f.kinds[factor] >= FIRST_OPEN:
+            fill_open(f, i, factor, z)
+
+
+@inlined
+def fill_open(f, i, factor, z):
+    """Write the private parts of a factor of a kind that the core does not know; whether it allows the states in z."""
+    first, x = private_start(f, i, factor), np.empty(linked_parts(f, i, factor))
+    states_of(f, i, factor, z, x)
+    last = first + f.privates[factor + 1] - f.privates[factor]
+    return extend(f.kinds[factor], extra_numbers(f, factor), x, z[first:last])

@@ -33,6 +33,12 @@ BUDGET = 4
 """At most extra[0] of the linked binary variables are on; no private parts."""
 TABLE = 5
 """Two linked variables of widths K and K' > 1; K * K' private parts, one for every pair of states, row by row."""
+NUMBERS = {
+    "tree": TREE, "automaton": AUTOMATON, "pairs": PAIRS, "exactly_one": EXACTLY_ONE, "budget": BUDGET, "table": TABLE,
+}  # fmt: skip
+"""The core's kinds by name. These numbers stay: they are in records on disk."""
+FIRST_OPEN = 1 << 16
+"""Numbers from here on are those of kinds that the core does not know (`structopt.core.factor_kinds`)."""
 
 
 class Factors(NamedTuple):

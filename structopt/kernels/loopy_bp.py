@@ -35,6 +35,7 @@ from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TRE
 from structopt.kernels.fields import Float, Floats, Ints, Long
 from structopt.kernels.layout import RecordLayout
 from structopt.kernels.messages import automaton_messages, bounded, send
+from structopt.kernels.open_kinds import is_hard
 from structopt.kernels.signatures import SOLVE, inlined, kernel
 from structopt.kernels.target import product
 
@@ -336,6 +337,19 @@ def bethe(f, i, s, in_odds, x, z):
 
 
 @inlined
+def choose(f, i, factor, s, parts, x, z):
+    """Write the states that a factor finds best, of a kind that the core does not know; x.n is what its variables tell it."""
+    first = private_start(f, i, factor)
+    last = first + f.privates[factor + 1] - f.privates[factor]
+    out, q = x.out[:parts], 0
+    if local_max(f, i, factor, x.n[:parts], s[first:last], out, z[first:last], x.floats, x.ints) > -inf:
+        for link in range(f.links[factor], f.links[factor + 1]):
+            v = f.variables[i] + f.linked[link]
+            z[f.starts[v] : f.starts[v] + f.widths[v]] = out[q : q + f.widths[v]]
+            q += f.widths[v]
+
+
+@inlined
 def decode(f, i, s, x, z):
     """Write an output to z and return its score: the best state of each variable, and what hard factors find best for theirs.
 
@@ -356,6 +370,9 @@ def decode(f, i, s, x, z):
                 local_max(f, i, factor, x.n[:parts], s[:0], x.out[:parts], z[:0], x.floats, x.ints)
                 for j in range(parts):
                     z[f.starts[before + f.linked[f.links[factor] + j]]] = x.out[j]
+            elif not last_word and is_hard(kind):
+                tell(f, i, factor, x, False, at)
+                choose(f, i, factor, s, parts, x, z)
             at += parts
     fill_private(f, i, z)
     return product(z, s)

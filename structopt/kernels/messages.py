@@ -22,7 +22,8 @@ from structopt.kernels.factor_kinds import (
     tree_marginals,
     tree_value,
 )
-from structopt.kernels.factors import AUTOMATON, EXACTLY_ONE, TABLE, TREE
+from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, TABLE, TREE
+from structopt.kernels.open_kinds import open_messages
 from structopt.kernels.signatures import inlined
 
 LIMIT = 1e5
@@ -50,8 +51,10 @@ def send(f, i, factor, n, p, hot, out, floats, ints):
         exactly_one_messages(n, hot, out)
     elif kind == TABLE:
         table_messages(n, p, first_width(f, i, factor), hot, out)
-    else:
+    elif kind == BUDGET:
         budget_messages(extra[0], n, hot, out, floats)
+    else:
+        return open_messages(kind, extra, n, p, hot, out, floats, ints)
     return True
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import cvxpy
 import numpy as np
 
-from structopt.inference.polytopes import Polytope
+from structopt.core.polytope import Polytope
 from structopt.kernels.record import Array
 
 cp: Any = cvxpy  # its type hints are incomplete

@@ -1,0 +1,94 @@
+"""Components as distributions bring them: entry points by name, and classes that keep the contract of their kind."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from structopt.core.component import Component, lacking
+from structopt.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A component that some distribution brings.
+
+    Attributes
+    ----------
+    name, kind : str
+    distribution : str
+        The package to install or uninstall.
+    entry_point : EntryPoint
+    """
+
+    name: str
+    kind: str
+    distribution: str
+    entry_point: EntryPoint
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.distribution})"
+
+    def load(self, contract: type[Component]) -> Any:
+        """Import and return the class, held to the contract of its kind.
+
+        Raises
+        ------
+        ConfigError
+            If its package cannot be imported, or it lacks what a component of its kind must have.
+        """
+        try:
+            cls = self.entry_point.load()
+        except Exception as error:
+            value, reason = self.entry_point.value, f"{type(error).__name__}: {error}"
+            raise ConfigError(
+                f"{self.kind}={self.name} comes from {self.distribution}, and {value} cannot be imported: {reason}. "
+                f"Reinstall or update {self.distribution}."
+            ) from error
+        self._check(cls, contract)
+        return cls
+
+    def _check(self, cls: Any, contract: type[Component]) -> None:
+        """Refuse a class that is no component of its kind, with the names of what it lacks."""
+        absent = lacking(cls, contract)
+        if not absent and isinstance(cls, type) and issubclass(cls, contract):
+            return
+        kind, promise = self.kind, f"structopt.plugin.{contract.__name__}"
+        what = f"lacks {', '.join(absent)}, which every {kind} has" if absent else f"does not inherit from {promise}"
+        raise ConfigError(
+            f"{kind}={self.name} of {self.distribution} {what} ({promise} says what it does, and has a default where one "
+            f"makes sense). Update {self.distribution}."
+        )
+
+
+def installed(kind: str) -> dict[str, Installed]:
+    """Return the components of one kind by name, sorted; none of them is imported.
+
+    Raises
+    ------
+    ConfigError
+        If two distributions claim one name.
+    """
+    found: dict[str, Installed] = {}
+    for component in _listed(kind, _places()):
+        rival = found.setdefault(component.name, component)
+        if rival.distribution != component.distribution:
+            owners = " and ".join(sorted((rival.distribution, component.distribution)))
+            raise ConfigError(f"{kind} '{component.name}' is claimed by two distributions, {owners}. Uninstall one of them.")
+    return found
+
+
+def _places() -> tuple[tuple[str, float], ...]:
+    """Where distributions can be, and when each place was changed last."""
+    return tuple((place, os.stat(place).st_mtime if os.path.exists(place) else 0.0) for place in sys.path)
+
+
+@lru_cache(maxsize=32)
+def _listed(kind: str, places: tuple[tuple[str, float], ...]) -> list[Installed]:
+    """All components of one kind, by name; reading the metadata of every distribution takes ten milliseconds."""
+    points = sorted(entry_points(group=f"structopt.{kind}"), key=lambda point: point.name)
+    return [Installed(point.name, kind, point.dist.name if point.dist else "unknown", point) for point in points]

@@ -1,0 +1,182 @@
+"""What every kind of factor promises: rows and compiled functions that agree with the configurations that it allows."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import inf, log
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from structopt.core.factor_kind import FactorAbility, FactorKind
+from structopt.core.polytope import Rows
+from structopt.kernels.record import Array
+
+SEEDS = pytest.mark.parametrize("seed", range(8))
+LIMIT = 1e5
+
+
+class OneFactor(NamedTuple):
+    """A small factor: parts of each linked variable (1: binary), number of private parts, and extra numbers."""
+
+    widths: tuple[int, ...]
+    privates: int = 0
+    extra: tuple[int, ...] = ()
+
+
+class FactorKindSuite:
+    """Override `kind` and `factor`; parametrise the fixtures for more."""
+
+    @pytest.fixture
+    def kind(self) -> FactorKind:
+        """Make the kind under test."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def factor(self) -> OneFactor:
+        """Describe a factor with few configurations."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def configurations(self, kind: FactorKind, factor: OneFactor) -> Array:
+        """All that the factor allows: linked parts and private parts, shape (configurations, parts)."""
+        listed = []
+        for x in _states(factor):
+            private = np.zeros(factor.privates)
+            if kind.extend(x, private, *_numbers(factor)):
+                listed.append(np.concatenate([x, private]))
+        return np.array(listed).reshape(len(listed), -1)
+
+    def scores(self, factor: OneFactor, seed: int) -> Array:
+        """Random scores; in every fourth a part is forbidden."""
+        generator = np.random.default_rng(seed)
+        s = generator.normal(size=sum(factor.widths) + factor.privates, scale=(1.0, 4.0)[seed % 2])
+        if seed % 4 == 3:
+            s[generator.integers(len(s))] = -inf
+        return np.asarray(s)
+
+    def test_some_configurations_are_allowed(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
+        """Not none; and a kind that says that it is not hard allows all."""
+        assert len(configurations) > 0
+        assert kind.hard or len(configurations) == len(_states(factor))
+
+    @SEEDS
+    def test_rows(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
+        """The best integral point is the best configuration, and the best of all points no worse."""
+        _skip_without(kind, FactorAbility.ROWS)
+        s = np.maximum(self.scores(factor, seed), -50.0)
+        best = (configurations @ s).max()
+        assert _best_point(kind, factor, s, True) == pytest.approx(best, abs=1e-6)
+        assert _best_point(kind, factor, s, False) >= best - 1e-6
+
+    def test_compiled_configurations(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
+        """The kernel allows the same states, and writes the same private parts."""
+        _skip_without(kind, FactorAbility.MAXIMUM)
+        extra, listed = _numbers(factor)[1], []
+        for x in _states(factor):
+            private = np.zeros(factor.privates)
+            if kind.kernels.extend(extra, x, private):
+                listed.append(np.concatenate([x, private]))
+        np.testing.assert_array_equal(listed, configurations)
+
+    @SEEDS
+    def test_maximum(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
+        """Value and configuration are the best."""
+        _skip_without(kind, FactorAbility.MAXIMUM)
+        s = self.scores(factor, seed)
+        value, z = _call(kind, kind.kernels.maximum, factor, s)
+        scores = _scores(configurations, s)
+        assert value == pytest.approx(scores.max())
+        if value > -inf:
+            assert (configurations[np.isclose(scores, value)] == z).all(axis=1).any()
+
+    @SEEDS
+    def test_marginals(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
+        """The log of the sum over all configurations, and their marginals."""
+        _skip_without(kind, FactorAbility.MARGINALS)
+        s = self.scores(factor, seed)
+        value, z = _call(kind, kind.kernels.marginals, factor, s)
+        scores = _scores(configurations, s)
+        top = scores.max()
+        weights = np.exp(scores - top)
+        assert value == pytest.approx(top + log(weights.sum()))
+        np.testing.assert_allclose(z, weights @ configurations / weights.sum(), atol=1e-9)
+
+    @SEEDS
+    @pytest.mark.parametrize("hot", [False, True])
+    def test_messages(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int, hot: bool) -> None:
+        """What the factor says of each variable without what that says itself."""
+        _skip_without(kind, FactorAbility.MESSAGES)
+        s, shared = np.maximum(self.scores(factor, seed), -50.0), sum(factor.widths)
+        scratch, out = _scratch(kind, factor), np.zeros(shared)
+        assert kind.kernels.messages(_numbers(factor)[1], s[:shared].copy(), s[shared:].copy(), hot, out, *scratch)
+        first = 0
+        for width in factor.widths:
+            rest = s.copy()
+            rest[first : first + width] = 0.0
+            scores = configurations @ rest
+            weights = [_total(scores[configurations[:, r] > 0], hot) for r in range(first, first + width)]
+            off = _total(scores[configurations[:, first] == 0], hot) if width == 1 else max(weights)
+            np.testing.assert_allclose(out[first : first + width], np.clip(np.array(weights) - off, -LIMIT, LIMIT), atol=1e-6)
+            first += width
+
+
+def _states(factor: OneFactor) -> list[Array]:
+    """All joint states of the linked variables, by their parts."""
+    one = [[np.zeros(1), np.ones(1)] if width == 1 else list(np.eye(width)) for width in factor.widths]
+    return [np.concatenate(states) for states in product(*one)]
+
+
+def _numbers(factor: OneFactor) -> tuple[Array, Array]:
+    return np.array(factor.widths, np.int64), np.array(factor.extra, np.int32)
+
+
+def _skip_without(kind: FactorKind, ability: FactorAbility) -> None:
+    if not kind.provides & ability & ~kind.built_in:
+        pytest.skip(f"{type(kind).__name__} brings no {ability.name}")
+
+
+def _scores(configurations: Array, s: Array) -> Array:
+    """Scores of configurations, where 0 * -inf counts as 0."""
+    scores: Array = configurations @ np.where(s == -inf, 0.0, s)
+    scores[(configurations[:, s == -inf] > 0).any(axis=1)] = -inf
+    return scores
+
+
+def _total(scores: Array, hot: bool) -> float:
+    top = float(scores.max(initial=-inf))
+    return top + log(np.exp(scores - top).sum()) if hot and top > -inf else top
+
+
+def _scratch(kind: FactorKind, factor: OneFactor) -> tuple[Array, Array]:
+    parts, extra = np.array([sum(factor.widths)]), _numbers(factor)[1]
+    floats, ints = kind.scratch(parts, np.zeros(1, np.int64), extra)
+    return np.full(floats, 7.0), np.full(ints, 7, np.int32)
+
+
+def _call(kind: FactorKind, function: Any, factor: OneFactor, s: Array) -> tuple[float, Array]:
+    """Value and parts that a kernel finds."""
+    shared, out = sum(factor.widths), np.zeros(len(s))
+    own = s[:shared].copy(), s[shared:].copy(), out[:shared], out[shared:]
+    return float(function(_numbers(factor)[1], *own, *_scratch(kind, factor))), out
+
+
+def _best_point(kind: FactorKind, factor: OneFactor, s: Array, integral: bool) -> float:
+    """Maximum of s over the rows, at integral states of the variables or anywhere."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    (widths, extra), shared = _numbers(factor), sum(factor.widths)
+    rows, begins = Rows(len(s)), np.cumsum((0, *factor.widths))
+    rows.add(-inf, inf, (np.zeros(1, np.int64), np.zeros(1, np.int64), 1.0), count=1)
+    for first, width in zip(begins, factor.widths, strict=False):
+        if width > 1:
+            rows.add(1.0, 1.0, (np.zeros(width, np.int64), np.arange(first, first + width), 1.0), count=1)
+    kind.describe(rows, np.arange(shared), np.arange(shared, len(s)), widths, extra)
+    polytope = rows.polytope(shared)
+    costs, columns = np.zeros(rows.columns), np.arange(rows.columns)
+    costs[: len(s)] = -s
+    constraint = LinearConstraint(polytope.matrix, polytope.lower, polytope.upper)
+    found = milp(costs, integrality=integral & (columns < shared), bounds=Bounds(0, 1), constraints=constraint)
+    assert found.status == 0, found.message
+    return -float(found.fun)
