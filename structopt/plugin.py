@@ -21,7 +21,6 @@ from structopt.core.data import (
     PartGroup,
     SparseVectors,
     Structure,
-    Targets,
     part_offsets,
 )
 from structopt.core.executor import Executor, Placement
@@ -78,7 +77,7 @@ __all__ = [
     "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
     "Optimizer", "Outcomes", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
     "Report", "Rows", "Run", "SOLVE", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State", "StructoptError",
-    "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "allowed_labels", "check_count",
+    "Structure", "StructureKind", "Task", "Tracker", "VECTOR", "Wide", "Words", "allowed_labels", "check_count",
     "chosen_labels", "did_you_mean", "driven", "driver", "inlined", "kernel", "list_parts", "open_target", "pack_factors",
     "part_offsets", "read_text", "size", "visit", "write_text",
 ]  # fmt: skip

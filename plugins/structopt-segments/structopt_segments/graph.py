@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from types import MappingProxyType
 
 import numpy as np
@@ -19,7 +18,6 @@ from structopt.plugin import (
     SparseVectors,
     Structure,
     StructureKind,
-    Targets,
     allowed_labels,
     chosen_labels,
     part_offsets,
@@ -121,19 +119,6 @@ class Segments(FactorGraph):
         """Label parts that the gold labels may have."""
         return allowed_labels(encoded)
 
-    def targets(self, encoded: Encoded, structure: Structure) -> Targets:
-        """The gold outputs, or the sets of outputs that agree with labels that are known in part.
-
-        Raises
-        ------
-        ConfigError
-            Where no segmentation agrees with them.
-        """
-        targets = super().targets(encoded, structure)
-        for i in np.flatnonzero(targets.sets):
-            self._check_set(int(i), structure, targets.allowed.subset(i, i + 1))
-        return targets
-
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """``labels``: the number of every token's label. ``segments``: a row a segment, int64 of shape (segments, 3).
 
@@ -168,19 +153,6 @@ class Segments(FactorGraph):
             raise ConfigError(
                 f"factor_graph.max_length={self.max_length}: instance {instance[first] + 1} of the training data has a segment "
                 f"of {lengths[first]} tokens ({encoded.labels[found.labels[first]]}). Type factor_graph.max_length={most}."
-            )
-
-    def _check_set(self, i: int, structure: Structure, allowed: AllowedParts) -> None:
-        """Refuse labels, known in part, that no segmentation has."""
-        solve = algorithms().solve
-        s = np.zeros(int(structure.parts[i + 1] - structure.parts[i]))
-        for start, end in zip(allowed.starts, allowed.ends, strict=True):
-            s[start:end] = -inf
-        s[allowed.parts] = 0.0
-        if solve(structure.record, i, s, 0.0, np.zeros(len(s)), np.zeros(0), structure.work) == -inf:
-            raise ConfigError(
-                f"factor_graph=segments: no segmentation of instance {i + 1} agrees with its labels. Correct them, raise "
-                f"factor_graph.max_length={self.max_length}, or take factor_graph=linear_chain."
             )
 
 

@@ -181,11 +181,9 @@ def test_partial_labels_restrict_the_target() -> None:
     np.testing.assert_array_equal(graph.targets(encoded, structure).sets, [True, False, True, False])
     problem = make_problem(encoded, graph, LossFamily(beta=1.0, gamma=1.0), exact())
     assert problem.objective(np.zeros(problem.dimension)) > 0
-    impossible = np.zeros(5, bool)
-    impossible[[2, 3]] = True
-    sets[0] = impossible
-    with pytest.raises(ConfigError, match="no segmentation of instance 1 agrees with its labels"):
-        graph.targets(encoded, structure)
+    sets[0] = [False, False, True, True, False]
+    with pytest.raises(ConfigError, match="Training instance 1 has partial labels that no output agrees with"):
+        make_problem(encoded, graph, LossFamily(beta=1.0, gamma=1.0), exact())
 
 
 @pytest.mark.parametrize(
