@@ -42,6 +42,7 @@ from structopt.errors import CompatibilityError, ConfigError, DataError, ModelEr
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
+from structopt.kernels.factors import FACTORS, open_factors
 from structopt.kernels.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.layout import RecordLayout
 from structopt.kernels.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
@@ -71,13 +72,13 @@ from structopt.task.text_files import read_text, write_text
 __all__ = [
     "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CONVEX", "Calculus", "Certificate", "Column", "Columns",
     "CompatibilityError", "ConfigError", "Cost", "Data", "DataError", "Demand", "EMPTY", "Encoded", "EncodedGraphs",
-    "EncodedTrees", "Executor", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph",
-    "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float", "Floats",
-    "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels",
-    "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
+    "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES", "FAMILY", "FactorAbility",
+    "FactorGraph", "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float",
+    "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST",
+    "Kernels", "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
     "Optimizer", "Outcomes", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
     "Report", "Rows", "Run", "SOLVE", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State", "StructoptError",
-    "Structure", "StructureKind", "Task", "Tracker", "VECTOR", "Wide", "Words", "allowed_labels", "check_count",
-    "chosen_labels", "did_you_mean", "driven", "driver", "inlined", "kernel", "list_parts", "open_target", "pack_factors",
+    "Structure", "StructureKind", "Task", "Tracker", "VECTOR", "Wide", "Words", "allowed_labels", "check_count", "chosen_labels",
+    "did_you_mean", "driven", "driver", "inlined", "kernel", "list_parts", "open_factors", "open_target", "pack_factors",
     "part_offsets", "read_text", "size", "visit", "write_text",
 ]  # fmt: skip
