@@ -33,7 +33,7 @@ from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
 from structopt.core.polytope import Rows
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.table_schema import Column, Schema
 from structopt.core.targets import AllowedParts, Targets
@@ -42,7 +42,9 @@ from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, LOOPY, PROJECTIVE, SINGLE
+from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
+from structopt.kernels.factors import FACTORS, open_factors
 from structopt.kernels.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.layout import RecordLayout
 from structopt.kernels.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
@@ -63,7 +65,7 @@ from structopt.kernels.signatures import (
     inlined,
     kernel,
 )
-from structopt.kernels.target import add_cost, add_gold, gold_score, is_set, open_target, restrict
+from structopt.kernels.target import add_cost, add_gold, gold_score, is_set, list_parts, open_target, restrict
 from structopt.kernels.visit import size, visit
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.task.columns import Columns
@@ -73,14 +75,15 @@ from structopt.task.text_files import read_text, write_text
 __all__ = [
     "ARBORESCENCE", "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CHAIN", "CONVEX", "Calculus",
     "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
-    "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedTrees", "Executor", "FACTOR_EXTEND", "FACTOR_LOCAL",
+    "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL",
     "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
-    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess",
-    "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs", "Loss",
-    "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes",
-    "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
-    "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures",
-    "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide",
-    "Words", "add_cost", "add_gold", "check_count", "did_you_mean", "driven", "driver", "gold_score", "inlined", "is_set",
-    "kernel", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
+    "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS",
+    "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs",
+    "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
+    "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record",
+    "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space",
+    "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker",
+    "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "chosen_labels", "did_you_mean",
+    "driven", "driver", "gold_score", "inlined", "is_set", "kernel", "list_parts", "open_factors", "open_target",
+    "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

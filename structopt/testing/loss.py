@@ -54,12 +54,12 @@ class LossSuite:
                 assert slope == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-5)
 
     def test_perfect_scores(self, problem: Problem) -> None:
-        """No loss and no gradient where the gold output scores far above all others."""
+        """No loss and no gradient where gold parts score far above all others, which an output need not have one of."""
         for i in range(problem.m):
             s = np.zeros(len(instance_scores(problem, np.zeros(problem.dimension), i)))
             first = problem.structure.groups[0]
-            gold = gold_and_cost(problem, i, len(s))[0]
-            gold[int(np.diff(first.offsets)[i]) * first.width :] = 0.0
-            value, r = residual(problem, self.perfect * gold, i)
+            own = slice(0, int(np.diff(first.offsets)[i]) * first.width)
+            s[own] = np.where(gold_and_cost(problem, i, len(s))[0][own] > 0, self.perfect, -self.perfect)
+            value, r = residual(problem, s, i)
             assert value == pytest.approx(0.0, abs=self.perfect_tolerance)
             np.testing.assert_allclose(r, 0.0, atol=self.perfect_tolerance)

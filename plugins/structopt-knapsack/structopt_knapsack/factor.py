@@ -1,0 +1,35 @@
+"""KNAPSACK factors: binary variables with weights, and a budget for those that are on."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structopt.plugin import Array, FactorKernels, FactorKind, Rows
+from structopt_knapsack import kernels
+
+
+class Knapsack(FactorKind):
+    """The weights of the linked binary variables that are on come to at most the budget; no private parts.
+
+    Extra: the budget, then a weight for each link, all at least 0. Its rows are not the convex hull: the linear relaxation takes
+    a share of an item, and bounds the best selection from above. ad3 and trw_bp go by its compiled functions.
+    """
+
+    kernels = FactorKernels(kernels.extend, kernels.maximum, kernels.marginals)
+
+    def extend(self, x: Array, private: Array, widths: Array, extra: Array) -> bool:
+        """Whether what is on is within the budget."""
+        return bool(x @ extra[1:] <= extra[0])
+
+    def describe(self, rows: Rows, z: Array, own: Array, widths: Array, extra: Array) -> None:
+        """Add the rows  sum_j w_j z_j <= budget,  and  z_j = 0  of what is too heavy alone."""
+        first = np.zeros(1, np.int64)
+        entries = [(first, z[j : j + 1], float(weight)) for j, weight in enumerate(extra[1:])]
+        rows.add(-np.inf, float(extra[0]), *entries, count=1)
+        heavy = z[extra[1:] > extra[0]]
+        if len(heavy):
+            rows.add(0.0, 0.0, (np.arange(len(heavy)), heavy, 1.0), count=len(heavy))
+
+    def scratch(self, parts: Array, first: Array, extra: Array) -> tuple[int, int]:
+        """Tables of items by weights."""
+        return int(kernels.cells(parts, extra[first]).max(initial=0)), 0

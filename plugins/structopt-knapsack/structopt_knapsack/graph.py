@@ -1,0 +1,161 @@
+"""Selections of items within a budget as factor graphs: one binary variable an item, and one KNAPSACK factor over all."""
+
+from __future__ import annotations
+
+from itertools import pairwise, product
+from types import MappingProxyType
+
+import numpy as np
+
+from structopt.plugin import (
+    FACTORS,
+    Array,
+    ConfigError,
+    Encoded,
+    FactorGraph,
+    FactorRows,
+    GraphTraits,
+    InferenceKernels,
+    PartGroup,
+    Record,
+    SparseVectors,
+    Structure,
+    StructureKind,
+    check_count,
+    pack_factors,
+    part_offsets,
+)
+from structopt_knapsack.data import EncodedKnapsacks
+
+MOST_CELLS = 50_000_000
+"""Numbers in the tables of one instance, 8 bytes each."""
+
+
+def algorithms() -> InferenceKernels:
+    """The algorithms, compiled when they are first asked for."""
+    from structopt_knapsack import kernels
+
+    return InferenceKernels(kernels.solve, kernels.k_best)
+
+
+def vertices(structure: Record, i: int, parts: int, most: int) -> Array:
+    """Indicators of all selections of instance i that are within the budget."""
+    f = FACTORS.open(structure)
+    budget, *weights = f.extra[f.extras[f.factors[i]] : f.extras[f.factors[i] + 1]].tolist()
+    check_count(i, 2.0**parts, f"selections to look at (2^{parts})", most)
+    listed = np.array(list(product((0.0, 1.0), repeat=parts)))
+    return np.asarray(listed[listed @ np.array(weights, float) <= budget])
+
+
+KIND = StructureKind("knapsack", algorithms, vertices, loopy=True)
+"""A record of variables and factors, which ad3, lp, ilp and trw_bp read; and dynamic programming for inference=exact."""
+
+
+class KnapsackGraph(FactorGraph):
+    r"""Any selection y of items that weighs at most the budget, the empty one too.
+
+        score(y) = sum_{j in y} s_j,    sum_{j in y} w_j <= B
+
+    An item has one part, on where it is selected: outputs have as many parts as they have items. Inference costs O(n B).
+
+    Notes
+    -----
+    What an item costs that is missed, or selected by mistake, is its weight in the cost: +w_j at the parts of items that are not
+    gold, -w_j at those that are. All weights are integers, and the budget too.
+    """
+
+    traits = GraphTraits(KIND, anchored=True)
+    views = MappingProxyType({"selection": "item"})
+
+    def build(self, encoded: Encoded, positional: bool = False) -> Structure:
+        """Lay out one part an item; no part is tied, whether `positional` or not.
+
+        Raises
+        ------
+        ConfigError
+            For a corpus of another task, weights that are negative, and tables that no machine has room for.
+        """
+        from structopt_knapsack.kernels import SCRATCH
+
+        knapsacks = _knapsacks_of(encoded)
+        weights, budgets = _by_instance(knapsacks)
+        size = _room(weights, budgets)
+        rows = []
+        for own, budget in zip(weights, budgets, strict=True):
+            one = FactorRows(np.ones(len(own), np.int32), np.zeros(1, np.int64))
+            one.add("knapsack", np.arange(len(own)), extra=np.array([budget, *own]))
+            rows.append(one)
+        groups = (PartGroup("item", 1, encoded.offsets),)
+        memory = np.zeros(len(encoded) + 1, np.int64)
+        work = SCRATCH.pack(table=size)
+        return Structure(pack_factors(rows), groups, part_offsets(groups), self.kind, memory, work)
+
+    def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
+        """Indicators of the selected items.
+
+        Raises
+        ------
+        ConfigError
+            For a gold selection over the budget.
+        """
+        knapsacks = _knapsacks_of(encoded)
+        assert encoded.gold is not None
+        chosen = np.flatnonzero(encoded.gold == 1)
+        instance = np.searchsorted(encoded.offsets, chosen, side="right") - 1
+        taken = np.bincount(instance, knapsacks.weights[chosen], len(encoded))
+        over = np.flatnonzero(taken > knapsacks.budgets)
+        if len(over):
+            raise ConfigError(
+                f"factor_graph=knapsack: the gold selection of instance {over[0] + 1} weighs {taken[over[0]]:g}, over the budget "
+                f"of {knapsacks.budgets[over[0]]}. Correct the training data."
+            )
+        offsets = np.searchsorted(chosen, encoded.offsets).astype(np.int64)
+        return SparseVectors(offsets, (chosen - encoded.offsets[instance]).astype(np.int32), np.ones(len(chosen)))
+
+    def cost(self, encoded: Encoded, structure: Structure, weights: Array, role: str = "variable") -> SparseVectors:
+        """Cost of wrong items: +weights_j for one selected by mistake, and for one missed, as -weights_j at its part."""
+        if role not in self.roles:
+            raise ConfigError(f"The cost counts parts of the role {role}, and this graph has: {', '.join(self.roles)}.")
+        assert encoded.gold is not None
+        parts = np.arange(len(weights)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+        return SparseVectors(encoded.offsets, parts.astype(np.int32), np.where(encoded.gold == 1, -weights, weights))
+
+    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+        """Whether each item is selected, bool of shape (items,); not where a relaxation takes a share of it."""
+        parts, counts = structure.active_in("item", outputs)
+        selected = np.zeros(int(encoded.offsets[-1]), bool)
+        selected[parts[counts > 1 - 1e-6]] = True
+        return selected
+
+    def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
+        """Of every item that it is out and that it is in, shape (items, 2)."""
+        return [np.stack([1.0 - own, own], axis=1) for own in marginals]
+
+
+def _knapsacks_of(encoded: Encoded) -> EncodedKnapsacks:
+    """Return the corpus, if it is one of items and budgets."""
+    if not isinstance(encoded, EncodedKnapsacks):
+        raise ConfigError("factor_graph=knapsack selects the items of task=knapsack; take the task's own factor graph.")
+    return encoded
+
+
+def _by_instance(knapsacks: EncodedKnapsacks) -> tuple[list[Array], list[int]]:
+    """Weights and budget of every instance; no budget is more than all its items weigh."""
+    if len(knapsacks.weights) and knapsacks.weights.min() < 0 or len(knapsacks.budgets) and knapsacks.budgets.min() < 0:
+        raise ConfigError("factor_graph=knapsack: weights of items and budgets must be at least 0.")
+    weights = [knapsacks.weights[a:b] for a, b in pairwise(knapsacks.offsets.tolist())]
+    return weights, [min(int(b), int(own.sum())) for b, own in zip(knapsacks.budgets, weights, strict=True)]
+
+
+def _room(weights: list[Array], budgets: list[int]) -> int:
+    """The size of the tables of the largest instance."""
+    from structopt_knapsack.kernels import cells
+
+    sizes = cells([len(own) for own in weights], budgets)
+    if sizes.max(initial=0) > MOST_CELLS:
+        i = int(sizes.argmax())
+        raise ConfigError(
+            f"factor_graph=knapsack: instance {i + 1} has {len(weights[i])} items and a budget of {budgets[i]}, whose tables "
+            f"need {8 * int(sizes[i]) / 1e9:.1f} GB. Give weights and budget in larger units."
+        )
+    return int(sizes.max(initial=0))

@@ -1,0 +1,181 @@
+"""Exact inference on selections within a budget, by dynamic programming over integer weights.
+
+Items j have the scores s_j and the weights w_j, and a selection is what weighs at most the budget B:
+
+    V(j, b) = max( V(j - 1, b), V(j - 1, b - w_j) + s_j ),    V(0, b) = 0,
+
+is the best of the first j items within b, and V(n, B) the best of all. With log(e^x + e^y) for the maximum it is the
+log-partition function. With R(j, b) the same of the items from j on, and F(j, c) that of the first j items that weigh *exactly*
+c,
+
+    P(j is selected) = sum_c exp( F(j - 1, c) + s_j + R(j + 1, B - c - w_j) - log Z ).
+
+All cost O(n B). A score of -inf forbids an item. Factors have the extra numbers B, w_1, ..., w_n.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log1p
+from typing import NamedTuple
+
+import numpy as np
+
+from structopt.plugin import (
+    FACTOR_EXTEND,
+    FACTOR_LOCAL,
+    K_BEST,
+    SOLVE,
+    Floats,
+    RecordLayout,
+    inlined,
+    kernel,
+    open_factors,
+)
+
+
+class Scratch(NamedTuple):
+    """The work record, opened: tables of items by weights (`cells`)."""
+
+    table: Floats
+
+
+SCRATCH = RecordLayout(Scratch)
+open_scratch = SCRATCH.compiled
+
+
+def cells(items, budgets):  # type: ignore[no-untyped-def]
+    """How many numbers the tables of so many items within such budgets have; arrays, or one each."""
+    return (np.asarray(items, np.int64) + 3) * (np.asarray(budgets, np.int64) + 1)
+
+
+@inlined
+def log_add(x, y):
+    """log(exp x + exp y), also where one or both are -inf."""
+    top, low = max(x, y), min(x, y)
+    return top + log1p(exp(low - top)) if low > -inf else top
+
+
+@inlined
+def best_selection(extra, s, out, table):
+    """Fill `out`, zero before, with the indicators of the best selection; return its score."""
+    n, B = len(s), np.int64(extra[0])
+    W = B + 1
+    table[:W] = 0.0
+    for j in range(n):
+        w = np.int64(extra[1 + j])
+        before, now = table[j * W : (j + 1) * W], table[(j + 1) * W : (j + 2) * W]
+        for b in range(W):
+            now[b] = max(before[b], before[b - w] + s[j]) if w <= b else before[b]
+    b = B
+    for j in range(n - 1, -1, -1):
+        if table[(j + 1) * W + b] > table[j * W + b]:
+            out[j] = 1.0
+            b -= np.int64(extra[1 + j])
+    return table[n * W + B]
+
+
+@inlined
+def expected_selection(extra, s, temperature, out, table):
+    """Fill `out` with the marginals at scores s / temperature; return log Z."""
+    n, B = len(s), np.int64(extra[0])
+    W = B + 1
+    rest, here, there = table[: (n + 1) * W], table[(n + 1) * W : (n + 2) * W], table[(n + 2) * W : (n + 3) * W]
+    rest[n * W :] = 0.0
+    for j in range(n - 1, -1, -1):
+        w, score = np.int64(extra[1 + j]), s[j] / temperature
+        for b in range(W):
+            value = rest[(j + 1) * W + b]
+            rest[j * W + b] = log_add(value, rest[(j + 1) * W + b - w] + score) if w <= b else value
+    total = rest[B]
+    here[:] = -inf
+    here[0] = 0.0
+    for j in range(n):
+        w, score, p = np.int64(extra[1 + j]), s[j] / temperature, 0.0
+        there[:] = here
+        for c in range(W - w):
+            value = here[c] + score
+            if value > -inf:
+                p += exp(value + rest[(j + 1) * W + B - c - w] - total)
+                there[c + w] = log_add(there[c + w], value)
+        out[j] = min(p, 1.0)
+        here[:] = there
+    return total
+
+
+@kernel(FACTOR_EXTEND)
+def extend(extra, x, private):
+    """Whether the selection x is within the budget."""
+    weight = 0.0
+    for j in range(len(x)):
+        weight += x[j] * extra[1 + j]
+    return weight <= extra[0]
+
+
+@kernel(FACTOR_LOCAL)
+def maximum(extra, s, p, out, private_out, floats, ints):
+    """Score and indicators of the best selection."""
+    return best_selection(extra, s, out, floats)
+
+
+@kernel(FACTOR_LOCAL)
+def marginals(extra, s, p, out, private_out, floats, ints):
+    """Log-partition function and marginals."""
+    return expected_selection(extra, s, 1.0, out, floats)
+
+
+@inlined
+def numbers(structure, i):
+    """Budget and weights of instance i, which has one factor."""
+    f = open_factors(structure)
+    factor = f.factors[i]
+    return f.extra[f.extras[factor] : f.extras[factor + 1]]
+
+
+@kernel(SOLVE)
+def solve(structure, i, s, temperature, z, memory, work):
+    """max_z' s^T z' + temperature * H(z') over the selections within the budget, and its maximiser z."""
+    extra, table = numbers(structure, i), open_scratch(work).table
+    z[:] = 0.0
+    if temperature == 0.0:
+        return best_selection(extra, s, z, table)
+    return temperature * expected_selection(extra, s, temperature, z, table)
+
+
+@kernel(K_BEST)
+def k_best(structure, i, s, count, values, offsets, parts, counts, work):
+    """The `count` best selections in decreasing score: V(j, b) as lists, of which two are merged; O(n B count)."""
+    extra = numbers(structure, i)
+    n, W = len(s), np.int64(extra[0]) + 1
+    best = np.full((n + 1, W, count), -inf)
+    on, rank = np.zeros((n + 1, W, count), np.int32), np.zeros((n + 1, W, count), np.int32)
+    best[0, :, 0] = 0.0
+    for j in range(n):
+        w = np.int64(extra[1 + j])
+        for b in range(W):
+            out, taken = 0, 0
+            for q in range(count):
+                without = best[j, b, out]
+                value = best[j, b - w, taken] + s[j] if w <= b else -inf
+                if max(without, value) == -inf:
+                    break
+                if value > without:
+                    best[j + 1, b, q], on[j + 1, b, q], rank[j + 1, b, q] = value, 1, taken
+                    taken += 1
+                else:
+                    best[j + 1, b, q], rank[j + 1, b, q] = without, out
+                    out += 1
+    found, place, offsets[0] = 0, 0, 0
+    for q in range(count):
+        if best[n, W - 1, q] == -inf:
+            break
+        values[q], b, r = best[n, W - 1, q], W - 1, np.int64(q)
+        for j in range(n, 0, -1):
+            selected = on[j, b, r] == 1
+            r = np.int64(rank[j, b, r])
+            if selected:
+                parts[place], counts[place] = j - 1, 1.0
+                place += 1
+                b -= np.int64(extra[j])
+        found += 1
+        offsets[found] = place
+    return found

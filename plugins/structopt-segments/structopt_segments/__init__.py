@@ -1,0 +1,3 @@
+"""Semi-Markov chains for structopt."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,123 @@
+"""The best outputs of semi-Markov chains: Viterbi, and Viterbi over lists; see `structopt_segments.kernels`."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from structopt.plugin import K_BEST, inlined, kernel, list_parts
+from structopt_segments.chain import before, constrain, mark, open_chain, open_scratch, weigh
+
+
+@inlined
+def viterbi(c, n, s, x, z):
+    """Fill z with the indicators of the best output; return its score (-inf, and zeros, where there is none)."""
+    L, M = c.labels, c.most
+    t = s[(n + M) * L :]
+    x.best[: (n + 1) * L] = -inf
+    for e in range(n + 1):
+        for y in c.first:
+            for length in range(1, min(M, e) + 1):
+                place = (e - length) * L + y
+                value = x.enter[place] + x.weight[place * M + length - 1]
+                if value > x.best[e * L + y]:
+                    x.best[e * L + y], x.length[e * L + y] = value, length
+        for y in c.first:
+            if e == n:
+                break
+            x.enter[e * L + y] = 0.0 if e == 0 else -inf
+            if e > 0:
+                for u in c.first:
+                    value = before(c, n, x, e, u, y) + t[u * L + y]
+                    if value > x.enter[e * L + y]:
+                        x.enter[e * L + y], x.source[e * L + y] = value, u
+    z[:] = 0.0
+    y = np.int64(c.first[0])
+    for u in c.first:
+        if x.best[n * L + u] > x.best[n * L + y]:
+            y = np.int64(u)
+    value = x.best[n * L + y]
+    if value == -inf:
+        return value
+    e, length = n, np.int64(x.length[n * L + y])
+    while True:
+        e -= length
+        u = np.int64(x.source[e * L + y]) if e > 0 else np.int64(-1)
+        mark(c, n, e, length, u, y, z)
+        if e == 0:
+            return value
+        length = M if c.runs and u == y else np.int64(x.length[e * L + u])
+        y = u
+
+
+@inlined
+def insert(value, origin, rank, values, origins, ranks):
+    """Insert into a list in decreasing value; return False where it does not belong there."""
+    q = len(values) - 1
+    if not value > values[q]:
+        return False
+    while q > 0 and value > values[q - 1]:
+        values[q], origins[q], ranks[q] = values[q - 1], origins[q - 1], ranks[q - 1]
+        q -= 1
+    values[q], origins[q], ranks[q] = value, origin, rank
+    return True
+
+
+@kernel(K_BEST)
+def k_best(structure, i, s, count, values, offsets, parts, counts, work):
+    """The `count` best outputs in decreasing score, by Viterbi over lists; O(n (M L + L^2) count)."""
+    c, x = open_chain(structure), open_scratch(work)
+    n, L, M = c.tokens[i + 1] - c.tokens[i], c.labels, c.most
+    constrain(c, i, n, s)
+    weigh(c, n, s, 0.0, x.weight)
+    t = s[(n + M) * L :]
+    enter, best = np.full((n + 1, L, count), -inf), np.full((n + 1, L, count), -inf)
+    source, length = np.zeros((n + 1, L, count), np.int32), np.zeros((n + 1, L, count), np.int32)
+    enter_rank, best_rank = np.zeros((n + 1, L, count), np.int32), np.zeros((n + 1, L, count), np.int32)
+    for e in range(n + 1):
+        for y in c.first:
+            for m in range(1, min(M, e) + 1):
+                w = x.weight[((e - m) * L + y) * M + m - 1]
+                for j in range(count):
+                    if not insert(enter[e - m, y, j] + w, m, j, best[e, y], length[e, y], best_rank[e, y]):
+                        break
+        for y in c.first:
+            if e == 0:
+                enter[e, y, 0] = 0.0
+                continue
+            for u in c.first:
+                run = c.runs and u == y
+                if run and e < M:
+                    continue
+                for j in range(count):
+                    w = x.weight[((e - M) * L + y) * M + M - 1] if run else 0.0
+                    value = enter[e - M, y, j] + w if run else best[e, u, j]
+                    if not insert(value + t[u * L + y], u, j, enter[e, y], source[e, y], enter_rank[e, y]):
+                        break
+    ending, ending_label, ending_rank = np.full(count, -inf), np.zeros(count, np.int32), np.zeros(count, np.int32)
+    for y in c.first:
+        for j in range(count):
+            if not insert(best[n, y, j], y, j, ending, ending_label, ending_rank):
+                break
+    z, found, offsets[0] = np.zeros(len(s)), 0, 0
+    for q in range(count):
+        if ending[q] == -inf:
+            break
+        values[q], z[:], e, y, j = ending[q], 0.0, n, np.int64(ending_label[q]), np.int64(ending_rank[q])
+        m, j = np.int64(length[e, y, j]), np.int64(best_rank[e, y, j])
+        while True:
+            e -= m
+            u = np.int64(source[e, y, j]) if e > 0 else np.int64(-1)
+            mark(c, n, e, m, u, y, z)
+            if e == 0:
+                break
+            j = np.int64(enter_rank[e, y, j])
+            if c.runs and u == y:
+                m = M
+            else:
+                m, j = np.int64(length[e, u, j]), np.int64(best_rank[e, u, j])
+            y = u
+        found += 1
+        offsets[found] = list_parts(z, offsets[q], parts, counts)
+    return found

@@ -1,0 +1,103 @@
+"""What inference on semi-Markov chains reads: the record, the scratch, and the scores of segments."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+from structopt.plugin import Flag, Floats, Int, Ints, Longs, RecordLayout, inlined
+
+
+class Chain(NamedTuple):
+    """The structure record, opened.
+
+    Attributes
+    ----------
+    labels, most : L and M
+    runs : whether segments are runs of one label
+    tokens : (m + 1,) where the tokens of each instance begin
+    first : labels that begin segments
+    shortest, longest, inner, last : see `structopt_segments.labels.SegmentLabels`
+    forbidden : numbers u * L + y of the transitions that no output has
+    excluded_offsets, excluded : per instance, label parts that no output has
+    """
+
+    labels: Int
+    most: Int
+    runs: Flag
+    tokens: Longs
+    first: Ints
+    shortest: Ints
+    longest: Ints
+    inner: Ints
+    last: Ints
+    forbidden: Ints
+    excluded_offsets: Longs
+    excluded: Ints
+
+
+class Scratch(NamedTuple):
+    """The work record, opened: w, i, a, the values of what follows a segment and of what begins at a token, back pointers."""
+
+    weight: Floats
+    enter: Floats
+    best: Floats
+    after: Floats
+    full: Floats
+    out: Floats
+    source: Ints
+    length: Ints
+
+
+CHAIN = RecordLayout(Chain)
+SCRATCH = RecordLayout(Scratch)
+open_chain, open_scratch = CHAIN.compiled, SCRATCH.compiled
+
+
+@inlined
+def constrain(c, i, n, s):
+    """Give every forbidden part the score -inf."""
+    for j in range(c.excluded_offsets[i], c.excluded_offsets[i + 1]):
+        s[c.excluded[j]] = -inf
+    for q in c.forbidden:
+        s[(n + c.most) * c.labels + q] = -inf
+
+
+@inlined
+def weigh(c, n, s, temperature, weight):
+    """Fill in w(b, l, y) / temperature at the place (b * L + y) * M + l - 1; -inf where there is no such segment."""
+    L, M = c.labels, c.most
+    scale = 1.0 / temperature if temperature > 0.0 else 1.0
+    weight[: n * L * M] = -inf
+    for b in range(n):
+        for y in c.first:
+            base, total = (b * L + y) * M, s[b * L + y]
+            for length in range(1, min(c.longest[y], n - b) + 1):
+                if length > 2:
+                    total += s[(b + length - 2) * L + c.inner[y]]
+                ending = s[(b + length - 1) * L + c.last[y]] if length > 1 else 0.0
+                if length >= c.shortest[y]:
+                    weight[base + length - 1] = (total + ending + s[(n + length - 1) * L + y]) * scale
+
+
+@inlined
+def before(c, n, x, b, u, y):
+    """a(b, u), of which only runs of M tokens count where u = y and segments are runs."""
+    if c.runs and u == y:
+        if b < c.most:
+            return -inf
+        place = (b - c.most) * c.labels + y
+        return x.enter[place] + x.weight[place * c.most + c.most - 1]
+    return x.best[b * c.labels + u]
+
+
+@inlined
+def mark(c, n, b, length, u, y, z):
+    """Add one to the parts of the segment of y of so many tokens from b on, after one of u (-1: it is the first)."""
+    L = c.labels
+    z[b * L + y] += 1.0
+    for t in range(b + 1, b + length):
+        z[t * L + (c.last[y] if t == b + length - 1 else c.inner[y])] += 1.0
+    z[(n + length - 1) * L + y] += 1.0
+    if u >= 0:
+        z[(n + c.most) * L + u * L + y] += 1.0

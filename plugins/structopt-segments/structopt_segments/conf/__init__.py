@@ -1,0 +1,1 @@
+"""The config files that this package adds to Hydra's search path."""

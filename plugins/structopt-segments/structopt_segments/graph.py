@@ -1,0 +1,182 @@
+"""Semi-Markov chains: segments of tokens have labels, and factors over whole segments and their neighbours."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import numpy as np
+
+from structopt.plugin import (
+    AllowedParts,
+    Array,
+    ConfigError,
+    Encoded,
+    FactorGraph,
+    GraphTraits,
+    InferenceKernels,
+    PartGroup,
+    SparseVectors,
+    Structure,
+    StructureKind,
+    allowed_labels,
+    chosen_labels,
+    part_offsets,
+)
+from structopt_segments.constraints import excluded_parts, forbidden_pairs
+from structopt_segments.labels import Segmentation, SegmentLabels, mistakes, segment_labels, segmentation
+from structopt_segments.listing import active_parts, segment_vertices
+
+
+def algorithms() -> InferenceKernels:
+    """The algorithms, compiled when they are first asked for."""
+    from structopt_segments.best import k_best
+    from structopt_segments.kernels import solve
+
+    return InferenceKernels(solve, k_best)
+
+
+KIND = StructureKind("segments", algorithms, segment_vertices)
+
+
+class Segments(FactorGraph):
+    r"""A semi-Markov chain: a sequence is cut into segments of at most M tokens, and each has a label.
+
+        score(y) = sum_t s_t(y_t) + sum_segments s_seg(length, y) + sum_neighbours s_tr(y, y')
+
+    y_t is the label of token t, and a segment is named by the label of its first token. With IOB2 and BIOES labels a segment is
+    an entity, or one token ``O``; with plain labels a run of one label, where runs of more than M tokens are cut every M tokens.
+    Thus a labelling has one segmentation at most. Labellings that are no segmentations, such as ``O I-PER``, are no outputs.
+
+    The parts of n tokens: n x L labels; then, tied, a group of L for each length up to M, and L x L transitions between
+    consecutive segments. Inference costs O(n (M L + L^2)).
+
+    Parameters
+    ----------
+    max_length : int
+        Tokens M of the longest segment, at least 1.
+
+    Notes
+    -----
+    Sarawagi and Cohen (2004), "Semi-Markov conditional random fields for information extraction", NIPS 17.
+    With M = 1 and plain labels it is a linear chain.
+    """
+
+    traits = GraphTraits(KIND)
+    views = MappingProxyType({"labels": "label", "segments": "label"})
+
+    def __init__(self, max_length: int = 8) -> None:
+        if max_length < 1:
+            raise ConfigError(f"factor_graph.max_length={max_length} must be at least 1.")
+        self.max_length = max_length
+
+    def build(self, encoded: Encoded, positional: bool = False) -> Structure:
+        """Lay out the parts of labels, segments and transitions, and the hard constraints; `positional` changes nothing.
+
+        Raises
+        ------
+        ConfigError
+            For a corpus that is not one of labelled sequences, features on transitions, and constraints that it does not know.
+        """
+        from structopt_segments.chain import CHAIN, SCRATCH
+
+        _check(encoded)
+        L, M, known = len(encoded.labels), self.max_length, segment_labels(encoded.labels, self.max_length)
+        n = int(np.diff(encoded.offsets).max(initial=1))
+        known, forbidden = forbidden_pairs(known, encoded)
+        excluded_offsets, excluded = excluded_parts(encoded)
+        groups, row = self._groups(encoded), (n + 1) * L
+        record = CHAIN.pack(
+            labels=L, most=M, runs=known.runs, tokens=encoded.offsets, first=np.flatnonzero(known.longest >= known.shortest),
+            shortest=known.shortest, longest=known.longest, inner=known.inner, last=known.last, forbidden=forbidden,
+            excluded_offsets=excluded_offsets, excluded=excluded,
+        )  # fmt: skip
+        work = SCRATCH.pack(
+            weight=n * L * M, enter=row, best=row, after=row, full=row, out=row, source=row, length=row
+        )  # fmt: skip
+        memory = np.zeros(len(encoded) + 1, np.int64)
+        return Structure(record, groups, part_offsets(groups), self.kind, memory, work, active=3 * n)
+
+    def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
+        """Indicators of the gold labels, and counts of the gold segments and transitions.
+
+        Raises
+        ------
+        ConfigError
+            For gold labels that are no segmentation, and for segments that are too long.
+        """
+        assert encoded.gold is not None
+        L, labels = len(encoded.labels), encoded.gold.astype(np.int64)
+        known = segment_labels(encoded.labels, self.max_length)
+        found = segmentation(known, self.max_length, encoded.offsets, labels)
+        self._check_gold(encoded, known, found)
+        owners, parts = active_parts(found, labels, encoded.offsets, L, self.max_length)
+        size = int(np.diff(structure.parts).max(initial=1))
+        numbers, counts = np.unique(owners * size + parts, return_counts=True)
+        offsets = np.searchsorted(numbers, np.arange(len(encoded) + 1) * size).astype(np.int64)
+        return SparseVectors(offsets, (numbers % size).astype(np.int32), counts.astype(np.float64))
+
+    def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
+        """Label parts that the gold labels may have."""
+        return allowed_labels(encoded)
+
+    def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
+        """``labels``: the number of every token's label. ``segments``: a row a segment, int64 of shape (segments, 3).
+
+        The row is the first token of the segment and the one after its last, both counted over the whole corpus, and the number
+        of its first token's label.
+        """
+        labels = chosen_labels(encoded, structure, outputs)
+        if name == "labels":
+            return labels
+        known = segment_labels(encoded.labels, self.max_length)
+        return np.stack(segmentation(known, self.max_length, encoded.offsets, labels), axis=1)
+
+    def _groups(self, encoded: Encoded) -> tuple[PartGroup, ...]:
+        L, once = len(encoded.labels), np.arange(len(encoded) + 1, dtype=np.int64)
+        lengths = [PartGroup(f"segment_{length}", L, once, tied=True) for length in range(1, self.max_length + 1)]
+        return PartGroup("label", L, encoded.offsets), *lengths, PartGroup("transition", L * L, once, tied=True)
+
+    def _check_gold(self, encoded: Encoded, known: SegmentLabels, found: Segmentation) -> None:
+        """Refuse gold labels that are no output; where they are known in part only, they need not be one."""
+        instance = np.searchsorted(encoded.offsets, found.begins, side="right") - 1
+        told = np.ones(len(encoded), bool)
+        if encoded.gold_sets is not None:
+            told[np.searchsorted(encoded.offsets, np.flatnonzero(encoded.gold_sets.sum(axis=1) > 1), side="right") - 1] = False
+        assert encoded.gold is not None
+        lengths, told = found.ends - found.begins, told[instance]
+        wrong = np.flatnonzero(told & mistakes(known, found, encoded.gold))
+        if len(wrong):
+            raise ConfigError(_mistake(encoded, int(instance[wrong[0]]), found, int(wrong[0])))
+        long = np.flatnonzero(told & (lengths > known.longest[found.labels]))
+        if len(long):
+            first, most = long[0], int(lengths[long].max())
+            raise ConfigError(
+                f"factor_graph.max_length={self.max_length}: instance {instance[first] + 1} of the training data has a segment "
+                f"of {lengths[first]} tokens ({encoded.labels[found.labels[first]]}). Type factor_graph.max_length={most}."
+            )
+
+
+def _check(encoded: Encoded) -> None:
+    """Refuse what a chain of segments cannot stand for."""
+    if type(encoded).subset is not Encoded.subset:
+        raise ConfigError(
+            "factor_graph=segments labels sequences, and this task has other outputs. Take the task's own factor graph, or "
+            "task=ner, chunking or tagging."
+        )
+    if "transition" in encoded.tables:
+        raise ConfigError(
+            "features.transitions weigh pairs of neighbouring tokens, and factor_graph=segments joins segments. "
+            "Type features.transitions=[], or take factor_graph=linear_chain."
+        )
+
+
+def _mistake(encoded: Encoded, i: int, found: Segmentation, k: int) -> str:
+    """Tell which gold labels are no segments."""
+    assert encoded.gold is not None
+    first, end = int(found.begins[k]), int(found.ends[k])
+    labels = " ".join(encoded.labels[y] for y in encoded.gold[first:end][:10])
+    return (
+        f"factor_graph=segments: instance {i + 1} of the training data has labels that are no segments, from its token "
+        f"{first - int(encoded.offsets[i]) + 1} on: {labels}. Correct them, check task.scheme and task.target_scheme, or take "
+        "factor_graph=linear_chain."
+    )
