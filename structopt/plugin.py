@@ -33,7 +33,7 @@ from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
 from structopt.core.polytope import Rows
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches, Scorer, SparseFeatures
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.table_schema import Column, Schema
 from structopt.core.targets import AllowedParts, Targets
@@ -77,13 +77,13 @@ __all__ = [
     "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
     "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL",
     "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
-    "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS",
-    "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs",
-    "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
-    "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record",
-    "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space",
-    "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker",
-    "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "chosen_labels", "did_you_mean",
-    "driven", "driver", "gold_score", "inlined", "is_set", "kernel", "list_parts", "open_factors", "open_target",
-    "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
+    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess",
+    "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs", "Loss",
+    "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes",
+    "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "Record", "RecordLayout",
+    "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures",
+    "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide",
+    "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "chosen_labels", "did_you_mean", "driven", "driver",
+    "gold_score", "inlined", "is_set", "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets",
+    "read_text", "restrict", "size", "visit", "write_text",
 ]  # fmt: skip
