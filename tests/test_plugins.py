@@ -58,6 +58,8 @@ def trained(done: subprocess.CompletedProcess[str], folder: Path) -> float:
 
 def test_distributions_hold_code_and_config(site: Path) -> None:
     assert (site / "structopt_arow" / "conf" / "optimizer" / "arow.yaml").is_file()
+    assert (site / "structopt_knapsack" / "conf" / "task" / "knapsack.yaml").is_file()
+    assert (site / "structopt_knapsack" / "corpus" / "train.jsonl").is_file()
     assert (site / "structopt_segments" / "conf" / "factor_graph" / "segments.yaml").is_file()
     assert (site / "structopt_squared_hinge" / "conf" / "loss" / "squared_hinge.yaml").is_file()
     assert (site / "structopt_numpy_scorer" / "conf" / "features" / "tanh_layer.yaml").is_file()
@@ -71,6 +73,7 @@ def test_components_lists_them_with_their_package(command: Command, tmp_path: Pa
     rows = {tuple(line.split()[:3]): line for line in done.stdout.splitlines()}
     arow = rows["optimizer", "arow", "structopt-arow"]
     assert "r: float = 1.0, epochs: int = 10, average: bool = True, C: float = 1.0" in arow
+    assert {(kind, "knapsack", "structopt-knapsack") for kind in ("task", "factor_graph", "factor_kind")} <= set(rows)
     assert "max_length: int = 8" in rows["factor_graph", "segments", "structopt-segments"]
     assert "gamma: float = 1.0" in rows["loss", "squared_hinge", "structopt-squared-hinge"]
     assert ("optimizer", "dca", "structopt-trainer") in rows
@@ -80,6 +83,7 @@ def test_help_lists_them(command: Command, tmp_path: Path) -> None:
     done = command(tmp_path, "structopt", "--help")
     groups = dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line and not line.startswith(" "))
     assert "arow" in groups["optimizer"].split(", ")
+    assert "knapsack" in groups["task"].split(", ")
     assert "segments" in groups["factor_graph"].split(", ")
     assert "squared_hinge" in groups["loss"].split(", ")
 

@@ -12,10 +12,10 @@ class Knapsack(FactorKind):
     """The weights of the linked binary variables that are on come to at most the budget; no private parts.
 
     Extra: the budget, then a weight for each link, all at least 0. Its rows are not the convex hull: the linear relaxation takes
-    a share of an item, and bounds the best selection from above. ad3 and trw_bp go by its compiled functions.
+    a share of an item, and bounds the best selection from above. ad3, loopy_bp and trw_bp go by its compiled functions.
     """
 
-    kernels = FactorKernels(kernels.extend, kernels.maximum, kernels.marginals)
+    kernels = FactorKernels(kernels.extend, kernels.maximum, kernels.marginals, kernels.messages)
 
     def extend(self, x: Array, private: Array, widths: Array, extra: Array) -> bool:
         """Whether what is on is within the budget."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise, product
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def vertices(structure: Record, i: int, parts: int, most: int) -> Array:
 
 
 KIND = StructureKind("knapsack", algorithms, vertices, loopy=True)
-"""A record of variables and factors, which ad3, lp, ilp and trw_bp read; and dynamic programming for inference=exact."""
+"""A record of variables and factors, which ad3, lp, ilp, loopy_bp and trw_bp read; dynamic programming for inference=exact."""
 
 
 class KnapsackGraph(FactorGraph):
@@ -66,6 +67,13 @@ class KnapsackGraph(FactorGraph):
 
     traits = GraphTraits(KIND, anchored=True)
     views = MappingProxyType({"selection": "item"})
+
+    @property
+    def rounding(self) -> Any:
+        """The kernel that takes the likeliest items that fit."""
+        from structopt_knapsack.kernels import round_selection
+
+        return round_selection
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out one part an item; no part is tied, whether `positional` or not.
@@ -121,10 +129,10 @@ class KnapsackGraph(FactorGraph):
         return SparseVectors(encoded.offsets, parts.astype(np.int32), np.where(encoded.gold == 1, -weights, weights))
 
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
-        """Whether each item is selected, bool of shape (items,); not where a relaxation takes a share of it."""
+        """Whether each item is selected, bool of shape (items,)."""
         parts, counts = structure.active_in("item", outputs)
         selected = np.zeros(int(encoded.offsets[-1]), bool)
-        selected[parts[counts > 1 - 1e-6]] = True
+        selected[parts[counts > 0.5]] = True
         return selected
 
     def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:

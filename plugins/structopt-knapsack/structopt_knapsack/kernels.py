@@ -23,7 +23,9 @@ import numpy as np
 from structopt.plugin import (
     FACTOR_EXTEND,
     FACTOR_LOCAL,
+    FACTOR_MESSAGES,
     K_BEST,
+    ROUND,
     SOLVE,
     Floats,
     RecordLayout,
@@ -31,6 +33,9 @@ from structopt.plugin import (
     kernel,
     open_factors,
 )
+
+FARTHEST = 1e5
+"""The largest log-odds that a message tells."""
 
 
 class Scratch(NamedTuple):
@@ -45,7 +50,7 @@ open_scratch = SCRATCH.compiled
 
 def cells(items, budgets):  # type: ignore[no-untyped-def]
     """How many numbers the tables of so many items within such budgets have; arrays, or one each."""
-    return (np.asarray(items, np.int64) + 3) * (np.asarray(budgets, np.int64) + 1)
+    return (np.asarray(items, np.int64) + 2) * (np.asarray(budgets, np.int64) + 1)
 
 
 @inlined
@@ -53,6 +58,12 @@ def log_add(x, y):
     """log(exp x + exp y), also where one or both are -inf."""
     top, low = max(x, y), min(x, y)
     return top + log1p(exp(low - top)) if low > -inf else top
+
+
+@inlined
+def add(x, y, hot):
+    """The sum of the recursions: of exponentials, in logarithms, where `hot`, else the maximum."""
+    return log_add(x, y) if hot else max(x, y)
 
 
 @inlined
@@ -79,27 +90,39 @@ def expected_selection(extra, s, temperature, out, table):
     """Fill `out` with the marginals at scores s / temperature; return log Z."""
     n, B = len(s), np.int64(extra[0])
     W = B + 1
-    rest, here, there = table[: (n + 1) * W], table[(n + 1) * W : (n + 2) * W], table[(n + 2) * W : (n + 3) * W]
+    rest, here = table[: (n + 1) * W], table[(n + 1) * W : (n + 2) * W]
+    total = begin(extra, s, temperature, True, rest, here)
+    for j in range(n):
+        w, score, p = np.int64(extra[1 + j]), s[j] / temperature, 0.0
+        for c in range(W - w):
+            value = here[c] + score
+            if value > -inf:
+                p += exp(value + rest[(j + 1) * W + B - c - w] - total)
+        out[j] = min(p, 1.0)
+        advance(w, score, True, here)
+    return total
+
+
+@inlined
+def begin(extra, s, temperature, hot, rest, here):
+    """Fill in R, and F before the first item; return R(1, B), the sum over all selections."""
+    n, W = len(s), len(here)
     rest[n * W :] = 0.0
     for j in range(n - 1, -1, -1):
         w, score = np.int64(extra[1 + j]), s[j] / temperature
         for b in range(W):
             value = rest[(j + 1) * W + b]
-            rest[j * W + b] = log_add(value, rest[(j + 1) * W + b - w] + score) if w <= b else value
-    total = rest[B]
+            rest[j * W + b] = add(value, rest[(j + 1) * W + b - w] + score, hot) if w <= b else value
     here[:] = -inf
     here[0] = 0.0
-    for j in range(n):
-        w, score, p = np.int64(extra[1 + j]), s[j] / temperature, 0.0
-        there[:] = here
-        for c in range(W - w):
-            value = here[c] + score
-            if value > -inf:
-                p += exp(value + rest[(j + 1) * W + B - c - w] - total)
-                there[c + w] = log_add(there[c + w], value)
-        out[j] = min(p, 1.0)
-        here[:] = there
-    return total
+    return rest[W - 1]
+
+
+@inlined
+def advance(w, score, hot, here):
+    """Let F count one more item, from the heaviest selections down, so that it is in none twice."""
+    for c in range(len(here) - 1, w - 1, -1):
+        here[c] = add(here[c], here[c - w] + score, hot)
 
 
 @kernel(FACTOR_EXTEND)
@@ -121,6 +144,23 @@ def maximum(extra, s, p, out, private_out, floats, ints):
 def marginals(extra, s, p, out, private_out, floats, ints):
     """Log-partition function and marginals."""
     return expected_selection(extra, s, 1.0, out, floats)
+
+
+@kernel(FACTOR_MESSAGES)
+def messages(extra, n, p, hot, out, floats, ints):
+    """Log-odds of each item, selected against not, without what it says itself."""
+    W = np.int64(extra[0]) + 1
+    rest, here = floats[: (len(n) + 1) * W], floats[(len(n) + 1) * W : (len(n) + 2) * W]
+    begin(extra, n, 1.0, hot, rest, here)
+    for j in range(len(n)):
+        w, on, off = np.int64(extra[1 + j]), -inf, -inf
+        for c in range(W):
+            off = add(off, here[c] + rest[(j + 1) * W + W - 1 - c], hot)
+            if c + w < W:
+                on = add(on, here[c] + rest[(j + 1) * W + W - 1 - c - w], hot)
+        out[j] = min(max(on - off, -FARTHEST), FARTHEST)
+        advance(w, n[j], hot, here)
+    return True
 
 
 @inlined
@@ -179,3 +219,14 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
         found += 1
         offsets[found] = place
     return found
+
+
+@kernel(ROUND)
+def round_selection(structure, i, z, work):
+    """Take the items from the likeliest down, those of at least 1/2 that the budget still has room for."""
+    extra = numbers(structure, i)
+    room = np.int64(extra[0])
+    for j in np.argsort(-z, kind="mergesort"):
+        taken = z[j] >= 0.5 and extra[1 + j] <= room
+        z[j] = 1.0 if taken else 0.0
+        room -= np.int64(extra[1 + j]) if taken else 0

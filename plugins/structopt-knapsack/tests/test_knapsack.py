@@ -229,6 +229,29 @@ def test_large_instances_against_integer_programs() -> None:
         assert values[0] == pytest.approx(values[1])
 
 
+def test_rounding_keeps_outputs_and_the_budget(encoded: EncodedKnapsacks) -> None:
+    structure, random = KnapsackGraph().build(encoded), np.random.default_rng(0)
+    for i, size in enumerate(np.diff(structure.parts)):
+        vertices = KIND.vertices(structure.record, i, int(size), 100)
+        for z in (*vertices, *random.random((20, size))):
+            made = z.copy()
+            KnapsackGraph().rounding(structure.record, i, made, structure.work)
+            assert (vertices == made).all(axis=1).any()
+            assert not (vertices == z).all(axis=1).any() or np.array_equal(made, z)
+
+
+def test_one_factor_is_exact_in_belief_propagation(encoded: EncodedKnapsacks) -> None:
+    inference = component("inference", "loopy_bp")
+    plain = KnapsackGraph().build(encoded)
+    structure, random = inference.prepare(plain), np.random.default_rng(0)
+    for i, size in enumerate(np.diff(plain.parts)):
+        s = random.normal(size=size)
+        value, z = run(component("inference", "exact").kernels(KIND).solve, plain, i, s, 1.0)
+        found, other = run(inference.kernels(KIND).solve, structure, i, s, 1.0)
+        assert found == pytest.approx(value, abs=1e-5)
+        np.testing.assert_allclose(other, z, atol=1e-5)
+
+
 def test_learners_agree() -> None:
     reached = []
     for name in ("lbfgs", "sdca"):
@@ -276,7 +299,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("optimizer=dca",), ("optimizer=sdca", "loss=svm"), ("optimizer=mira",), ("optimizer=adagrad", "loss=softmax_margin"),
         ("optimizer=sdca", "loss=svm", "inference=ilp", "task.limit=40"),
-        ("optimizer=dca", "loss=svm", "inference=lp", "task.limit=40"),
+        ("optimizer=dca", "loss=svm", "inference=lp", "task.limit=40"), ("optimizer=dca", "loss=crf", "inference=trw_bp"),
         ("optimizer=dca", "loss=svm", "loss.cost=weighted", "loss.cost_weights={in: 2}"),
     ],
     ids=" ".join,
