@@ -42,7 +42,7 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
 
     words = list(overrides)
     check_single_run(words)
-    config, typed = configuration.validate(configuration.compose(words)), configuration.typed_folder(words)
+    config, typed = configuration.validate(configuration.compose(words), words), configuration.typed_folder(words)
     if typed is not None and folder is not None and Path(folder).absolute() != typed.absolute():
         raise ConfigError(f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}. Leave one of them out.")
     return session.train(config, configuration.run_folder(config, typed if folder is None else folder))

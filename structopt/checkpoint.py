@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from structopt import archive
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import Scorer
 from structopt.errors import ModelError
 from structopt.fingerprint import Fingerprint
 from structopt.kernels.record import Array
@@ -26,12 +26,12 @@ class Checkpoint:
     ----------
     path : Path
         The file; its folder is made where it is missing.
-    rows : FeatureMap
+    rows : Scorer
     fingerprint : Fingerprint
         Of the training data.
     """
 
-    def __init__(self, path: Path, rows: FeatureMap, fingerprint: Fingerprint) -> None:
+    def __init__(self, path: Path, rows: Scorer, fingerprint: Fingerprint) -> None:
         self.path, self.rows, self.fingerprint = path, rows, fingerprint
 
     def write(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:

@@ -115,7 +115,8 @@ def _sample(problem: Problem, generator: np.random.Generator, size: int) -> list
 def _scores(problem: Problem, weights: Array, i: int) -> Array:
     parts = problem.structure.parts
     s = np.zeros(int(parts[i + 1] - parts[i]))
-    problem.kernels.scores(problem.data.features, weights, i, s)
+    data, theta = problem.examples.scored(problem.data, weights, (i, i + 1))
+    problem.kernels.scores(data.features, theta, i, s)
     return s
 
 

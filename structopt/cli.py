@@ -17,6 +17,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from structopt import interruption, sweepers
 from structopt.errors import ConfigError, StructoptError
 from structopt.hydra_glue import conf_dir, friendly, register
 from structopt.overrides import spelled_out
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _dispatch(words)
+        with interruption.noted():
+            return _dispatch(words)
     except StructoptError as error:
         print(f"structopt: {error}", file=sys.stderr)
         return MENDABLE
@@ -107,6 +109,7 @@ class _Outcome:
 def _train(words: list[str]) -> int:
     """Let Hydra parse, compose and set up the run folder, then train; of a sweep, once a job. Return the exit code."""
     register()
+    sweepers.register()
     outcome = _Outcome()
     application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(_job(outcome))
     try:
@@ -148,6 +151,8 @@ def _closing_sweep() -> Iterator[list[int]]:
     code: list[int] = []
     try:
         yield code
+        if sweep.Opening.opened:
+            interruption.obey()
     except sweep.Refused as refused:
         raise refused.error from refused.error.__cause__  # which says what was misspelt
     except KeyboardInterrupt:
@@ -183,7 +188,7 @@ def _job(outcome: _Outcome) -> Callable[[DictConfig], Any]:
 def _train_composed(config: DictConfig) -> Any:
     from structopt import configuration
 
-    checked = configuration.validate(configuration.resolved(config))
+    checked = configuration.validate(configuration.resolved(config), HydraConfig.get().overrides.task)
     if checked["sweep"]["resume"]:
         raise ConfigError("sweep.resume=true goes on with a sweep: add --multirun. A single run goes on with: resume=RUN_FOLDER")
     from structopt import session

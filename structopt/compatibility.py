@@ -15,9 +15,11 @@ from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.needs import OF_GRAPH, Demand, met, refusal
 from structopt.core.optimizer import Optimizer
+from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.structure_kind import StructureKind
 from structopt.core.task import Task
 from structopt.errors import CompatibilityError, StructoptError
+from structopt.registry import name_of
 
 NEEDS = {
     Ability.MAP: "the best output",
@@ -73,8 +75,14 @@ def check(
         )
 
 
-def check_task(task: Task, factor_graph: FactorGraph) -> None:
+def check_task(task: Task, factor_graph: FactorGraph, name: str = "") -> None:
     """Raise where a graph's outputs cannot be read as the task decodes them.
+
+    Parameters
+    ----------
+    task, factor_graph : components
+    name : str
+        The task's name, since several may share a class; empty for the first of its class.
 
     Raises
     ------
@@ -85,7 +93,7 @@ def check_task(task: Task, factor_graph: FactorGraph) -> None:
         return
     others = ", ".join(_graphs(lambda graph: task.view in graph.views)) or "none is installed"
     raise CompatibilityError(
-        f"task={name_of('task', task)} reads the {task.view} of outputs, but "
+        f"task={name or name_of('task', task)} reads the {task.view} of outputs, but "
         f"factor_graph={name_of('factor_graph', factor_graph)} offers {', '.join(factor_graph.views)}. "
         f"Factor graphs that offer {task.view}: {others}."
     )
@@ -188,6 +196,39 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
     )
 
 
+def check_features(scorer: Scorer, optimizer: Optimizer, loss: Loss, factor_graph: FactorGraph) -> None:
+    """Raise where an optimizer needs sparse features, and the scorer is of another kind.
+
+    Raises
+    ------
+    CompatibilityError
+        Naming the optimizers that would do.
+    """
+    needs = optimizer.needs(loss, factor_graph)
+    if needs.features == "any" or isinstance(scorer, SparseFeatures):
+        return
+    who, name = needs.by or f"optimizer={name_of('optimizer', optimizer)}", name_of("features", scorer)
+    bounds = ", so that nothing bounds the least objective" if needs.by else ""
+    others = ", ".join(_of_any(loss, factor_graph))
+    remedy = f"Leave {needs.by.partition('=')[0]} out." if needs.by else f"Take one that needs their gradients alone: {others}."
+    raise CompatibilityError(
+        f"{who} needs scores that are linear in the weights, with sparse columns, and those of features={name} are any function "
+        f"of them{bounds}. {remedy}"
+    )
+
+
+def _of_any(loss: Loss, factor_graph: FactorGraph) -> list[str]:
+    """Names of the optimizers that work with every scorer, as they are without options."""
+    found = []
+    for name in registry.installed("optimizer"):
+        try:
+            needs = registry.create("optimizer", {"name": name}).needs(loss, factor_graph)
+        except StructoptError:  # it cannot be imported: then it is no advice either
+            continue
+        found += [name] if needs.features == "any" else []
+    return found
+
+
 def _mixable() -> list[str]:
     """Names of the optimizers whose states can be mixed, as they are without options."""
     return [name for name, optimizer in _made("optimizer").items() if optimizer.plan.mixable]
@@ -225,14 +266,6 @@ def check_option(option: str, ability: Ability, inference: Inference, factor_gra
     names = able(ability, factor_graph.kind)
     remedy = " Type inference=NAME with one of them." if names else f" Leave out {option}."
     raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
-
-
-def name_of(kind: str, component: Component) -> str:
-    """Return the name under which a component's class is installed, its class's name where it is not."""
-    cls = type(component)
-    value = f"{cls.__module__}:{cls.__qualname__}"
-    names = [one.name for one in registry.installed(kind).values() if one.entry_point.value == value]
-    return names[0] if names else cls.__name__
 
 
 def _who(kind: str, component: Component) -> str:

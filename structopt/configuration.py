@@ -15,13 +15,11 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from structopt import registry, schema
+from structopt import feature_keys, registry, schema
 from structopt.errors import ConfigError, did_you_mean
 from structopt.hydra_glue import conf_dir, friendly, register
 from structopt.overrides import OWN_FOLDER, key_of, spelled_out
 
-GIVEN = ("features", "seed", "threads")
-"""What a constructor may ask for by name, beside its own node."""
 CHANGEABLE = ("optimizer.epochs", "optimizer.tolerance", "threads", "tracker")
 """What a run that is resumed may be told anew; of the tracker, its parameters too."""
 
@@ -40,7 +38,7 @@ class WarmStart(TypedDict, total=False):
 
 
 class Settings(TypedDict, total=False):
-    """The keys of the config beside the components and the features; conf/config.yaml holds the defaults."""
+    """The keys of the config beside the components; conf/config.yaml holds the defaults."""
 
     label: str | None
     seed: int
@@ -56,29 +54,7 @@ class Settings(TypedDict, total=False):
     time_decoding: bool
 
 
-class Features(TypedDict, total=False):
-    """The keys of the node ``features``; a task takes those it knows."""
-
-    support: Literal["seen", "all"]
-    min_count: int
-    templates: list[str]
-    transitions: list[str]
-    lists: dict[str, str] | None
-    bias: bool
-    normalize: Literal["none", "unit"]
-    standardize: Literal["none", "columns"]
-    hash_bits: int
-    label_bits: int
-    labels: list[str]
-    siblings: list[str]
-    grandparents: list[str]
-    distances: list[int]
-
-
-LOWEST = {
-    "seed": 0, "threads": 1, "objective_every": 0, "patience": 1,
-    "features.min_count": 1, "features.hash_bits": 10, "features.label_bits": 4,
-}  # fmt: skip
+LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}
 
 
 def compose(overrides: list[str]) -> dict[str, Any]:
@@ -141,13 +117,16 @@ def resolved(config: DictConfig) -> dict[str, Any]:
     return {str(key): value for key, value in plain.items()} if isinstance(plain, dict) else {}
 
 
-def validate(config: Mapping[str, Any]) -> dict[str, Any]:
+def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, Any]:
     """Check every key and value against the chosen components' signatures; no data is read.
 
     Parameters
     ----------
     config : mapping
         From `compose`.
+    typed : sequence of str
+        The overrides: parameters of features that nobody typed, and that other features than the task's do not take, are left
+        out (see `structopt.feature_keys.checked`).
 
     Returns
     -------
@@ -159,17 +138,17 @@ def validate(config: Mapping[str, Any]) -> dict[str, Any]:
     ConfigError
         At a component that is not installed, an unknown key, an ill-typed or out-of-range value.
     """
-    known = [*Settings.__annotations__, *registry.KINDS, "features"]
+    known = [*Settings.__annotations__, *registry.KINDS]
     for key in config:
         if key not in known:
             raise ConfigError(f"There is no key '{key}'.{did_you_mean(str(key), known)} Keys: {', '.join(sorted(known))}.")
     if "warm_start" in config:
         config = {**config, "warm_start": _warm_start(config["warm_start"])}
     settings = {key: _setting(key, config[key]) for key in config if key in Settings.__annotations__}
-    features = schema.coerce("features", config.get("features", {}), Features)
-    given = settings | {"features": features}
-    nodes = {kind: registry.checked(kind, config.get(kind, {}), given) for kind in registry.KINDS}
-    checked = settings | nodes | {"features": features}
+    given, rest = settings | {"features": {}}, [kind for kind in registry.KINDS if kind != "features"]
+    nodes = {kind: registry.checked(kind, config.get(kind, {}), given) for kind in rest}
+    keys = [key_of(word) for word in spelled_out(typed)]
+    checked = settings | nodes | {"features": feature_keys.checked(config.get("features", {}), nodes["task"], given, keys)}
     _check_ranges(checked)
     return {key: schema.plain(checked[key]) for key in config if key in checked}
 
@@ -224,6 +203,9 @@ def saved_config(folder: Path) -> dict[str, Any]:
     saved = resolved(cast(DictConfig, OmegaConf.load(path)))
     if isinstance(saved.get("warm_start"), str):  # of version 0.1.0, which kept no vocabulary
         saved["warm_start"] = {"model": saved["warm_start"], "vocabulary": "new"}
+    if "name" not in saved.get("features", {}):  # of version 0.1.0, where the task's data said which features there are
+        chosen = compose([f"task={saved['task']['name']}"])["features"]["name"]
+        saved["features"] = {"name": chosen, **saved.get("features", {})}
     return validate(saved)
 
 

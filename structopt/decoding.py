@@ -14,7 +14,7 @@ from structopt.core.inference import Inference
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array, Record
-from structopt.kernels.signatures import Kernels
+from structopt.kernels.signatures import Kernels, Space
 from structopt.problem import Examples, run_driver
 
 ROOM = 1 << 16
@@ -63,8 +63,8 @@ def marginals(
     flat = np.zeros(int(offsets[-1]))
 
     def shard(bounds: tuple[int, int]) -> int:
-        space, data = examples.space(gradients=False), examples.data()
-        return int(run_driver(marginal_pass, kernels, data, space, temperature, *bounds, weights, begins, offsets, flat))
+        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+        return int(run_driver(marginal_pass, kernels, data, space, temperature, *bounds, theta, begins, offsets, flat))
 
     for reached in executor.map(shard, examples.shards()):
         _check_reached(reached)
@@ -100,10 +100,10 @@ def _listed(examples: Examples, kernels: Kernels, weights: Array, temperature: f
     from structopt.kernels.passes import output_pass
 
     (first, last), room, lists = bounds, max(ROOM, examples.most_parts), []
-    space, data = examples.space(gradients=False), examples.data()
+    space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
     offsets, parts, counts = np.zeros(last - first + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
     while first < last:
-        rest = temperature, first, last, weights, offsets, parts, counts
+        rest = temperature, first, last, theta, offsets, parts, counts
         reached = int(run_driver(output_pass, kernels, data, space, *rest))
         _check_reached(reached)
         end = int(offsets[reached - first])
@@ -126,19 +126,19 @@ def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executo
         raise ConfigError("This inference has no lists of the k best outputs; inference=exact and enumeration have.")
 
     def shard(bounds: tuple[int, int]) -> list[KBest]:
-        space = examples.space(gradients=False)
-        return [_instance_k_best(examples, kernels, weights, k, i, space.scores, space.work) for i in range(*bounds)]
+        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+        return [_instance_k_best(examples, data.features, kernels, theta, k, i, space) for i in range(*bounds)]
 
     return [lists for part in executor.map(shard, examples.shards()) for lists in part]
 
 
 def _instance_k_best(
-    examples: Examples, kernels: Kernels, weights: Array, k: int, i: int, scores: Array, work: Record
+    examples: Examples, features: Record, kernels: Kernels, weights: Array, k: int, i: int, space: Space
 ) -> KBest:
     structure, room = examples.structure, k * examples.structure.most_active
-    s = scores[: structure.parts[i + 1] - structure.parts[i]]
-    kernels.scores(examples.features, weights, i, s)
+    s = space.scores[: structure.parts[i + 1] - structure.parts[i]]
+    kernels.scores(features, weights, i, s)
     values, offsets, parts, counts = np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
-    found = kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, work)
+    found = kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work)
     end = int(offsets[found])
     return KBest(values[:found], SparseVectors(offsets[: found + 1], parts[:end].copy(), counts[:end].copy()))

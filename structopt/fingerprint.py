@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -34,6 +34,15 @@ class Fingerprint:
         if keys:
             return "; ".join(f"{key}: {self.layout.get(key, 0)} then, {other.layout.get(key, 0)} now" for key in keys)
         return "" if self.digest == other.digest else "as large as before, but with other contents or in another order"
+
+
+def arrays_in(value: Any) -> list[Array]:
+    """All arrays that a value holds: in dataclasses, mappings and tuples, in their order."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    held = vars(value).values() if is_dataclass(value) else value.values() if isinstance(value, Mapping) else ()
+    inside = value if isinstance(value, tuple) else held
+    return [array for one in inside for array in arrays_in(one)]
 
 
 def digest_of(arrays: Iterable[Array], values: Any = None) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.plugins import Plugins
@@ -19,8 +17,6 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 from structopt import registry
 from structopt.errors import did_you_mean
 from structopt.schema import unknown_parameter
-from structopt.sweepers import SWEEPERS
-from structopt.sweepers.base import MODULE
 
 
 def conf_dir() -> str:
@@ -54,20 +50,8 @@ class PluginSearchPath(SearchPathPlugin):
 
 
 def register() -> None:
-    """Let Hydra, in this process only, see the plugins' config files and this package's sweepers."""
-    for one in (PluginSearchPath, *SWEEPERS):
-        Plugins.instance().register(one)
-    _locatable()
-
-
-def _locatable() -> None:
-    """Make the sweepers importable by the name under which they are registered, in this process only."""
-    package, _, _ = MODULE.partition(".")
-    if package not in sys.modules and find_spec(package) is None:  # no plugin of Hydra's is installed
-        sys.modules[package] = ModuleType(package)
-    module = sys.modules.setdefault(MODULE, ModuleType(MODULE))
-    for sweeper in SWEEPERS:
-        setattr(module, sweeper.__name__, sweeper)
+    """Let Hydra, in this process only, see the plugins' config files."""
+    Plugins.instance().register(PluginSearchPath)
 
 
 def friendly(error: Exception, overrides: list[str]) -> str:
@@ -123,11 +107,16 @@ def _missing_key(error: OmegaConfBaseException, overrides: list[str]) -> str:
     if not keys:
         return f"'{place}' has no keys of its own, so '{full_key}' cannot be set.{_told_whole(place, key, overrides)}"
     known = [one for one in keys if one not in ("name", "hydra")]
-    if place in registry.KINDS and "name" in keys:
+    if place in registry.KINDS and "name" in keys and (place != "features" or _unlisted(str(parent["name"]), key)):
         return _missing_parameter(place, str(parent["name"]), key)
     where = f"Keys of '{place}'" if place else "Keys"
     near = did_you_mean(key, known).replace("'", f"'{place}.", 1) if place else did_you_mean(key, known)
     return f"There is no key '{full_key}'.{near} {where}: {_listed(known)}."
+
+
+def _unlisted(name: str, key: str) -> bool:
+    """Whether features have a parameter that their config file does not list; other keys may be the task's."""
+    return any(one.name == key for one in registry.described(registry.installed("features")[name]))
 
 
 def _missing_parameter(kind: str, name: str, key: str) -> str:

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from structopt import archive, registry
-from structopt import features as feature_maps
+from structopt import archive, registry, scoring
 from structopt.core import ranges
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.decoding import KBest, k_best, marginals, predicted
 from structopt.errors import ModelError
@@ -45,7 +44,7 @@ class Model:
         The nodes task, features, factor_graph, inference and loss, without paths.
     task, graph, inference : components
         `task` is fitted.
-    feature_map : FeatureMap
+    scorer : Scorer
     weights : float64, shape (dimension,)
     temperature : float
         1/beta of the loss, at which probabilities are given (1 where beta = inf).
@@ -59,13 +58,13 @@ class Model:
         task: Task,
         graph: FactorGraph,
         inference: Inference,
-        feature_map: FeatureMap,
+        scorer: Scorer,
         weights: Array,
         temperature: float,
         pruner: Pruner | None = None,
     ) -> None:
         self.config, self.task, self.graph, self.inference = config, task, graph, inference.decoder()
-        self.feature_map, self.weights, self.temperature = feature_map, weights, temperature or 1.0
+        self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
         self.pruner = pruner
         self._warned: set[str] = set()
 
@@ -82,7 +81,7 @@ class Model:
     @cached_property
     def kernels(self) -> Kernels:
         """Kernels of features and inference."""
-        return predicting(self.feature_map, self.graph, self.inference)
+        return predicting(self.scorer, self.graph, self.inference)
 
     def examples(self, corpus: Any, given: Sequence[str] | None = None, executor: Executor | None = None) -> Examples:
         """Encode a corpus for this model; say once of each column that it lacks that this counts as padding."""
@@ -93,7 +92,7 @@ class Model:
         encoded = self.task.encode(corpus, given)
         if self.pruner is not None:
             encoded = self.pruner.prune(encoded, executor=executor).encoded  # type: ignore[arg-type]
-        return Examples.build(encoded, self.graph, self.feature_map, self.inference)
+        return Examples.build(encoded, self.graph, self.scorer, self.inference)
 
     def predict(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Any]:
         """Best output of every instance: a list of labels, one a token; for ``multiclass`` a label.
@@ -181,9 +180,9 @@ class Model:
         """Write the model folder; equal models give equal bytes."""
         folder.mkdir(parents=True, exist_ok=True)
         values, arrays = self.task.state()
-        layout, support = self.feature_map.state()
+        layout, arrays_of_scorer = scoring.stored(self.scorer)
         task_arrays = {f"task.{name}": array for name, array in arrays.items()}
-        weights = {"weights": self.feature_map.compress(self.weights), "support": support}
+        weights = {"weights": self.scorer.compress(self.weights), **arrays_of_scorer}
         vocabulary = {"task": values, "features": layout, "temperature": self.temperature}
         if self.pruner is not None:
             vocabulary["pruner"], pruner_arrays = self.pruner.state()
@@ -218,11 +217,11 @@ class Model:
         _refuse_overflow(folder, arrays)
         task = registry.create("task", config["task"])
         task.restore(vocabulary["task"], _under("task", arrays))
-        feature_map = feature_maps.restore(vocabulary["features"], arrays["support"])
-        weights = feature_map.expand(arrays["weights"])
+        scorer = scoring.restored(vocabulary["features"], arrays)
+        weights = scorer.expand(arrays["weights"])
         graph, inference = (registry.create(kind, config[kind]) for kind in ("factor_graph", "inference"))
         pruner = Pruner.restore(vocabulary["pruner"], _under("pruner", arrays)) if "pruner" in vocabulary else None
-        return cls(config, task, graph, inference, feature_map, weights, vocabulary["temperature"], pruner)
+        return cls(config, task, graph, inference, scorer, weights, vocabulary["temperature"], pruner)
 
 
 def model_config(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from structopt import compatibility, registry
-from structopt.configuration import GIVEN, compose, validate
+from structopt.configuration import compose, validate
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -18,8 +19,14 @@ Verdicts = dict[tuple[str, str, str], str]
 
 def made(kind: str, name: str) -> Any:
     """Make one component as its config file sets it."""
-    config = validate(compose([f"{kind}={name}"]))
-    return registry.create(kind, config[kind], **{key: config[key] for key in GIVEN if key in config})
+    config = _config(kind, name)
+    return registry.create(kind, config[kind], seed=config["seed"], threads=config["threads"])
+
+
+@cache
+def _config(kind: str, name: str) -> dict[str, Any]:
+    """The defaults, with this component; to be read only. Composing them takes longer than all that is asked of a pair."""
+    return validate(compose([f"{kind}={name}"]))
 
 
 def verdicts(factor_graph: str = "linear_chain") -> Verdicts:

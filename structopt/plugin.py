@@ -1,9 +1,10 @@
 """All that a plugin imports beside `structopt.testing`, and the only promise to it: what stands in `__all__` is not renamed.
 
-Contracts, one a kind: `Task`, `FactorGraph`, `FactorKind`, `Inference`, `Loss`, `Cost`, `Optimizer`, `FeatureMap`, `Tracker`,
+Contracts, one a kind: `Task`, `FactorGraph`, `FactorKind`, `Inference`, `Loss`, `Cost`, `Optimizer`, `Scorer`, `Tracker`,
 `Executor`. A component inherits from the one of its kind, which says what every method does and has a default wherever one makes
 sense. With them come the values that they travel with, the errors a user can mend, and what compiled kernels are written with:
-decorators, signatures, records. `LossFamily`, `Pairwise` and `SequenceLabelling` may be inherited from as well.
+decorators, signatures, records; and the kinds of structures (`StructureKind`) whose algorithms the core has. `LossFamily`,
+`Pairwise` and `SequenceLabelling` may be inherited from as well.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from structopt.core.cost import Cost
 from structopt.core.data import (
     NONE,
     ROOT,
-    AllowedParts,
     AttributeTable,
     Encoded,
     EncodedGraphs,
@@ -28,18 +28,20 @@ from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.core.factor_kind import FactorAbility, FactorKernels, FactorKind
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
-from structopt.core.needs import CONVEX, FAMILY, MARGINS, Demand, Needs, Property
+from structopt.core.needs import CONVEX, DUAL, FAMILY, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Certificate, Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.core.placement import InThisProcess
 from structopt.core.polytope import Rows
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.table_schema import Column, Schema
+from structopt.core.targets import AllowedParts, Targets
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
+from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, LOOPY, PROJECTIVE, SINGLE
 from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.kernels.factors import FACTORS, open_factors
@@ -48,6 +50,7 @@ from structopt.kernels.layout import RecordLayout
 from structopt.kernels.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
 from structopt.kernels.record import EMPTY, Array, Record
 from structopt.kernels.signatures import (
+    EVALUATE,
     INTS,
     K_BEST,
     LONGS,
@@ -63,7 +66,7 @@ from structopt.kernels.signatures import (
     inlined,
     kernel,
 )
-from structopt.kernels.target import list_parts, open_target
+from structopt.kernels.target import add_cost, add_gold, gold_score, is_set, list_parts, open_target, restrict
 from structopt.kernels.visit import size, visit
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.task.columns import Columns
@@ -71,15 +74,17 @@ from structopt.task.sequence_labelling import SequenceLabelling
 from structopt.task.text_files import read_text, write_text
 
 __all__ = [
-    "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CONVEX", "Calculus", "Certificate", "Column", "Columns",
-    "CompatibilityError", "ConfigError", "Cost", "Data", "DataError", "Demand", "EMPTY", "Encoded", "EncodedGraphs",
-    "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES", "FAMILY", "FactorAbility",
-    "FactorGraph", "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels", "FeatureMap", "FeatureScratch", "Flag", "Float",
-    "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST",
-    "Kernels", "LONGS", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Messages", "ModelError", "NONE", "Needs", "Objective",
-    "Optimizer", "Outcomes", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "ROUND", "Record",
-    "RecordLayout", "Report", "Rows", "Run", "SOLVE", "Schema", "SequenceLabelling", "Space", "SparseVectors", "State",
-    "StructoptError", "Structure", "StructureKind", "Task", "Tracker", "VECTOR", "Wide", "Words", "allowed_labels", "check_count",
-    "chosen_labels", "did_you_mean", "driven", "driver", "inlined", "kernel", "list_parts", "open_factors", "open_target",
-    "pack_factors", "part_offsets", "read_text", "size", "visit", "write_text",
+    "ARBORESCENCE", "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CHAIN", "CONVEX", "Calculus",
+    "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
+    "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL",
+    "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels",
+    "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess", "Inference",
+    "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs", "Loss", "LossFamily", "MARGINS",
+    "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes", "PROJECTIVE", "Pairwise",
+    "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run",
+    "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors", "State",
+    "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost",
+    "add_gold", "allowed_labels", "check_count", "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "inlined",
+    "is_set", "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict",
+    "size", "visit", "write_text",
 ]  # fmt: skip

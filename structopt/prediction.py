@@ -59,7 +59,7 @@ def _model(options: Mapping[str, Any]) -> Model:
     inference = registry.create("inference", node)
     compatibility.check_solves(inference, model.graph)
     config = {**model.config, "inference": node}
-    rest = model.feature_map, model.weights, model.temperature, model.pruner
+    rest = model.scorer, model.weights, model.temperature, model.pruner
     return Model(config, model.task, model.graph, inference, *rest)
 
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.data import Encoded, SparseVectors, Structure, Targets
+from structopt import scoring
+from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.executor import Executor, Placement
 from structopt.core.factor_graph import Calculus, FactorGraph
 from structopt.core.inference import Inference
@@ -19,17 +20,18 @@ from structopt.core.loss import Loss
 from structopt.core.objective import Certificate
 from structopt.core.optimizer import Optimizer, Plan
 from structopt.core.placement import InThisProcess
-from structopt.core.scorer import FeatureKernels, FeatureMap, FeatureScratch
+from structopt.core.scorer import FeatureKernels, FeatureScratch, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels
+from structopt.core.targets import Targets
 from structopt.errors import ConfigError
-from structopt.fingerprint import Fingerprint, digest_of
+from structopt.fingerprint import Fingerprint, arrays_in, digest_of
 from structopt.kernels.record import EMPTY, Array, Record
 from structopt.kernels.signatures import Data, Kernels, Space, is_compiled
 from structopt.memory import free_bytes
 
 SHARDS = 8
 PLAIN = Plan()
-Layout = Callable[[Encoded, Structure, SparseVectors], FeatureMap]
+Layout = Callable[[Encoded, Structure, SparseVectors], Scorer]
 """Lays out the weights for a training corpus, its graphs and its gold parts."""
 
 
@@ -58,9 +60,9 @@ def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *argumen
     return (driver if compiled else driver.py_func)(tuple(kernels), data, space, *arguments)
 
 
-def predicting(feature_map: FeatureMap, graph: FactorGraph, inference: Inference) -> Kernels:
+def predicting(scorer: Scorer, graph: FactorGraph, inference: Inference) -> Kernels:
     """Kernels for outputs and marginals, without a loss."""
-    return compose(feature_map.kernels, inference.kernels(graph.kind), rounding=graph.rounding)
+    return compose(scoring.kernels_of(scorer), inference.kernels(graph.kind), rounding=graph.rounding)
 
 
 @dataclass(frozen=True)
@@ -73,15 +75,15 @@ class Examples:
     encoded: Encoded
     structure: Structure
     features: Record
-    feature_map: FeatureMap
+    scorer: Scorer
     graphs: Callable[[Encoded], Structure] | None = None
 
     @classmethod
-    def build(cls, encoded: Encoded, graph: FactorGraph, feature_map: FeatureMap, inference: Inference | None = None) -> Examples:
-        """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted feature map."""
+    def build(cls, encoded: Encoded, graph: FactorGraph, scorer: Scorer, inference: Inference | None = None) -> Examples:
+        """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted scorer."""
         structure = graph.build(encoded)
         structure = structure if inference is None else inference.prepare(structure)
-        return cls(encoded, structure, feature_map.record(encoded, structure), feature_map, graph.build)
+        return cls(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graph.build)
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -97,6 +99,21 @@ class Examples:
         """Parts of the largest instance."""
         return int(np.diff(self.structure.parts).max(initial=0))
 
+    @cached_property
+    def prepared(self) -> Any:
+        """What the scorer reads of the corpus."""
+        return self.scorer.prepare(self.encoded, self.structure)
+
+    def scores(self, weights: Array, instances: Array) -> Array:
+        """Part scores of some instances, one after the other."""
+        return scoring.scores_of(self.scorer, weights, self.prepared, self.structure, instances)
+
+    def scored(self, data: Data, weights: Array, bounds: tuple[int, int]) -> tuple[Data, Array]:
+        """What a driver over a range of instances is handed as data and weights: scores, where the features have no kernels."""
+        if isinstance(self.scorer, SparseFeatures):
+            return data, weights
+        return data._replace(features=scoring.given_scores(self.structure, bounds[0])), self.scores(weights, np.arange(*bounds))
+
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
         messages = np.zeros(int(self.structure.memory[-1]))
@@ -108,7 +125,7 @@ class Examples:
         """Allocate scratch for one thread; without `gradients`, for drivers that make none of single instances."""
         work = Record(*(buffer.copy() for buffer in self.structure.work))
         none = FeatureScratch(EMPTY, 0, 0)
-        found: FeatureScratch = self.feature_map.scratch(self.encoded, self.structure) if gradients else none
+        found = scoring.scratch_of(self.scorer, self.encoded, self.structure) if gradients else none
         vectors = [np.zeros(self.most_parts) for _ in range(6)]
         numbers = [np.zeros(size, np.int64) for size in (found.runs, found.runs, found.coordinates)]
         return Space(*vectors, work, found.gradient, *numbers, np.zeros(found.coordinates))  # type: ignore[call-arg, arg-type]
@@ -182,12 +199,12 @@ class Problem:
     ) -> None:
         self.penalty = penalty
         self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
-        self.structure, self.feature_map = examples.structure, examples.feature_map
-        self.m, self.dimension = len(examples), examples.feature_map.dimension
+        self.structure, self.scorer = examples.structure, examples.scorer
+        self.m, self.dimension = len(examples), examples.scorer.dimension
         self.targets, self.cost, self.inference, self.variant = targets, cost, inference, variant
         target = target_of(targets, cost)
         self.data = examples.data(target, loss.parameters())
-        features = examples.feature_map.kernels
+        features = scoring.kernels_of(examples.scorer)
         solver = inference.kernels(self.structure.kind)
         self.kernels = compose(features, solver, loss.kernel(variant), calculus, rounding)
         self._converged, self._reported, self._objective_data = inference.converged(self.structure), examples, self.data
@@ -250,9 +267,9 @@ class Problem:
         structure = inference.prepare(graph.build(encoded, positional))
         targets = graph.targets(encoded, structure)
         seen = targets.possible(structure.parts) if targets.sets.any() else targets.points
-        feature_map = features(encoded, structure, seen)
+        scorer = features(encoded, structure, seen)
         graphs = partial(graph.build, positional=positional)
-        examples = Examples(encoded, structure, feature_map.record(encoded, structure), feature_map, graphs)
+        examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs)
         costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         cost, calculus = graph.cost(encoded, structure, costs, loss.role), graph.calculus if positional else None
         rest = plan.variant, calculus, executor, judge, plan.penalty, graph.rounding
@@ -272,9 +289,19 @@ class Problem:
             )
 
     @property
+    def convex(self) -> bool:
+        """Whether P is convex: the loss is, scores are linear in the weights, and all gold outputs are known in full."""
+        return self.loss.convex and self.sparse and not self.targets.sets.any()
+
+    @property
     def regularization(self) -> float:
         """lambda = 1/(C m)."""
         return 1.0 / (self.C * self.m)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether scores are linear in the weights, with kernels for compiled passes."""
+        return isinstance(self.scorer, SparseFeatures)
 
     @cached_property
     def space(self) -> Space:
@@ -293,14 +320,16 @@ class Problem:
     @cached_property
     def fingerprint(self) -> Fingerprint:
         """Digest and layout of everything that the kernels read: the same for equal data, graphs and features."""
-        layout, support = self.feature_map.state()
+        values, arrays = scoring.stored(self.scorer)
+        layout = {"block": values.pop("name"), **values}  # as version 0.1.0 called it, whose checkpoints can be gone on from
+        read = [] if self.sparse else arrays_in(self.examples.encoded)
         records = [buffer for record in (self.data.features, self.data.structure, self.data.target) for buffer in record]
         offsets = [self.examples.encoded.offsets, self.structure.parts, self.structure.memory]
         sizes = {
             "instances": self.m, "variables": int(self.examples.encoded.offsets[-1]), "parts": int(self.structure.parts[-1]),
             "messages": len(self.messages), "weights": self.dimension,
         }  # fmt: skip
-        return Fingerprint(digest_of([*records, *offsets, support], layout), sizes)
+        return Fingerprint(digest_of([*records, *offsets, *arrays.values(), *read], layout), sizes)
 
     def order(self, epoch: int) -> Array:
         """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
@@ -315,6 +344,18 @@ class Problem:
                 "Set task.limit, or take an optimizer without dual variables: dca, sgd or lbfgs."
             )
         return np.zeros(int(self.structure.parts[-1]))
+
+    def minibatch(self, weights: Array, instances: Array) -> tuple[float, Array]:
+        """Sum of L_i of some instances at the given weights, as the optimizer steps, and its (sub)gradient, shape (dimension,).
+
+        Between scores and gradient runs one compiled pass over the instances, whatever the scorer.
+        """
+        from structopt.kernels.passes import minibatch_pass
+
+        scores = self.examples.scores(weights, instances)
+        residuals = np.zeros(len(scores))
+        losses = self.run(minibatch_pass, instances, scores, residuals)
+        return float(losses), scoring.gradient_of(self.scorer, weights, self.examples.prepared, instances, residuals)
 
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""
@@ -340,21 +381,21 @@ class Problem:
         Weights go out to the shards, and their sums are added up in the order of the shards: the bits are the same whichever
         executor there is.
         """
-        placed, losses, sums = self._shards(), 0.0, np.zeros(self.feature_map.count)
-        found = placed.placement.call("gradient", self.feature_map.compress(weights))
+        placed, losses, sums = self._shards(), 0.0, np.zeros(self.scorer.count)
+        found = placed.placement.call("gradient", self.scorer.compress(weights))
         for bounds, places, one in zip(placed.bounds, placed.coordinates, found, strict=True):
             losses += one.losses
             _add(one.gradient, places, sums)
             self._remember(bounds, one.messages)
-        return losses, self.feature_map.expand(sums, np.empty(self.dimension) if out is None else out)
+        return losses, self.scorer.expand(sums, np.empty(self.dimension) if out is None else out)
 
     def sum_gradients(self, residuals: Array, out: Array) -> None:
         """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances; on all the executor's workers."""
-        placed, sums, parts = self._shards(), np.zeros(self.feature_map.count), self.structure.parts
+        placed, sums, parts = self._shards(), np.zeros(self.scorer.count), self.structure.parts
         found = placed.placement.call("pullback", each=[residuals[parts[a] : parts[b]] for a, b in placed.bounds])
         for places, one in zip(placed.coordinates, found, strict=True):
             _add(one, places, sums)
-        self.feature_map.expand(sums, out)
+        self.scorer.expand(sums, out)
 
     def certificate(self, weights: Array) -> Certificate:
         """P at the given weights, and the best lower bound on its minimum that one evaluation gives.
@@ -389,7 +430,7 @@ class Problem:
         from structopt.shards import Recipe
 
         whole = self._reported if inference is self._converged else self.examples
-        return Recipe(self.examples.graphs or (lambda encoded: whole.structure), self.feature_map, self.loss, inference)
+        return Recipe(self.examples.graphs or (lambda encoded: whole.structure), self.scorer, self.loss, inference)
 
     def passes(self, optimizer: Optimizer, shards: int) -> Any:
         """Place shards over which an online optimizer is to pass side by side."""
@@ -414,7 +455,7 @@ class Problem:
             first, last = self.structure.memory[list(bounds)]
             self.data.messages[first:last] = messages
 
-    def _over_shards(self, driver: Any, data: Data, *arguments: Any) -> list[Any]:
+    def _over_shards(self, driver: Any, data: Data, weights: Array) -> list[Any]:
         """Run a driver over ranges of instances, at the loss that is reported; results in the order of the ranges."""
 
         def shard(bounds: tuple[int, int]) -> Any:
@@ -422,7 +463,8 @@ class Problem:
                 space = self._spaces.pop()
             except IndexError:
                 space = self._reported.space()
-            result = run_driver(driver, self.objective_kernels, data, space, *bounds, *arguments)
+            own, theta = self._reported.scored(data, weights, bounds)
+            result = run_driver(driver, self.objective_kernels, own, space, *bounds, theta)
             self._spaces.append(space)
             return result
 

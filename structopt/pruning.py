@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt import archive, registry
-from structopt import features as feature_maps
+from structopt import archive, registry, scoring
 from structopt.core import ranges
 from structopt.core.data import ROOT, EncodedTrees
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import Pruning
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.decoding import best_outputs, marginals
 from structopt.errors import ConfigError, NumericalError
-from structopt.factor_graph.arc_factored import candidate_arcs
 from structopt.kernels.record import Array
 from structopt.problem import Examples, InThisThread, Problem, predicting
 
 FIRST_ORDER = "arc_factored"
-OTHERS = ("labels", "siblings", "grandparents")
-"""Features of parts that a graph of arcs alone does not have."""
+OF_OTHER_PARTS = ("labels", "siblings", "grandparents")
+"""Parameters of features of parts that a graph of arcs alone does not have."""
 
 
 class Pruned(NamedTuple):
@@ -55,7 +52,7 @@ class Pruner:
     ----------
     graph : mapping
         The config's node ``factor_graph`` of that model.
-    feature_map : FeatureMap
+    scorer : Scorer
     weights : float64, shape (dimension,)
     temperature : float
         At which its marginals are taken.
@@ -71,19 +68,19 @@ class Pruner:
     def __init__(
         self,
         graph: Mapping[str, Any],
-        feature_map: FeatureMap,
+        scorer: Scorer,
         weights: Array,
         temperature: float,
         ratio: float,
         max_heads: int,
     ) -> None:
-        self.node, self.feature_map, self.weights = dict(graph), feature_map, weights
+        self.node, self.scorer, self.weights = dict(graph), scorer, weights
         self.temperature, self.ratio, self.max_heads = temperature, ratio, max_heads
         self.graph = registry.create("factor_graph", self.node)
         self.inference = registry.create("inference", {"name": "exact"})
 
     @classmethod
-    def train(cls, encoded: EncodedTrees, wanted: Pruning, features: Mapping[str, Any], seed: int = 0) -> Pruner:
+    def train(cls, encoded: EncodedTrees, wanted: Pruning, scorer: Scorer, seed: int = 0) -> Pruner:
         """Train a conditional random field over trees of the same kind, without relations, by dual coordinate ascent.
 
         Parameters
@@ -91,8 +88,8 @@ class Pruner:
         encoded : EncodedTrees
             Whose gold trees the graph allows.
         wanted : Pruning
-        features : mapping
-            The config's node ``features``, of which those of arcs are taken.
+        scorer : Scorer
+            Not fitted; of features of arcs alone.
         seed : int
             Of the order of the sentences.
         """
@@ -102,14 +99,13 @@ class Pruner:
         graph, inference = registry.create("factor_graph", node), registry.create("inference", {"name": "exact"})
         loss = registry.create("loss", {"name": "crf", "beta": 1.0, "gamma": 0.0})
         optimizer = registry.create("optimizer", {"name": "dca", "C": wanted.C, "epochs": wanted.epochs})
-        of_arcs = partial(feature_maps.fit, options={key: value for key, value in features.items() if key not in OTHERS})
-        problem = Problem.of(encoded, graph, loss, inference, of_arcs, wanted.C, seed)
+        problem = Problem.of(encoded, graph, loss, inference, scorer.fit, wanted.C, seed)
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(wanted.epochs):
             state, _ = optimizer.step(problem, state)
         if not ranges.finite(optimizer.weights(state)):
             raise NumericalError("The pruner's weights came out not finite. Set a smaller factor_graph.pruner_C.")
-        return cls(node, problem.feature_map, optimizer.weights(state), loss.temperature, wanted.ratio, wanted.max_heads)
+        return cls(node, problem.scorer, optimizer.weights(state), loss.temperature, wanted.ratio, wanted.max_heads)
 
     @classmethod
     def of_model(cls, model: Any, task: Task, wanted: Pruning) -> Pruner:
@@ -144,22 +140,23 @@ class Pruner:
                 f"factor_graph.pruner: {wanted.model} numbers words or relations differently. Train it with the same task.* "
                 "options on the same task.train, or leave factor_graph.pruner=null to train one in this run."
             )
-        return cls(node, model.feature_map, model.weights, model.temperature, wanted.ratio, wanted.max_heads)
+        return cls(node, model.scorer, model.weights, model.temperature, wanted.ratio, wanted.max_heads)
 
     def prune(self, encoded: EncodedTrees, keep_gold: bool = False, executor: Executor | None = None) -> Pruned:
         """Return the corpus with the candidates that are left; `keep_gold`: with those of the gold trees too.
 
         The cost is that of marginals and best trees of first order: O(n^3) a sentence.
         """
-        examples = Examples.build(encoded, self.graph, self.feature_map, self.inference)
+        examples = Examples.build(encoded, self.graph, self.scorer, self.inference)
         structure, executor = examples.structure, executor or InThisThread()
-        kernels = predicting(self.feature_map, self.graph, self.inference)
-        arcs = candidate_arcs(encoded)[0]
+        kernels = predicting(self.scorer, self.graph, self.inference)
+        head, modifier = structure.places["arc"].T
+        token = np.repeat(encoded.offsets[:-1], np.diff(structure.spans("arc")[1])) + modifier
+        arcs = np.concatenate([[0], np.cumsum(np.bincount(token, minlength=int(encoded.offsets[-1])))])
         listed = marginals(examples, kernels, self.weights, "arc", executor, self.temperature)
         keep = probable(np.concatenate([np.zeros(0), *listed]), arcs, self.ratio, self.max_heads)
         keep[structure.active_in("arc", best_outputs(examples, kernels, self.weights, executor))[0]] = True
-        head, modifier = structure.places["arc"].T
-        heads, token = np.where(head == ROOT, modifier, head), np.repeat(np.arange(len(arcs) - 1), np.diff(arcs))
+        heads = np.where(head == ROOT, modifier, head)
         recall = None
         if encoded.heads is not None:
             gold = heads == encoded.heads[token]
@@ -171,19 +168,19 @@ class Pruner:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """All there is to it, as JSON values and arrays."""
-        layout, support = self.feature_map.state()
+        layout, arrays = scoring.stored(self.scorer)
         values = {
             "factor_graph": self.node, "features": layout, "temperature": self.temperature,
             "ratio": self.ratio, "max_heads": self.max_heads,
         }  # fmt: skip
-        return values, {"weights": self.feature_map.compress(self.weights), "support": support}
+        return values, {"weights": self.scorer.compress(self.weights), **arrays}
 
     @classmethod
     def restore(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> Pruner:
         """Undo `state`."""
-        feature_map = feature_maps.restore(values["features"], arrays["support"])
-        weights = feature_map.expand(arrays["weights"])
-        return cls(values["factor_graph"], feature_map, weights, values["temperature"], values["ratio"], values["max_heads"])
+        scorer = scoring.restored(values["features"], arrays)
+        weights = scorer.expand(arrays["weights"])
+        return cls(values["factor_graph"], scorer, weights, values["temperature"], values["ratio"], values["max_heads"])
 
 
 def probable(p: Array, arcs: Array, ratio: float, max_heads: int) -> Array:

@@ -16,13 +16,14 @@ from structopt.core.installed import installed as discovered
 from structopt.errors import ConfigError, did_you_mean
 from structopt.schema import REQUIRED, Parameter, check_keys, coerce, of_class, of_source
 
-KINDS = ("task", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor")
+KINDS = ("task", "features", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor")
 """Kinds that a config has a node of."""
 CONTRACTS = {
-    "task": "Task", "factor_graph": "FactorGraph", "inference": "Inference", "loss": "Loss", "cost": "Cost",
-    "optimizer": "Optimizer", "tracker": "Tracker", "executor": "Executor", "factor_kind": "FactorKind",
+    "task": "task.Task", "features": "scorer.Scorer", "factor_graph": "factor_graph.FactorGraph",
+    "factor_kind": "factor_kind.FactorKind", "inference": "inference.Inference", "loss": "loss.Loss", "cost": "cost.Cost",
+    "optimizer": "optimizer.Optimizer", "tracker": "tracker.Tracker", "executor": "executor.Executor",
 }  # fmt: skip
-"""What a class of each kind must be: the class of that name in the module of `structopt.core` that bears the kind's."""
+"""What a class of each kind must be: module and class within `structopt.core`."""
 
 
 def installed(kind: str) -> dict[str, Installed]:
@@ -55,7 +56,8 @@ def load(kind: str, name: str) -> Any:
 
 def contract(kind: str) -> type[Component]:
     """Return what a class of a kind must be; imported when it is asked for, since listing components needs none of it."""
-    found: type[Component] = vars(import_module(f"structopt.core.{kind}"))[CONTRACTS[kind]]
+    module, _, name = CONTRACTS[kind].partition(".")
+    found: type[Component] = vars(import_module(f"structopt.core.{module}"))[name]
     return found
 
 
@@ -105,6 +107,14 @@ def create(kind: str, node: Mapping[str, Any], **given: Any) -> Any:
             f"Its constructor must set it. Update {installed(kind)[node['name']].distribution}."
         )
     return made
+
+
+def name_of(kind: str, component: Component) -> str:
+    """Return the name under which a component's class is installed, its class's name where it is not."""
+    cls = type(component)
+    value = f"{cls.__module__}:{cls.__qualname__}"
+    names = [one.name for one in installed(kind).values() if one.entry_point.value == value]
+    return names[0] if names else cls.__name__
 
 
 def _component(hint: Any, value: Any) -> Any:

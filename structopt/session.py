@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from structopt import archive, compatibility, registry
-from structopt import features as feature_maps
+from structopt import archive, compatibility, feature_keys, interruption, registry
 from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Beginning, Loss
 from structopt.core.optimizer import Optimizer
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.core.tracker import Run, Tracker
 from structopt.decoding import best_outputs, predicted
@@ -32,7 +31,7 @@ from structopt.kernels.signatures import Kernels
 from structopt.learning import convex_start, guarded, mixing
 from structopt.model import Model, find_model, model_config
 from structopt.problem import Examples, Problem, predicting
-from structopt.pruning import Pruner
+from structopt.pruning import OF_OTHER_PARTS, Pruner
 from structopt.terminal import ProgressLine, closing_table
 from structopt.trainer import Judge, Row, Trainer
 from structopt.warm_start import WarmStart
@@ -50,6 +49,7 @@ class Components:
     """The components of a run, made and checked against each other before any data is read."""
 
     task: Task
+    scorer: Scorer
     graph: FactorGraph
     inference: Inference
     loss: Loss
@@ -66,22 +66,24 @@ def make_components(config: Mapping[str, Any]) -> Components:
     StructoptError
         For an unknown or ill-typed parameter, or components that do not fit together.
     """
-    given = {key: config[key] for key in ("features", "seed", "threads") if key in config}
-    made = {
-        kind: registry.create(kind, config[kind], **given) for kind in ("task", "factor_graph", "inference", "loss", "optimizer")
-    }
-    compatibility.check_task(made["task"], made["factor_graph"])
-    compatibility.check(made["factor_graph"], made["inference"], made["loss"], made["optimizer"], made["task"].partial)
+    given = {key: config[key] for key in ("seed", "threads") if key in config}
+    made = {kind: registry.create(kind, config[kind], **given) for kind in ("factor_graph", "inference", "loss", "optimizer")}
+    task, scorer = feature_keys.task_of(config), feature_keys.scorer_of(config)
+    compatibility.check_task(task, made["factor_graph"], config["task"]["name"])
+    compatibility.check(made["factor_graph"], made["inference"], made["loss"], made["optimizer"], task.partial)
+    compatibility.check_features(scorer, made["optimizer"], made["loss"], made["factor_graph"])
     made["loss"].kernel(made["optimizer"].plan.variant)
     executor = registry.create("executor", config["executor"])
     if executor.workers == 1 and not executor.remote and config["threads"] > 1:
         executor = registry.create("executor", config["executor"] | {"name": "threads", "workers": config["threads"]})
     compatibility.check_executor(executor, made["optimizer"])
-    for path in made["task"].files.values():
+    for path in task.files.values():
         if not path.is_file():
             raise ConfigError(f"{path}: there is no such file. Check task.train, task.dev and task.test.")
     tracker = registry.create("tracker", config["tracker"])
-    return Components(made["task"], made["factor_graph"], made["inference"], made["loss"], made["optimizer"], tracker, executor)
+    return Components(
+        task, scorer, made["factor_graph"], made["inference"], made["loss"], made["optimizer"], tracker, executor
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -183,22 +185,22 @@ class Session:
             parts.optimizer.plan, parts.optimizer.needs(parts.loss, parts.graph).positional, parts.executor,
             self._judge if "dev" in files else None,
         )  # fmt: skip
-        self.feature_map = self.problem.feature_map
+        self.scorer = self.problem.scorer
         self.featurize_seconds = time.perf_counter() - started
         self.held_out = {role: self._held_out(role) for role in ("dev", "test") if role in files}
         self.mixed_shards = min(self.mixed_shards, self.problem.m)
         log.info(
             "%s: %d instances, %d weights; %s; C = %g, read in %.1f s", files["train"].name, self.problem.m,
-            self.feature_map.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
+            self.scorer.count, parts.loss.member, parts.optimizer.C, self.featurize_seconds,
         )  # fmt: skip
 
-    def _layout(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> FeatureMap:
+    def _layout(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> Scorer:
         """Lay out the weights, and carry over those of an earlier model."""
-        fitted = feature_maps.fit(encoded, structure, gold, self.config.get("features", {}))
+        fitted = self.parts.scorer.fit(encoded, structure, gold)
         if fitted.note:
             log.info("features: %s", fitted.note)
         if self.warm_start is None:
-            self.start_weights = np.zeros(fitted.dimension)
+            self.start_weights = fitted.initial(self.config["seed"])
             return fitted
         widened, self.start_weights = self.warm_start.transfer(self.parts.task, fitted)
         log.warning("warm start: %s", self.warm_start.counts)
@@ -219,7 +221,7 @@ class Session:
         if wanted.model is not None:
             return Pruner.of_model(Model.load(find_model(wanted.model)), self.parts.task, wanted)
         started = time.perf_counter()
-        pruner = Pruner.train(encoded, wanted, self.config.get("features", {}), self.config["seed"])
+        pruner = Pruner.train(encoded, wanted, feature_keys.scorer_of(self.config, OF_OTHER_PARTS), self.config["seed"])
         log.info("pruner: trained in %.1f s", time.perf_counter() - started)
         return pruner
 
@@ -243,7 +245,7 @@ class Session:
                 self.parts.task.files[role], unseen, self.parts.task.unit,
             )  # fmt: skip
         encoded = self._few_arcs(role, encoded)
-        return corpus, Examples.build(encoded, self.parts.graph, self.feature_map, self.parts.inference.decoder())
+        return corpus, Examples.build(encoded, self.parts.graph, self.scorer, self.parts.inference.decoder())
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
         corpus, examples = self.held_out[role]
@@ -254,7 +256,7 @@ class Session:
     @cached_property
     def _predicting(self) -> Kernels:
         """Kernels of features and of the inference that predicts, as a model's."""
-        return predicting(self.feature_map, self.parts.graph, self.parts.inference.decoder())
+        return predicting(self.scorer, self.parts.graph, self.parts.inference.decoder())
 
     def _judge(self, weights: Array) -> float:
         """Dev score of some weights."""
@@ -325,6 +327,7 @@ class Session:
                 log.warning("check of steps: %s", message)
 
     def _watch(self, line: ProgressLine, trainer: Trainer, row: Row) -> None:
+        interruption.obey()
         line.show(row)
         if self._beginning and row["epoch"] == self._beginning.passes + 1:
             self._tell_rate(trainer)
@@ -375,7 +378,7 @@ class Session:
             "seconds_per_evaluation": float(np.median(progress.evaluations)) if progress.evaluations else None,
             "overhead_per_epoch": beside / progress.epoch if progress.evaluations else None,
             "instances": self.problem.m,
-            "features": self.feature_map.count,
+            "features": self.scorer.count,
             "featurize_seconds": self.featurize_seconds,
             "negative_losses": progress.negative_losses,
             **({"impossible_duals": progress.impossible_duals} if progress.impossible_duals else {}),
@@ -444,7 +447,7 @@ class Session:
     def _model(self, weights: Array) -> Model:
         parts = self.parts
         return Model(
-            model_config(self.config), parts.task, parts.graph, parts.inference, self.feature_map, weights,
+            model_config(self.config), parts.task, parts.graph, parts.inference, self.scorer, weights,
             parts.loss.temperature, self.pruner,
         )  # fmt: skip
 

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.data import Encoded, SparseVectors, Structure, Targets
+from structopt import scoring
+from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import Scorer
+from structopt.core.targets import Targets
 from structopt.kernels.record import Array
 from structopt.learning.mixing import Parcel, Passed
 from structopt.problem import Examples, Problem, compose, run_driver, target_of
@@ -36,14 +38,14 @@ class Recipe:
     ----------
     build : callable
         Encoded corpus to graphs.
-    feature_map : FeatureMap
+    scorer : Scorer
     loss : Loss
     inference : Inference
         By which P and its gradient are computed.
     """
 
     build: Callable[[Encoded], Structure]
-    feature_map: FeatureMap
+    scorer: Scorer
     loss: Loss
     inference: Inference
 
@@ -73,11 +75,11 @@ class GradientShard:
     """
 
     def __init__(self, recipe: Recipe, piece: Piece, structure: Structure) -> None:
-        self.batch = recipe.feature_map.batch(piece.encoded, structure)
-        examples = Examples(piece.encoded, structure, self.batch.record, recipe.feature_map)
+        self.batch = scoring.batch_of(recipe.scorer, piece.encoded, structure)
+        examples = Examples(piece.encoded, structure, self.batch.record, recipe.scorer)
         self.data = examples.data(target_of(piece.targets, piece.cost), recipe.loss.parameters())
         solver = recipe.inference.kernels(structure.kind)
-        self.kernels = compose(recipe.feature_map.kernels, solver, recipe.loss.kernel())
+        self.kernels = compose(scoring.kernels_of(recipe.scorer), solver, recipe.loss.kernel())
         self.space, self.residuals = examples.space(gradients=False), np.zeros(int(structure.parts[-1]))
 
     def coordinates(self) -> Array | None:
@@ -103,8 +105,8 @@ class PassShard(Problem):
 
     def __init__(self, recipe: PassRecipe, piece: Piece) -> None:
         structure = recipe.inference.prepare(recipe.build(piece.encoded))
-        record = recipe.feature_map.record(piece.encoded, structure)
-        examples = Examples(piece.encoded, structure, record, recipe.feature_map, recipe.build)
+        record = scoring.record_of(recipe.scorer, piece.encoded, structure)
+        examples = Examples(piece.encoded, structure, record, recipe.scorer, recipe.build)
         self._decay = recipe.regularization
         super().__init__(examples, *piece[1:], recipe.loss, recipe.inference, recipe.C, recipe.seed, recipe.variant)
         self.optimizer = recipe.optimizer
@@ -117,8 +119,8 @@ class PassShard(Problem):
     def step(self, parcel: Parcel, messages: Array) -> Passed:
         """Make the optimizer's pass from a state, with the messages that the last one left."""
         self.messages[:] = messages
-        state, report = self.optimizer.step(self, parcel.opened(self.feature_map))
-        return Passed(Parcel.of(state, self.feature_map), report, self.messages)
+        state, report = self.optimizer.step(self, parcel.opened(self.scorer))
+        return Passed(Parcel.of(state, self.scorer), report, self.messages)
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class Passes:
         self.problem, self.bounds = problem, problem.examples.shards(count)
         common = problem.recipe(problem.inference)
         recipe = PassRecipe(
-            common.build, common.feature_map, common.loss, common.inference,
+            common.build, common.scorer, common.loss, common.inference,
             optimizer, problem.C, problem.regularization, problem.seed, problem.variant,
         )  # fmt: skip
         self.placement = problem.executor.place(recipe, problem.pieces(self.bounds))

@@ -16,6 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from structopt import interruption
 from structopt.core.parts import Part
 from structopt.errors import StructoptError
 from structopt.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
@@ -46,6 +47,7 @@ def run_job(config: DictConfig) -> dict[str, Any]:
     KeyboardInterrupt
         Nothing else: what goes wrong is in ``job.json``, in the job's log and on stderr.
     """
+    interruption.obey()  # of the job before, or of what composed this one
     hydra = HydraConfig.get()
     job = SweepJob(Path(hydra.runtime.output_dir), Path(str(hydra.sweep.dir)), int(hydra.job.num), list(hydra.overrides.task))
     job.beside = hydra.launcher["_target_"] != BASIC
@@ -122,7 +124,7 @@ class SweepJob:
         from structopt import configuration, session
         from structopt.sweepers import trials
 
-        checked = configuration.validate(configuration.resolved(config))
+        checked = configuration.validate(configuration.resolved(config), self.overrides)
         unchanged = self._unchanged(checked) if checked["sweep"]["resume"] and self.before else False
         if unchanged and self.before["status"] in SETTLED:
             self._skip()
@@ -203,10 +205,9 @@ def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
     """SHA-256 of the task's data files, by role: not of parts that are generated; a missing file is told where it is read."""
-    from structopt import registry
+    from structopt import feature_keys
     from structopt.archive import digest
 
-    given = {key: config[key] for key in ("features", "seed", "threads")}
-    files = registry.create("task", config["task"], **given).files
+    files = feature_keys.task_of(config).files
     sources = {role: path.source if isinstance(path, Part) else path for role, path in files.items()}
     return {role: digest(path) for role, path in sources.items() if path is not None and path.is_file()}

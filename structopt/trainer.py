@@ -154,7 +154,7 @@ class Trainer:
         """The checkpoint, which knows the training data: they are digested once a run."""
         data = self.problem.fingerprint
         data = replace(data, digest=data.digest + self.vocabulary)
-        return Checkpoint(self.file, self.problem.examples.feature_map, data)
+        return Checkpoint(self.file, self.problem.examples.scorer, data)
 
     def _restore(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
         """Take back what `_save` wrote."""

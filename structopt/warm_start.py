@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data import Encoded
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
@@ -56,7 +56,7 @@ class WarmStart:
             )
         return task.fit(corpus, self.model.task)
 
-    def transfer(self, task: Task, feature_map: FeatureMap) -> tuple[FeatureMap, Array]:
+    def transfer(self, task: Task, scorer: Scorer) -> tuple[Scorer, Array]:
         """Carry over every weight that has a place in the new model.
 
         Of attributes, those whose part group, name and labels exist there; hashed weights keep their places, if the hashing is
@@ -66,28 +66,28 @@ class WarmStart:
         ----------
         task : Task
             The fitted task of the new model.
-        feature_map : FeatureMap
+        scorer : Scorer
             Of the new one.
 
         Returns
         -------
-        (FeatureMap, float64 array of shape (dimension,))
-            The feature map with its support grown, and the weights.
+        (Scorer, float64 array of shape (dimension,))
+            The scorer with its support grown, and the weights.
 
         Raises
         ------
         ConfigError
             If the two models' features have nothing in common.
         """
-        earlier, matches = self.model.feature_map, _Names(self.model.task, task, self.vocabulary == "union")
-        weights = feature_map.carried(earlier, matches, self.model.weights)
+        earlier, matches = self.model.scorer, _Names(self.model.task, task, self.vocabulary == "union")
+        weights = scorer.carried(earlier, matches, self.model.weights)
         moving = weights != 0
         if earlier.support is not None:
-            moving |= feature_map.carried(earlier, matches, earlier.support)
+            moving |= scorer.carried(earlier, matches, earlier.support)
         count = int(np.count_nonzero(weights))
         lost = int(np.count_nonzero(self.model.weights)) - count
         self.counts = f"{matches.counted()}; {count} weights carried over{f', {lost} dropped' if lost else ''}"
-        return feature_map.widened(moving), weights
+        return scorer.widened(moving), weights
 
 
 class _Names:
@@ -130,7 +130,7 @@ def _counts(kind: str, old: int, new: int, both: int) -> str:
 
 
 def _padded(names: Sequence[str], size: int) -> list[Any]:
-    """Attribute names of a group; what the feature map adds itself is called by its place from the end."""
+    """Attribute names of a group; what the scorer adds itself is called by its place from the end."""
     known: list[Any] = list(names)[:size]
     return known + [("constant", k) for k in range(size - len(known))]
 

@@ -1,10 +1,19 @@
-"""Fixtures that more than one folder of tests uses."""
+"""Fixtures that more than one folder of tests uses, and how the whole suite is spread over processes."""
 
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 
+from structopt import plots
 from structopt.executor.serial import Serial
+from tests.compiled import compile_kernels
+
+SLOW = (
+    "test_plugins", "test_sweep", "test_pairs", "test_experiments", "test_kummerfeld_meshi", "test_real_data", "test_session",
+    "test_docs", "test_pruned_runs", "test_eg", "test_sdca", "test_ray", "test_cutting_plane", "test_cli", "test_nonconvex",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -12,6 +21,34 @@ def serial():
     return Serial()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_picture(tmp_path_factory):
+    """A run's picture takes longer than a small run: the first is drawn, later ones are its copies. See test_plots.py."""
+    kept, draw = tmp_path_factory.mktemp("picture") / "learning_curve.png", plots.learning_curve
+
+    def drawn_once(history, target, metric):
+        if not kept.exists():
+            draw(history, kept, metric)
+        shutil.copy(kept, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "learning_curve", drawn_once)
+        yield
+
+
 def pytest_xdist_auto_num_workers(config):
     """Run the whole suite side by side, on no more than four cores; what is named, in this process."""
     return min(os.cpu_count() or 1, 4) if config.args == config.getini("testpaths") else 0
+
+
+def pytest_sessionstart(session):
+    """Compile before there are workers, of which each would compile everything."""
+    workers = session.config.getoption("numprocesses", None)
+    if workers and not hasattr(session.config, "workerinput"):
+        compile_kernels(workers)
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the slow files, so that no worker is left with one of them at the end."""
+    places = {name: place for place, name in enumerate(SLOW)}
+    items.sort(key=lambda item: places.get(Path(item.path).stem, len(SLOW)))

@@ -13,6 +13,7 @@ import structopt
 from structopt import configuration, registry
 from structopt.configuration import compose, continued, validate
 from structopt.errors import ConfigError
+from structopt.feature_keys import GIVEN
 from structopt.hydra_glue import conf_dir
 from tests.test_registry import write_distribution
 
@@ -81,8 +82,9 @@ def test_every_choice_composes_is_valid_and_round_trips(choice: str) -> None:
 def test_config_files_list_every_parameter_and_no_target(choice: str) -> None:
     kind, _, name = choice.partition("=")
     parameters = [one.name for one in registry.described(registry.installed(kind)[name])]
-    listed = [key for key in compose([choice])[kind] if key != "name"]
-    assert sorted(listed) == sorted(key for key in parameters if key not in configuration.GIVEN)
+    own = OmegaConf.load(CONF / kind / f"{name}.yaml") if kind == "features" else compose([choice])[kind]  # the task adds keys
+    listed = [key for key in own if key != "name"]
+    assert sorted(listed) == sorted(key for key in parameters if key not in ("features", *GIVEN))
     assert "_target_" not in (CONF / kind / f"{name}.yaml").read_text()
 
 
@@ -96,6 +98,7 @@ def test_defaults() -> None:
     config = compose([])
     chosen = {kind: config[kind]["name"] for kind in registry.KINDS}
     assert chosen == {
+        "features": "attribute_rows",
         "factor_graph": "linear_chain",
         "inference": "exact",
         "loss": "family",
@@ -121,7 +124,7 @@ def test_defaults() -> None:
         "time_decoding": False,
         "sweep": {"resume": False},
     }
-    assert set(config) == set(settings) | set(registry.KINDS) | {"features"}
+    assert set(config) == set(settings) | set(registry.KINDS)
 
 
 @pytest.mark.parametrize(
@@ -159,14 +162,21 @@ KINDS = {
 }
 
 
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, names in KINDS.items() for name in names])
+def test_every_optimizer_takes_the_task_s_C_for_its_kind(kind: str, name: str) -> None:
+    numbers = {"online": 2, "optimum": 3, "gradient": 5}  # apart, so that no kind can be taken for another
+    words = ["task.default_C=2", "task.default_C_by.optimum=3", "task.default_C_by.gradient=5", f"optimizer={name}"]
+    assert compose(words)["optimizer"]["C"] == numbers[kind]
+    assert compose([*words, "optimizer.C=7"])["optimizer"]["C"] == 7
+
+
 @pytest.mark.parametrize("task", ["ner", "chunking", "tagging", "attributes", "dependency", "multilabel", "multiclass", "grid"])
-def test_every_optimizer_takes_the_task_s_C_for_its_kind(task: str) -> None:
-    for kind, names in KINDS.items():
-        for name in names:
-            config = compose([f"task={task}", f"optimizer={name}"])
-            known = {"online": config["task"]["default_C"]} | config["task"]["default_C_by"]
-            assert config["optimizer"]["C"] == known[kind]
-            assert compose([f"task={task}", f"optimizer={name}", "optimizer.C=7"])["optimizer"]["C"] == 7
+def test_every_task_has_a_C_for_each_kind(task: str) -> None:
+    """One optimizer of each kind stands for all: they read the same key, as the test above shows."""
+    for kind, (name, *_) in KINDS.items():
+        config = compose([f"task={task}", f"optimizer={name}"])
+        known = {"online": config["task"]["default_C"]} | config["task"]["default_C_by"]
+        assert config["optimizer"]["C"] == known[kind]
 
 
 def test_a_task_with_one_default_C_gives_it_to_every_kind(acme: Path) -> None:

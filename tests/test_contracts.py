@@ -62,13 +62,6 @@ class TestTasks(TaskSuite):
         file.write_text(text.replace(" ", "\t") if chosen == "dependency" else text, encoding="utf8")
         return file, len(lines)
 
-    def assignments(self, encoded):
-        if not hasattr(encoded, "heads"):
-            return super().assignments(encoded)
-        lengths = np.diff(encoded.offsets)
-        own = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], lengths)
-        return np.stack([np.where(encoded.heads == own, 0, encoded.heads + 1), encoded.gold], axis=1)
-
 
 GRAPHS = {
     "chain": (LinearChain(), random_encoded(1)),
@@ -153,6 +146,13 @@ class WrongGold(LinearChain):
         return SparseVectors(right.offsets, right.parts, np.where(np.arange(len(right.values)) == 2, 0.0, right.values))
 
 
+class WrongView(LinearChain):
+    """A graph that reads the first label of two alike."""
+
+    def view(self, name, encoded, structure, outputs):
+        return np.maximum(super().view(name, encoded, structure, outputs), 1)
+
+
 class Forgetful(Multiclass):
     """A task whose state lacks an attribute's name."""
 
@@ -170,6 +170,9 @@ def test_suites_find_what_is_wrong(tmp_path):
     encoded = random_encoded(1)
     with pytest.raises(AssertionError):
         FactorGraphSuite().test_gold_is_an_output(WrongGold(), encoded, LinearChain().build(encoded))
+    for test in (FactorGraphSuite().test_views, FactorGraphSuite().test_outputs_survive_their_views):
+        with pytest.raises(AssertionError):
+            test(WrongView(), encoded, LinearChain().build(encoded))
     file = tmp_path / "train.libsvm"
     file.write_text("a 1:1\nb 2:1\nc 1:1 2:1\n", encoding="utf8")
     with pytest.raises(AssertionError):

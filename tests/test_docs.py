@@ -100,6 +100,15 @@ def test_plugins_train(line, plugins, texts, tmp_path, monkeypatch):
         assert [token.rpartition("/")[0] for token in tagged] == (tmp_path / "plain.txt").read_text().split()
 
 
+def test_the_scorer_is_that_of_the_plugin():
+    """docs/plugins.md shows the module of plugins/structopt-numpy-scorer, under another name."""
+    shown = next(block.text for block in blocks(PLUGINS) if block.path == "structopt_example/hidden_layer.py")
+    module = ROOT / "plugins" / "structopt-numpy-scorer" / "structopt_numpy_scorer" / "scorer.py"
+    text = module.read_text(encoding="utf8").replace("tanh_layer", "hidden_layer").replace("TanhLayer", "HiddenLayer")
+    assert shown.partition('"""')[1:] == text.partition('"""')[1:]
+    assert len(text.splitlines()) < 100
+
+
 @pytest.mark.parametrize("line", EXPERIMENTS)
 def test_experiments_report(line, plugins, tmp_path, monkeypatch):
     """A plugin's experiment runs its jobs and writes its report."""

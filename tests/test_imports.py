@@ -10,15 +10,16 @@ import structopt
 ROOT = Path(structopt.__file__).parent
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "overrides", "schema", "memory", "kernels"}),
+    frozenset({"errors", "interruption", "overrides", "schema", "memory", "kernels"}),
     frozenset({"core"}),
     frozenset({"learning"}),
     frozenset({
-        "task", "factor_graph", "factor_kind", "inference", "loss", "optimizer", "tracker", "executor", "reference", "corpus",
+        "task", "features", "factor_graph", "factor_kind", "inference", "loss", "optimizer", "tracker", "executor", "reference",
+        "corpus",
     }),
     frozenset({
-        "archive", "registry", "features", "problem", "shards", "decoding", "compatibility", "checkpoint", "checks",
-        "fingerprint", "pruning",
+        "archive", "registry", "feature_keys", "scoring", "problem", "shards", "decoding", "compatibility", "checkpoint",
+        "checks", "fingerprint", "pruning",
     }),
     frozenset({
         "configuration", "experiments", "history", "hydra_glue", "model", "plots", "records", "sweepers", "terminal", "trainer",
@@ -28,7 +29,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"commands", "sweep", "sweep_job", "sweep_table"}),
     frozenset({"cli", "", "__main__"}),
 )
-COMPONENTS = {"task", "factor_graph", "factor_kind", "inference", "loss", "optimizer", "tracker", "executor"}
+COMPONENTS = {
+    "task", "features", "factor_graph", "factor_kind", "inference", "loss", "optimizer", "tracker", "executor",
+}  # fmt: skip
 EXCEPTIONS = {
     "model": {"tracker"},  # saving a model for MLflow
     "compare.store": {"tracker"},  # looking for runs where the tracker put them

@@ -9,6 +9,7 @@ import pytest
 from structopt import pairs, registry
 from structopt.configuration import compose, validate
 from structopt.errors import CompatibilityError
+from structopt.factor_graph import kinds
 from structopt.session import make_components
 from structopt.testing.problems import make_problem, random_encoded, random_graphs, random_trees
 
@@ -20,7 +21,8 @@ GRAPHS = {
     "pairwise": ("ad3", "enumeration", "ilp", "kept/mplp", "loopy_bp", "lp", "mplp", "trw_bp"),
 }
 KINDS = {
-    "linear_chain": "chain", "single": "single", "arc_factored": "arborescence", "second_order": "factors", "pairwise": "factors",
+    "linear_chain": kinds.CHAIN, "single": kinds.SINGLE, "arc_factored": kinds.ARBORESCENCE, "second_order": kinds.LOOPY,
+    "pairwise": kinds.LOOPY,
 }  # fmt: skip
 TEMPLATES = {
     "templates": ["bias", "h.upos & m.upos", "m.form"], "siblings": ["s.upos & m.upos"], "grandparents": ["g.upos & m.upos"],
@@ -47,7 +49,7 @@ COMBINATIONS = [
     (graph, inference, loss)
     for graph, inferences in GRAPHS.items()
     for inference in inferences
-    for loss in (LOSSES if KINDS[graph] != "factors" else ("crf", "risk", "svm"))  # one of each kind: these are the slowest
+    for loss in (LOSSES if not KINDS[graph].loopy else ("crf", "risk", "svm"))  # one of each kind: these are the slowest
 ]
 
 
@@ -78,7 +80,7 @@ TASKS = tuple(name for name, one in registry.installed("task").items() if one.di
 
 LOOPY = ("grid", "multilabel", "synthetic")
 CUTTING = ("cutting_plane", "online_cutting_plane", "sdca")
-TASK_KINDS = {"multiclass": "single", "dependency": "arborescence"} | dict.fromkeys(LOOPY, "factors")
+TASK_KINDS = {"multiclass": kinds.SINGLE, "dependency": kinds.ARBORESCENCE} | dict.fromkeys(LOOPY, kinds.LOOPY)
 REFUSED = (
     {("dependency", "smo"): "optimizer=smo needs marginals of every position in closed form"}
     | {(task, "dlpw"): "optimizer=dlpw keeps messages along the edges of loopy graphs" for task in TASKS if task not in LOOPY}
@@ -99,7 +101,7 @@ def test_every_task_composes_with_every_optimizer(task, optimizer):
         return
     parts = make_components(config)
     assert type(parts.optimizer) is registry.load("optimizer", optimizer)
-    assert parts.graph.kind == TASK_KINDS.get(task, "chain")
+    assert parts.graph.kind == TASK_KINDS.get(task, kinds.CHAIN)
 
 
 @pytest.mark.parametrize("graph", GRAPHS)

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 PLUGINS = Path(__file__).resolve().parents[1] / "plugins"
-DISTRIBUTIONS = ("structopt-arow", "structopt-knapsack", "structopt-segments", "structopt-squared-hinge")
+DISTRIBUTIONS = (
+    "structopt-arow", "structopt-knapsack", "structopt-numpy-scorer", "structopt-segments", "structopt-squared-hinge",
+)  # fmt: skip
 NEEDED = ("hatchling", "pip")
 
 pytestmark = pytest.mark.skipif(
@@ -60,6 +62,7 @@ def test_distributions_hold_code_and_config(site: Path) -> None:
     assert (site / "structopt_knapsack" / "corpus" / "train.jsonl").is_file()
     assert (site / "structopt_segments" / "conf" / "factor_graph" / "segments.yaml").is_file()
     assert (site / "structopt_squared_hinge" / "conf" / "loss" / "squared_hinge.yaml").is_file()
+    assert (site / "structopt_numpy_scorer" / "conf" / "features" / "tanh_layer.yaml").is_file()
     assert not (site / "tests").exists()
     assert not (site / "structopt").exists()
 

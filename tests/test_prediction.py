@@ -13,11 +13,10 @@ import pytest
 
 import structopt
 from structopt import cli, corpus, prediction, registry
-from structopt.core.data import ROOT, PartGroup, Structure, part_offsets
-from structopt.decoding import KBest
+from structopt.core.data import SparseVectors
+from structopt.decoding import KBest, decoded
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.inference.exact import Exact
-from structopt.kernels.record import EMPTY
 from structopt.problem import InThisThread
 from structopt.task import tags
 
@@ -157,18 +156,6 @@ def test_ranked_outputs_are_the_k_best_columns(ner: Path, tmp_path: Path) -> Non
         assert [score for score, _ in own] == sorted((score for score, _ in own), reverse=True)
 
 
-def test_heads_from_flat_marginals() -> None:
-    """Two sentences, pruned candidates, two labels an arc."""
-    places = np.array([[ROOT, 0], [1, 0], [ROOT, 1], [0, 1], [ROOT, 0]])
-    arcs = np.array([0, 4, 5])
-    groups = (PartGroup("label", 2, arcs), PartGroup("arc", 1, arcs))
-    structure = Structure(EMPTY, groups, part_offsets(groups), "arborescence", np.zeros(3, np.int64), places={"arc": places})
-    flat = [np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.5, 0.25, 0.25]), np.array([0.75, 0.25])]
-    first, second = prediction._head_tables(structure, flat)
-    np.testing.assert_allclose(first, [[0.3, 0.0, 0.7], [0.5, 0.5, 0.0]])
-    np.testing.assert_allclose(second, [[1.0, 0.0]])
-
-
 def test_only_trees_have_pictures(ner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["predict", f"model={ner}", "input=a", f"output={tmp_path / 'o'}", "picture=a.svg"]
     assert cli.main(words) == 2
@@ -184,6 +171,10 @@ TREES = """\
 """
 
 
+def arcs_of(offsets: list[int], arcs: list[int]) -> SparseVectors:
+    return SparseVectors(np.array(offsets), np.array(arcs, np.int32), np.ones(len(arcs)))
+
+
 class Parser:
     """What `predict` asks of a model, with trees and probabilities as they are given here."""
 
@@ -197,14 +188,14 @@ class Parser:
         return SimpleNamespace(encoded=encoded, structure=self.graph.build(encoded))
 
     def best_outputs(self, examples: Any, executor: Any) -> list[Any]:
-        return self.task.decode(examples.encoded, self.graph.outputs(examples.encoded, examples.structure, np.array([1, 1, 0])))
+        return decoded(self.task, self.graph, examples, arcs_of([0, 2, 3], [1, 3, 0]))
 
-    def label_marginals(self, examples: Any, executor: Any) -> list[Any]:
-        return [np.array([0.25, 0.75, 0.25, 0.75]), np.array([1.0])]
+    def view_marginals(self, examples: Any, executor: Any) -> list[Any]:
+        return [np.array([[0.25, 0.0, 0.75], [0.75, 0.25, 0.0]]), np.array([[1.0, 0.0]])]
 
     def k_best_outputs(self, examples: Any, k: int, executor: Any) -> list[KBest]:
-        first = KBest(np.array([2.0, 1.0]), np.array([[1, 1], [0, 0]]))
-        return [first, KBest(np.array([0.5]), np.array([[0]]))]
+        first = KBest(np.array([2.0, 1.0]), arcs_of([0, 2, 4], [1, 3, 0, 2]))
+        return [first, KBest(np.array([0.5]), arcs_of([0, 1], [0]))]
 
 
 def test_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

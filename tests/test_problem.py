@@ -18,6 +18,7 @@ from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
 from structopt.problem import Examples, compose
 from structopt.reference.primal import Listed, minimum
+from structopt.testing.factor_graph import dense
 from structopt.testing.problems import loss_and_gradient, make_problem, outputs, random_encoded, random_weights
 
 LENGTHS = (1, 2, 3, 5, 4, 2, 3)
@@ -126,19 +127,19 @@ def test_decoding_equals_listing(options, workers):
     problem, executor = problem_of(**options), Threads(workers)
     weights, examples, kernels = random_weights(problem, 3), problem.examples, problem.kernels
     best = decoding.best_outputs(examples, kernels, weights, executor)
-    tables = decoding.marginals(examples, kernels, weights, executor, 2.0)
+    tables = decoding.marginals(examples, kernels, weights, "label", executor, 2.0)
     lists = decoding.k_best(examples, kernels, weights, 4, executor)
     for i, n in enumerate(LENGTHS):
         listed = outputs(problem, i)
-        inside = slice(*examples.encoded.offsets[i : i + 2])
         labels = listed.vertices[:, : n * 3].reshape(-1, n, 3)
         scores = listed.vertices @ (listed.features @ weights)
         order = np.argsort(-scores)
         p = np.exp((scores - scores.max()) / 2.0)
-        assert best[inside].tolist() == labels[order[0]].argmax(axis=1).tolist()
-        np.testing.assert_allclose(tables[i], np.tensordot(p / p.sum(), labels, 1), atol=1e-10)
+        np.testing.assert_array_equal(dense(best, i, len(listed.gold)), listed.vertices[order[0]])
+        np.testing.assert_allclose(tables[i].reshape(n, 3), np.tensordot(p / p.sum(), labels, 1), atol=1e-10)
         np.testing.assert_allclose(lists[i].scores, scores[order[:4]], atol=1e-10)
-        assert lists[i].assignments.tolist() == labels[order[:4]].argmax(axis=2).tolist()
+        found = [dense(lists[i].outputs, q, len(listed.gold)) for q in range(len(lists[i].scores))]
+        np.testing.assert_array_equal(found, listed.vertices[order[:4]])
 
 
 def test_decoding_says_which_instance_has_no_output(serial):
@@ -147,7 +148,7 @@ def test_decoding_says_which_instance_has_no_output(serial):
     allowed = np.ones((len(base.gold), 3), bool)
     allowed[1:3] = False
     encoded = Encoded(base.offsets, base.tables, base.labels, None, allowed)
-    examples = Examples.build(encoded, LinearChain(), problem.examples.feature_map)
+    examples = Examples.build(encoded, LinearChain(), problem.examples.scorer)
     with pytest.raises(ConfigError, match="The constraints allow no output for instance 2; loosen the partial labels"):
         decoding.best_outputs(examples, problem.kernels, np.zeros(problem.dimension), serial)
 
@@ -155,14 +156,16 @@ def test_decoding_says_which_instance_has_no_output(serial):
 def test_decoding_of_nothing(serial):
     problem = problem_of()
     encoded = random_encoded(1, ())
-    examples = Examples.build(encoded, LinearChain(), problem.examples.feature_map)
-    assert len(decoding.best_outputs(examples, problem.kernels, np.zeros(problem.dimension), serial)) == 0
+    examples = Examples.build(encoded, LinearChain(), problem.examples.scorer)
+    best = decoding.best_outputs(examples, problem.kernels, np.zeros(problem.dimension), serial)
+    assert (best.offsets.tolist(), len(best.parts), len(best.values)) == ([0], 0, 0)
+    assert decoding.marginals(examples, problem.kernels, np.zeros(problem.dimension), "label", serial) == []
     assert decoding.k_best(examples, problem.kernels, np.zeros(problem.dimension), 3, serial) == []
 
 
 def test_no_k_best(serial):
     problem = problem_of()
-    kernels = compose(problem.feature_map.kernels, InferenceKernels(problem.kernels.solve))
+    kernels = compose(problem.scorer.kernels, InferenceKernels(problem.kernels.solve))
     message = "This inference has no lists of the k best outputs; inference=exact and enumeration have"
     with pytest.raises(ConfigError, match=message):
         decoding.k_best(problem.examples, kernels, np.zeros(problem.dimension), 3, serial)
@@ -202,8 +205,8 @@ class Wrong(Exact):
     def __init__(self, value=0.0, marginals=0.0):
         self.value, self.marginals = value, marginals
 
-    def kernels(self, structure_kind):
-        exact = Exact().kernels(structure_kind)
+    def kernels(self, kind):
+        exact = Exact().kernels(kind)
 
         def solve(structure, i, s, temperature, z, memory, work):
             value = exact.solve(structure, i, s, temperature, z, memory, work)

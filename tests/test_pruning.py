@@ -20,8 +20,6 @@ TREE_KINDS = [(True, False), (False, False), (True, True), (False, True)]
 class NamedArcs(EncodedTrees):
     """Trees in which every candidate arc has one attribute, its own, so that weights are the scores of arcs."""
 
-    block = "attribute_rows"
-
 
 def corpus(lengths, seed=0, heads=None, candidates=None):
     generator = np.random.default_rng(seed)
@@ -46,7 +44,7 @@ def corpus(lengths, seed=0, heads=None, candidates=None):
 
 def pruner(encoded, scores, single_root=True, projective=False, ratio=0.0, max_heads=0):
     """A pruner that gives every arc its score; the last attribute is the constant one."""
-    rows = AttributeRows([RowGroup("arc", 1, len(scores) + 1)], None)
+    rows = AttributeRows.of([RowGroup("arc", 1, len(scores) + 1)], None)
     graph = {"name": "arc_factored", "single_root": single_root, "projective": projective}
     return Pruner(graph, rows, np.append(scores, 0.0), 1.0, ratio, max_heads)
 
@@ -139,19 +137,19 @@ def test_heads_that_were_no_candidates_stay_out():
 def test_training_finds_the_gold_arcs_and_is_the_same_twice():
     encoded = corpus([3, 4, 5, 1, 6, 4], seed=3)
     wanted = SecondOrder(pruner_epochs=5, pruner_C=10.0, max_heads=1, prune_ratio=0.0).pruning
-    made = [Pruner.train(encoded, wanted, {"support": "all"}, seed=2) for _ in range(2)]
+    made = [Pruner.train(encoded, wanted, AttributeRows("all"), seed=2) for _ in range(2)]
     assert made[0].weights.any()
     assert made[0].weights.tobytes() == made[1].weights.tobytes()
     found = made[0].prune(encoded)
     assert found.recall == 1.0
     assert found.heads == 1.0
-    assert not np.array_equal(Pruner.train(encoded, wanted, {"support": "all"}, seed=5).weights, made[0].weights)
+    assert not np.array_equal(Pruner.train(encoded, wanted, AttributeRows("all"), seed=5).weights, made[0].weights)
 
 
 def test_a_saved_pruner_prunes_alike():
     encoded = corpus([4, 3, 5])
     wanted = SecondOrder(max_heads=2, prune_ratio=0.01, single_root=False).pruning
-    before = Pruner.train(encoded, wanted, {"support": "seen"})
+    before = Pruner.train(encoded, wanted, AttributeRows("seen"))
     after = Pruner.restore(*before.state())
     assert kept(after.prune(encoded).encoded) == kept(before.prune(encoded).encoded)
     assert after.state()[0] == before.state()[0]
@@ -160,7 +158,7 @@ def test_a_saved_pruner_prunes_alike():
 def test_a_labelled_model_prunes_by_the_sum_over_labels():
     encoded = corpus([2], heads=[0, 0])
     graph = {"name": "arc_factored", "labeled": True}
-    rows = AttributeRows([RowGroup("label", 2, 4), RowGroup("arc", 1, 5)], None)
+    rows = AttributeRows.of([RowGroup("label", 2, 4), RowGroup("arc", 1, 5)], None)
     labels = np.log([0.4, 0.4, 0.1, 0.1, 0.4, 0.4, 0.1, 0.1])
     for ratio, expected in ((0.06, [[[0, 1], [0, 1]]]), (0.07, [[[0], [0]]])):  # the trees' odds: 0.2 * 0.2 / (0.8 * 0.8)
         cutter = Pruner(graph, rows, np.concatenate([labels, np.zeros(5)]), 1.0, ratio, 0)
@@ -171,9 +169,9 @@ def model(task_state=None, **graph):
     node = {"name": "arc_factored", "projective": False, "labeled": False, "single_root": True, "repair": "lift"} | graph
     made = SimpleNamespace(projective=node["projective"], single_root=node["single_root"])
     task = SimpleNamespace(state=lambda: task_state or ({"words": ["a"]}, {"codes": np.arange(3)}))
-    rows = AttributeRows([RowGroup("arc", 1, 5)], None)
+    rows = AttributeRows.of([RowGroup("arc", 1, 5)], None)
     return SimpleNamespace(
-        config={"factor_graph": node}, graph=made, task=task, feature_map=rows, weights=np.ones(5), temperature=1.0
+        config={"factor_graph": node}, graph=made, task=task, scorer=rows, weights=np.ones(5), temperature=1.0
     )
 
 

@@ -23,10 +23,10 @@ def test_methods_prove_the_same_optimum(tmp_path: Path, loss: str) -> None:
         name, *rest = method.split()
         words = [f"task.train={DATA}/conll2003/eng.train.gz", "task.limit=100", f"loss={loss}", f"optimizer={name}", *rest]
         folder = tmp_path / str(number)
-        structopt.train(["task=ner", "tracker=none", "optimizer.C=0.1", "optimizer.tolerance=1e-3", *words], folder=folder)
+        structopt.train(["task=ner", "tracker=none", "optimizer.C=0.1", "optimizer.tolerance=5e-3", *words], folder=folder)
         rows = certified_passes(folder)
         primal, gap = rows[-1]["primal"], rows[-1]["gap"]
-        assert gap <= 1e-3 * primal, method
+        assert gap <= 5e-3 * primal, method
         bounds.append((max(row["dual"] for row in rows), primal))
     assert max(dual for dual, _ in bounds) <= min(primal for _, primal in bounds) * (1 + 1e-9)
 

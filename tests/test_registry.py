@@ -16,10 +16,12 @@ from structopt.core.ability import Ability
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 
 NAMES = {
     "task": ["attributes", "chunking", "dependency", "grid", "multiclass", "multilabel", "ner", "synthetic", "tagging"],
+    "features": ["attribute_rows", "hashed_templates"],
     "factor_graph": ["arc_factored", "linear_chain", "pairwise", "second_order", "single"],
     "inference": ["ad3", "enumeration", "exact", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"],
     "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
@@ -81,7 +83,7 @@ class Sized(Executor):
 
 @whole
 class Maximiser(Inference):
-    def provides(self, structure_kind):
+    def provides(self, kind):
         return Ability.MAP | Ability.EXACT
 '''
 
@@ -141,7 +143,7 @@ def test_installed_imports_nothing(acme: Path) -> None:
 
 def test_unknown_kind() -> None:
     assert message(registry.installed, "optimiser").startswith(
-        "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: task, factor_graph,"
+        "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: task, features, factor_graph,"
     )
 
 
@@ -303,7 +305,7 @@ class _NeedsNothing(Optimizer):
 
 @whole
 class _NoAlgorithm(Inference):
-    def provides(self, structure_kind: str) -> Ability:
+    def provides(self, kind: StructureKind) -> Ability:
         return Ability(0)
 
 

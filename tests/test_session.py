@@ -17,6 +17,7 @@ import pytest
 
 import structopt
 from structopt import archive, cli, corpus, history
+from tests.interrupts import hear_interrupts
 
 QUICK = ("task=ner", "task.limit=60", "tracker=none")
 MODEL = ("config.json", "manifest.json", "schema.json", "vocabulary.json", "weights.safetensors")
@@ -252,11 +253,6 @@ def start(folder: Path, words: list[str]) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "structopt", *words, f"hydra.run.dir={folder}"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=folder.parent, text=True, preexec_fn=hear_interrupts, **pipes)
-
-
-def hear_interrupts() -> None:
-    """A shell lets its background jobs ignore SIGINT, and their children inherit that; this one shall not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def stop_after(process: subprocess.Popen[str], folder: Path, passes: int, number: signal.Signals) -> None:

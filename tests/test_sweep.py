@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,8 @@ from typing import Any
 import pytest
 from hydra.core.global_hydra import GlobalHydra
 
-from structopt import cli, records, sweep, sweep_table
+from structopt import cli, records, sweep, sweep_job, sweep_table
+from tests.interrupts import hear_interrupts, heard_interrupts
 
 FEW = ("task.limit=60", "optimizer.epochs=2")
 PASSES = 12
@@ -159,7 +161,8 @@ def test_submitit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
 
 def start(root: Path, *words: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "structopt", "--multirun", *words]
-    return subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=root, text=True, preexec_fn=hear_interrupts, **pipes)
 
 
 def wait_for_pass(process: subprocess.Popen[str], root: Path, number: int, passes: int) -> Path:
@@ -237,6 +240,47 @@ def test_interrupted(tmp_path: Path) -> None:
     assert statuses(folder) == ["KILLED"]
     _, (parent,), (child,) = runs_of(f"sqlite:///{tmp_path}/outputs/mlflow.db")
     assert (parent.info.status, child.info.status) == ("KILLED", "KILLED")
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_an_interrupt_that_was_swallowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: bool) -> None:
+    """It ends the sweep after the pass in which it came, or after the job, where that was saving its model."""
+    from structopt.session import Session
+
+    method = "_close" if last else "_scores"
+    original = getattr(Session, method)
+
+    def swallow(self: Session, *given: Any) -> Any:
+        monkeypatch.undo()
+        with suppress(KeyboardInterrupt):  # as Python does in a finaliser
+            signal.raise_signal(signal.SIGINT)
+        return original(self, *given)
+
+    monkeypatch.setattr(Session, method, swallow)
+    with heard_interrupts():
+        assert cli.main(["--multirun", *FEW, "tracker=none", "seed=0,1", f"hydra.sweep.dir={tmp_path}"]) == 130
+    assert statuses(tmp_path) == ["FINISHED" if last else "KILLED"]
+    assert (tmp_path / "0/history.csv").read_bytes().count(b"\n") == 1 + (2 if last else 1)
+
+
+def test_the_last_interrupt_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """An interrupt that was swallowed after the last job ends the sweep all the same, and leaves nothing behind."""
+    original = sweep_job.run_job
+
+    def swallow(config: Any) -> Any:
+        done = original(config)
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return done
+
+    monkeypatch.setattr(sweep_job, "run_job", swallow)
+    words = ["--multirun", *FEW, "tracker=none", "seed=0", f"hydra.sweep.dir={tmp_path}"]
+    with heard_interrupts():
+        assert cli.main(words) == 130
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert "structopt: interrupted. The sweep goes on with: structopt --multirun" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert cli.main([*words, "sweep.resume=true"]) == 0
 
 
 def test_nothing_to_go_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def trainer(
         covers=lambda array: array.shape == (dimension,),
     )
     problem: Any = SimpleNamespace(
-        examples=SimpleNamespace(feature_map=rows),
+        examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
         fingerprint=Fingerprint(digest, {"instances": 4, "weights": dimension}),
         objective=lambda weights: float(weights[0]),

@@ -32,7 +32,7 @@ def test_same_data(run: Path, tmp_path: Path) -> None:
 def named(model: structopt.Model) -> dict[tuple[str, str, int], float]:
     """Non-zero weights by part group, attribute name and configuration number."""
     found, start = {}, 0
-    for group in model.feature_map.groups:
+    for group in model.scorer.groups:
         names = [*model.task.attribute_names(group.name), ""]
         block = model.weights[start : start + group.size * group.width].reshape(group.size, group.width)
         found |= {(group.name, names[a], int(y)): float(block[a, y]) for a, y in zip(*np.nonzero(block), strict=True)}
@@ -167,9 +167,9 @@ def test_the_support_grows(halves: dict[str, tuple[Path, Path]], tmp_path: Path)
     old = structopt.train([*words, f"task.train={first}"], tmp_path / "old")
     new = structopt.train([*words, f"task.train={second}", f"warm_start={tmp_path / 'old'}"], tmp_path / "new")
     alone = structopt.train([*words, f"task.train={second}"], tmp_path / "alone")
-    assert new.feature_map.count > max(old.feature_map.count, alone.feature_map.count)
+    assert new.scorer.count > max(old.scorer.count, alone.scorer.count)
     before, after = (
-        dict(zip(one.task.attribute_names(), one.feature_map.split(one.feature_map.support)[0], strict=True))
+        dict(zip(one.task.attribute_names(), one.scorer.split(one.scorer.support)[0], strict=True))
         for one in (old, new)
     )
     places = [new.labels.index(label) for label in old.labels]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structopt import registry
+from structopt import feature_keys
 from structopt.archive import digest
 from structopt.core.parts import Part
 from structopt.core.task import Task
@@ -58,13 +58,12 @@ def file_of(record: RunRecord, part: str) -> Path | Part:
 
 def made_task(record: RunRecord) -> Task:
     """The task of a run, not fitted; files that are named relative to where the run was started are found from there."""
-    node, offered = _task_node(record), {key: record.config[key] for key in ("features", "seed") if key in record.config}
-    start = start_folder(record)
+    node, start = _task_node(record), start_folder(record)
     for role in ("train", "dev", "test"):
         path = node.get(role)
         if isinstance(path, str) and not Path(path).is_absolute() and (start / path).exists():
             node[role] = str(start / path)
-    made: Task = registry.create("task", node, **offered)
+    made: Task = feature_keys.task_of(record.config, node)
     return made
 
 

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from structopt.core.component import Component
-from structopt.core.data import AllowedParts, Encoded, SparseVectors, Structure, Targets
+from structopt.core.data import Encoded, SparseVectors, Structure
 from structopt.core.structure_kind import StructureKind
+from structopt.core.targets import AllowedParts, Targets
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
@@ -84,14 +84,23 @@ class Needs:
         Properties of loss, factor graph and inference; the first that is missed is told.
     positional : bool
         Whether it needs a structure without tied parts: every factor has parts of its own.
+    features : str
+        ``sparse``: the contract `SparseFeatures`, scores that are linear in the weights with kernels for compiled passes;
+        ``any``: that of every `Scorer`, scores and their gradient.
+    by : str
+        What asks for sparse features, where it is an option and not the optimizer as such.
     """
 
     abilities: Ability = Ability(0)
     demands: tuple[Demand, ...] = ()
     positional: bool = False
+    features: Literal["sparse", "any"] = "sparse"
+    by: str = ""
 
 
-def certified(certificate: bool, demands: tuple[Demand, ...] | None = None) -> Needs:
+def certified(
+    certificate: bool, demands: tuple[Demand, ...] | None = None, features: Literal["sparse", "any"] = "sparse"
+) -> Needs:
     """What an optimizer needs whose lower bounds come from tangents, where ``optimizer.certificate=true`` asks for bounds.
 
     Parameters
@@ -99,13 +108,16 @@ def certified(certificate: bool, demands: tuple[Demand, ...] | None = None) -> N
     certificate : bool
     demands : tuple of Demand or None
         What it asks for with certificates or without; None: a convex loss with them, and nothing else.
+    features : str
+        Which scorers it works with; with certificates sparse features alone, since of others tangents are no bounds.
     """
     if demands is None:
         because = ": its tangents are no bounds"
         demands = (Demand(Property.CONVEX, "optimizer.certificate=true", because, "Set it to false."),) if certificate else ()
     if certificate:
         demands += (Demand(Property.POINTS, "optimizer.certificate=true", remedy="Set it to false."),)
-    return Needs(Ability.UPPER | Ability.CONVEX if certificate else Ability(0), demands)
+        return Needs(Ability.UPPER | Ability.CONVEX, demands, by="optimizer.certificate=true" if features == "any" else "")
+    return Needs(Ability(0), demands, features=features)
 
 
 def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, partial: bool = False) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from structopt.core.data import SparseVectors, Structure, Targets
+from structopt.core.data import SparseVectors, Structure
 from structopt.core.factor_graph import Calculus
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import Scorer
+from structopt.core.targets import Targets
 from structopt.kernels.record import Array
 
 if TYPE_CHECKING:  # they compile
@@ -45,7 +46,7 @@ class Objective(Protocol):
         Gold outputs, or sets of allowed outputs.
     cost : SparseVectors
         Costs p_i over the parts.
-    feature_map : FeatureMap
+    scorer : Scorer
     calculus : Calculus or None
         Closed forms of the marginals of the structure, where it is positional and its graph knows them.
     kernels, data : Kernels, Data
@@ -61,7 +62,7 @@ class Objective(Protocol):
     structure: Structure
     targets: Targets
     cost: SparseVectors
-    feature_map: FeatureMap
+    scorer: Scorer
     calculus: Calculus | None
     kernels: Kernels
     data: Data
@@ -69,6 +70,14 @@ class Objective(Protocol):
     @property
     def regularization(self) -> float:
         """lambda."""
+
+    @property
+    def convex(self) -> bool:
+        """Whether P is convex: the loss is, scores are linear in the weights, and all gold outputs are known in full."""
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the scorer is `SparseFeatures`: then compiled passes run, and scores are linear in the weights."""
 
     @property
     def space(self) -> Space:
@@ -93,6 +102,9 @@ class Objective(Protocol):
 
     def part_vector(self, name: str) -> Array:
         """Return zeros over the parts of all instances; refused, with its size, where there is no room for it."""
+
+    def minibatch(self, weights: Array, instances: Array) -> tuple[float, Array]:
+        """Sum of L_i of some instances, given by their numbers, and its (sub)gradient by the weights, for any scorer."""
 
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""

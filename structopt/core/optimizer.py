@@ -30,7 +30,8 @@ class Plan:
     Attributes
     ----------
     form : str
-        ``passes``: visits of single instances by compiled passes; ``batch``: losses and gradients over all instances.
+        ``passes``: visits of single instances by compiled passes; ``minibatch``: steps on batches of instances, by compiled
+        passes where features are sparse, else by one gradient a batch; ``batch``: losses and gradients over all instances.
     mixable : bool
         Whether its state is a point and statistics of the way to it, without dual variables of instances, so that states
         after passes over shards may be averaged.
@@ -50,7 +51,7 @@ class Plan:
         What its steps import: loaded, and compiled where need be, before the clock starts.
     """
 
-    form: Literal["passes", "batch"] = "passes"
+    form: Literal["passes", "minibatch", "batch"] = "passes"
     mixable: bool = False
     variant: str = "max_loss"
     penalty: Literal["l2", "l1"] = "l2"

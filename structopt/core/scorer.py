@@ -1,4 +1,4 @@
-"""The contract of feature maps: a linear operator from weights to part scores, and its transpose."""
+"""The contracts of scorers: part scores of the weights and their gradient; and sparse features, which are linear."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
+import numpy as np
+
 from structopt.core.component import Component
 from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.errors import ConfigError
 from structopt.kernels.record import Array, Record
 
 
@@ -85,43 +88,105 @@ class Matches(Protocol):
         """Numbers of the shared configurations of its parts in the earlier and in the new model, of so many each."""
 
 
-class FeatureMap(Component):
-    """A linear operator from weights to part scores, with one sparse column per part, never materialised.
+class Scorer(Component):
+    """Part scores s(theta, x) of instances, as a function of the weights that need not be linear, and its gradient.
+
+    The class is made of its parameters in the config, before any data are read; `fit` lays out the weights, and gives a scorer
+    that nothing changes afterwards. Scores depend on weights and instance alone, so that runs can go on to the same bits.
 
     Attributes
     ----------
     dimension : int
-        Number of weights.
+        Number of weights; 0 before `fit`.
     support : bool, shape (dimension,), or None
         Which weights may move; None when all may.
     note : str
-        What a user should know of how the features were laid out, such as collisions of hashes; or the empty string.
+        What a user should know of how the weights were laid out, such as collisions of hashes; or the empty string.
     """
 
     kind_of_component: ClassVar[str] = "features"
 
-    dimension: int
-    support: Array | None
+    dimension: int = 0
+    support: Array | None = None
     note: str = ""
 
-    @classmethod
     @abstractmethod
-    def fit(cls, encoded: Encoded, structure: Structure, gold: SparseVectors, options: Mapping[str, Any] | None = None) -> Self:
-        """Lay out the weights for a training corpus; `options` is the config's node ``features``."""
+    def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> Self:
+        """Lay out the weights for a training corpus, its graphs and its gold parts.
+
+        Raises `ConfigError` for a corpus of which it cannot make features.
+        """
+
+    def initial(self, seed: int) -> Array:
+        """Weights at which training begins, shape (dimension,): the same for equal seeds; zeros, where a scorer is linear."""
+        return np.zeros(self.dimension)
+
+    @abstractmethod
+    def prepare(self, encoded: Encoded, structure: Structure) -> Any:
+        """What `scores` and `pullback` read of a corpus, made once; several threads may read it."""
+
+    @abstractmethod
+    def scores(self, theta: Array, prepared: Any, instances: Array) -> Array:
+        """Part scores (nats) of some instances, given by their numbers, one after the other in one float64 vector."""
+
+    @abstractmethod
+    def pullback(self, theta: Array, prepared: Any, instances: Array, residuals: Array) -> Array:
+        """Gradient sum_i (ds_i / dtheta)^T r_i at theta, shape (dimension,), given residuals laid out as `scores` are."""
+
+    @abstractmethod
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """All that a saved model must know beside the weights: JSON values, and arrays by names without dots."""
 
     @classmethod
     @abstractmethod
-    def restore(cls, layout: Mapping[str, Any], bits: Array) -> Self:
+    def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> Self:
         """Undo `state`."""
 
-    @abstractmethod
-    def state(self) -> tuple[dict[str, Any], Array]:
-        """Layout as JSON values, its ``block`` among them, and the support as packed bits (empty when all may move)."""
+    @property
+    def count(self) -> int:
+        """Number of weights that may move."""
+        return self.dimension
+
+    def compress(self, weights: Array) -> Array:
+        """Keep the weights that may move."""
+        return weights
+
+    def covers(self, array: Array) -> bool:
+        """Whether `compress` loses nothing."""
+        return array.shape == (self.dimension,)
+
+    def expand(self, compressed: Array, out: Array | None = None) -> Array:
+        """Undo `compress`, in `out` if it is given."""
+        if out is None:
+            return compressed
+        out[:] = compressed
+        return out
+
+    def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
+        """An array over an earlier scorer's weights as one over these: numbers at the weights of the same names, else zeros.
+
+        Raises `ConfigError` where the two have nothing in common.
+        """
+        raise ConfigError(
+            f"warm_start: the weights of {type(self).__name__} have no names by which those of an earlier model could be carried "
+            "over. Leave warm_start out, or take features that have: features=attribute_rows."
+        )
+
+    def widened(self, more: Array) -> Self:
+        """The same scorer, where the weights that the mask names may move too."""
+        return self
+
+
+class SparseFeatures(Scorer):
+    """A linear operator from weights to part scores, with one sparse column per part, never materialised.
+
+    Compiled passes visit instance by instance through its kernels; what other scorers are asked for is made of them.
+    """
 
     @property
     @abstractmethod
     def kernels(self) -> FeatureKernels:
-        """The compiled operations of the block."""
+        """The compiled operations."""
 
     @property
     @abstractmethod
@@ -141,24 +206,43 @@ class FeatureMap(Component):
         """Make the features of a corpus for evaluations over all its instances."""
 
     @abstractmethod
-    def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
-        """An array over an earlier map's weights as one over these: each number at the weight of the same name, zeros elsewhere.
-
-        Raises `ConfigError` where the two have nothing in common.
-        """
+    def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
+        """See `Scorer`."""
 
     @abstractmethod
     def widened(self, more: Array) -> Self:
-        """The same features, where the weights that the mask names may move too."""
+        """See `Scorer`."""
 
     @abstractmethod
     def compress(self, weights: Array) -> Array:
-        """Keep the weights that may move."""
+        """See `Scorer`."""
 
     @abstractmethod
     def covers(self, array: Array) -> bool:
-        """Whether `compress` loses nothing."""
+        """See `Scorer`."""
 
     @abstractmethod
     def expand(self, compressed: Array, out: Array | None = None) -> Array:
-        """Undo `compress`, in `out` if it is given."""
+        """See `Scorer`."""
+
+    def prepare(self, encoded: Encoded, structure: Structure) -> Any:
+        """The record that the kernels open, and where the parts of the instances begin."""
+        return self.record(encoded, structure), structure.parts
+
+    def scores(self, theta: Array, prepared: Any, instances: Array) -> Array:
+        """F^T theta, instance by instance."""
+        record, parts = prepared
+        bounds = np.concatenate([[0], np.cumsum(np.diff(parts)[instances])])
+        flat = np.zeros(int(bounds[-1]))
+        for i, first, end in zip(instances, bounds[:-1], bounds[1:], strict=True):
+            self.kernels.scores(record, theta, int(i), flat[first:end])
+        return flat
+
+    def pullback(self, theta: Array, prepared: Any, instances: Array, residuals: Array) -> Array:
+        """sum_i F_i r_i, whatever theta is."""
+        record, parts = prepared
+        bounds = np.concatenate([[0], np.cumsum(np.diff(parts)[instances])])
+        dense = np.zeros(self.dimension)
+        for i, first, end in zip(instances, bounds[:-1], bounds[1:], strict=True):
+            self.kernels.accumulate(record, int(i), residuals[first:end], dense)
+        return dense if self.support is None else dense * self.support

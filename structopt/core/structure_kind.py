@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from structopt.errors import ConfigError
@@ -11,7 +11,7 @@ from structopt.kernels.record import Array, Record
 
 
 class InferenceKernels(NamedTuple):
-    """Algorithms of one inference on one kind of structure, of the form of `structopt.kernels.signatures`; None: it has none."""
+    """The algorithms of one inference on one kind of structure, with the signatures of `structopt.kernels.signatures`."""
 
     solve: Any
     k_best: Any = None
@@ -24,6 +24,7 @@ class StructureKind:
     Attributes
     ----------
     name : str
+        By which kinds are told apart, also in another process.
     exact : callable, or None
         Loads the algorithms of ``inference=exact``; None where there are none.
     vertices : callable, or None
@@ -36,8 +37,8 @@ class StructureKind:
     """
 
     name: str
-    exact: Callable[[], InferenceKernels] | None = None
-    vertices: Callable[[Record, int, int, int], Array] | None = None
+    exact: Callable[[], InferenceKernels] | None = field(default=None, compare=False)
+    vertices: Callable[[Record, int, int, int], Array] | None = field(default=None, compare=False)
     loopy: bool = False
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
 from structopt.core.component import Component
 from structopt.core.data import Encoded
@@ -16,6 +16,18 @@ from structopt.kernels.record import Array
 
 Ranked = list[tuple[float, Any]]
 """Scores and outputs of one instance, the best first."""
+
+
+class Reading(TypedDict, total=False):
+    """Keys of the config's node ``features`` that a task reads, with their types, where it has no such class of its own."""
+
+    templates: list[str]
+    transitions: list[str]
+    lists: dict[str, str] | None
+    min_count: int
+    bias: bool
+    normalize: Literal["none", "unit"]
+    standardize: Literal["none", "columns"]
 
 
 class Outcomes(Protocol):
@@ -47,9 +59,13 @@ class Task(Component):
         Whether training data may leave gold outputs open (``task.partial=true``).
     pictures : bool
         Whether there is a `write_picture`.
+    reading : TypedDict
+        The keys of the config's node ``features`` that its constructor takes as ``features``, if it does; the others are the
+        scorer's.
     """
 
     kind_of_component: ClassVar[str] = "task"
+    reading: ClassVar[type[Any]] = Reading
 
     limit: int | None
     labels: tuple[str, ...]

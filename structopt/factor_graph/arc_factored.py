@@ -8,8 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from structopt.core.data import ROOT, AllowedParts, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import ROOT, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph, GraphTraits
+from structopt.core.targets import AllowedParts
 from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
 from structopt.factor_graph.repair import admitted
@@ -159,7 +160,7 @@ def allowed_arcs(trees: EncodedTrees, structure: Structure, group: str, labels: 
     sentence = np.repeat(np.arange(len(trees)), np.diff(trees.offsets))
     shift = (structure.spans(group)[0] - arcs[trees.offsets[:-1]] * wide)[sentence]
     starts, ends = arcs[:-1] * wide + shift, arcs[1:] * wide + shift
-    whole = counts == ends - starts
+    whole = (counts == ends - starts) & (counts > 1)
     kept = ~whole[token[part // wide]]
     offsets = np.concatenate([[0], np.cumsum(np.where(whole, 0, counts))]).astype(np.int64)
     parts = (part + shift[token[part // wide]])[kept].astype(np.int32)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.core.data import AllowedParts, Encoded, SparseVectors, Structure
+from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.targets import AllowedParts
 from structopt.kernels.record import Array
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from structopt.core.data import AllowedParts, Encoded, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
+from structopt.core.targets import AllowedParts
 from structopt.errors import ConfigError
 from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.kinds import CHAIN

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.data import AllowedParts, Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph, GraphTraits
+from structopt.core.targets import AllowedParts
 from structopt.errors import ConfigError
 from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
 from structopt.factor_graph.kinds import LOOPY
@@ -71,11 +72,12 @@ class Pairwise(FactorGraph):
     >>> for _ in range(20):
     ...     state, _ = optimizer.step(problem, state)
 
-    And its weights decode any corpus of such graphs:
+    And its weights decode any corpus of such graphs; outputs are sparse vectors over the parts, of which a view is read:
 
     >>> from structopt.decoding import best_outputs
     >>> from structopt.executor.serial import Serial
-    >>> best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial()).tolist()
+    >>> outputs = best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial())
+    >>> graph.view("labels", encoded, problem.structure, outputs).tolist()
     [1, 1, 1, 0, 0]
     """
 

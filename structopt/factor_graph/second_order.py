@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core import ranges
-from structopt.core.data import AllowedParts, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
+from structopt.core.targets import AllowedParts
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import allowed_arcs, arc_places, candidate_arcs, chosen_heads, gold_arcs, head_tables
 from structopt.factor_graph.corpora import trees_of

@@ -1,15 +1,15 @@
-"""The feature map of a model: which rows of weights there are, which of them may move, and the record the kernels open."""
+"""Features attribute x configuration: what rows of weights there are, which may move, and the record the kernels open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
 from structopt.features.support import OTHER_FEATURES, Supported, unpacked
 from structopt.kernels.record import Array, Record
@@ -27,39 +27,37 @@ class RowGroup:
 class AttributeRows(Supported):
     """Features *attribute x configuration*: a linear operator from weights to part scores, with sparse columns.
 
+    With support ``seen`` an (attribute, configuration) pair has a weight only if it occurs in a gold output. Weights that belong
+    to no attribute of the task (tied tables, the constant attribute of anchored ones) always have one.
+
     Parameters
     ----------
-    groups : sequence of RowGroup
-    support : bool, shape (dimension,), or None
-        Which weights may move; None when all may.
+    support : str
+        ``seen``: attributes with the labels that they occur with in training; ``all``: with all labels.
     """
 
-    def __init__(self, groups: Sequence[RowGroup], support: Array | None) -> None:
-        self.groups = tuple(groups)
-        super().__init__(sum(group.width * group.size for group in self.groups), support)
+    groups: tuple[RowGroup, ...] = ()
+
+    def __init__(self, support: Literal["seen", "all"] = "seen") -> None:
+        super().__init__(support)
 
     @classmethod
-    def fit(
-        cls, encoded: Encoded, structure: Structure, gold: SparseVectors, options: Mapping[str, Any] | None = None
-    ) -> AttributeRows:
-        """Lay out the weights for a training corpus.
+    def of(cls, groups: Sequence[RowGroup], support: Array | None) -> AttributeRows:
+        """Lay out rows of weights, of which those that a mask names may move (None: all)."""
+        made = cls()
+        made.groups = tuple(groups)
+        made.lay_out(sum(group.width * group.size for group in made.groups), support)
+        return made
 
-        With support ``seen`` an (attribute, configuration) pair has a weight only if it occurs in a gold output. Weights
-        that belong to no attribute of the task (tied tables, the constant attribute of anchored ones) always have one.
-
-        Parameters
-        ----------
-        encoded, structure, gold : the corpus, its graphs and its gold parts
-        options : mapping
-            The config's node ``features``, of which ``support`` is heard.
-        """
+    def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> AttributeRows:
+        """Lay out the weights for a training corpus."""
         tables = [_table(group, encoded) for group in structure.groups]
         groups = [RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True)]
-        if (options or {}).get("support", "seen") == "all":
-            return cls(groups, None)
+        if not self.seen:
+            return self.of(groups, None)
         given = [group.name in encoded.tables for group in structure.groups]
         masks = [_seen(index, structure, table, gold, given[index]) for index, table in enumerate(tables)]
-        return cls(groups, np.concatenate(masks))
+        return self.of(groups, np.concatenate(masks))
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack the attributes of a corpus for the kernels of `structopt.kernels.attribute_rows`."""
@@ -123,8 +121,8 @@ class AttributeRows(Supported):
         gradient = GRADIENT.pack(slot=np.full(slots, -1), touched=sum(entries), counts=len(entries), rows=rows)
         return FeatureScratch(gradient, sum(entries), rows)
 
-    def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.FeatureMap`: rows by the names of attributes, places in them by those of labels."""
+    def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
+        """See `structopt.core.scorer.Scorer`: rows by the names of attributes, places in them by those of labels."""
         if not isinstance(earlier, AttributeRows):
             raise ConfigError(OTHER_FEATURES)
         found, blocks = np.zeros(self.dimension, array.dtype), dict(zip(earlier.groups, earlier.split(array), strict=True))
@@ -143,19 +141,18 @@ class AttributeRows(Supported):
 
     def widened(self, more: Array) -> AttributeRows:
         """The same features with further weights that may move."""
-        return AttributeRows(self.groups, self.with_more(more))
+        return self.of(self.groups, self.with_more(more))
 
-    def state(self) -> tuple[dict[str, Any], Array]:
-        """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """The rows as JSON values, and the support as packed bits (empty when all weights may move)."""
         groups = [{"name": g.name, "width": g.width, "size": g.size} for g in self.groups]
-        return {"block": Encoded.block, "groups": groups}, self.packed_support()
+        return {"groups": groups}, self.packed_support()
 
     @classmethod
-    def restore(cls, layout: Mapping[str, Any], bits: Array) -> AttributeRows:
+    def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> AttributeRows:
         """Undo `state`."""
         groups = [RowGroup(g["name"], g["width"], g["size"]) for g in layout["groups"]]
-        dimension = sum(g.width * g.size for g in groups)
-        return cls(groups, unpacked(bits, dimension))
+        return cls.of(groups, unpacked(arrays, sum(g.width * g.size for g in groups)))
 
 
 def _words(support: Array, width: int) -> Array:

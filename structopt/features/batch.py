@@ -80,7 +80,7 @@ class BatchFeatures:
         widths = [group.width for group in rows.groups]
         self.groups = [_batch_group(*one) for one in zip(tables, widths, _places(structure), strict=True)]
         pairs = list(zip(rows.groups, self.groups, strict=True))
-        wide = AttributeRows([RowGroup(g.name, g.width, batch.rows) for g, batch in pairs], None)
+        wide = AttributeRows.of([RowGroup(g.name, g.width, batch.rows) for g, batch in pairs], None)
         self.record: Record = wide.pack([group.table for group in self.groups], structure)
         self._weights = np.zeros(wide.dimension)
         runs = zip(rows.groups, self.groups, _starts(rows.groups), pairwise(_starts(wide.groups)), strict=False)

@@ -13,7 +13,7 @@ from structopt.kernels.record import Array, Record
 class HashedBatch:
     """The features of a corpus for evaluations over all its instances: read as they are, since nothing of them is stored.
 
-    A thread needs a vector as long as the weights at a time; the batches of all shards borrow it of their feature map.
+    A thread needs a vector as long as the weights at a time; the batches of all shards borrow it of their scorer.
 
     Parameters
     ----------

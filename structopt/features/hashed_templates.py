@@ -1,17 +1,17 @@
-"""The feature map of dependency trees: templates over arcs and their labels, siblings and grandparents, hashed to weights."""
+"""Features of dependency trees: templates over arcs and their labels, siblings and grandparents, hashed to weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure
-from structopt.core.scorer import BatchMap, FeatureKernels, FeatureMap, FeatureScratch, Matches
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
 from structopt.features.support import OTHER_FEATURES, Supported, unpacked
-from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, shape
+from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, check_sizes, shape
 from structopt.kernels.record import Array, Record
 
 OTHER_CODES = (
@@ -29,43 +29,59 @@ class HashedTemplates(Supported):
     (of siblings and grandparents); a feature of the labels on an arc has a row of weights, plain, and one for each direction.
     Weights stand where a hash of template and codes says, so that different features may share one.
 
+    With support ``seen`` a weight may move only if one of its features occurs in a gold output.
+
     Parameters
     ----------
-    layout : Layout
-    support : bool, shape (dimension,), or None
-        Which weights may move; None when all may.
-    note : str
-        How many features share weights, where that was counted.
+    support : str
+        ``seen``: features of gold trees in training; ``all``: of all parts.
+    hash_bits : int, from 10 to 28
+        Features are hashed into 2^hash_bits weights.
+    label_bits : int, from 4 to 24
+        And those of relations into 2^label_bits rows, a weight for each relation in a row.
+    distances : list of int
+        Upper ends of the bins of an arc's length, ascending; one more bin beyond.
+    templates, labels, siblings, grandparents : list of str
+        Templates of arcs, of their relations, of pairs of modifiers, and of arcs with their head's head.
     """
 
-    def __init__(self, layout: Layout, support: Array | None, note: str = "") -> None:
-        super().__init__(layout.dimension, support)
-        self.layout, self.note = layout, note
+    layout: Layout
+
+    def __init__(
+        self,
+        support: Literal["seen", "all"] = "seen",
+        hash_bits: int = 22,
+        label_bits: int = 15,
+        distances: Sequence[int] = (1, 2, 3, 4, 5, 10),
+        templates: Sequence[str] = (),
+        labels: Sequence[str] = (),
+        siblings: Sequence[str] = (),
+        grandparents: Sequence[str] = (),
+    ) -> None:
+        super().__init__(support)
+        check_sizes(hash_bits, label_bits, distances)
+        self.sizes = hash_bits, label_bits, tuple(distances)
+        self.texts = {"templates": templates, "labels": labels, "siblings": siblings, "grandparents": grandparents}
 
     @classmethod
-    def fit(
-        cls, encoded: Encoded, structure: Structure, gold: SparseVectors, options: Mapping[str, Any] | None = None
-    ) -> HashedTemplates:
-        """Lay out the weights for a training corpus.
+    def of(cls, layout: Layout, support: Array | None, note: str = "") -> HashedTemplates:
+        """Lay out hashed weights, of which those that a mask names may move (None: all)."""
+        made = cls()
+        made.layout, made.note = layout, note
+        made.lay_out(layout.dimension, support)
+        return made
 
-        With support ``seen`` a weight may move only if one of its features occurs in a gold output.
-
-        Parameters
-        ----------
-        encoded, structure, gold : the corpus, its graphs and its gold parts
-        options : mapping
-            The config's node ``features``: ``support``, the lists of templates, ``distances``, ``hash_bits``, ``label_bits``.
-        """
+    def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> HashedTemplates:
+        """Lay out the weights for a training corpus; the note tells how many features share weights."""
         from structopt.features.collisions import collisions
 
-        trees, given = _trees(encoded), options or {}
+        trees = _trees(encoded)
         labels = next((group.width for group in structure.groups if group.name == "label"), 0)
-        layout = Layout.fit(given, trees.columns, labels)
-        seen = given.get("support", "seen") != "all"
-        everything = cls(layout, None)
+        layout = Layout.fit(self.texts, trees.columns, labels, *self.sizes)
+        everything = self.of(layout, None)
         record = everything.record(trees, structure)
-        support = everything._seen(record, structure, gold) if seen else None
-        return cls(layout, support, collisions(layout, record, structure, gold if seen else None))
+        support = everything._seen(record, structure, gold) if self.seen else None
+        return self.of(layout, support, collisions(layout, record, structure, gold if self.seen else None))
 
     @property
     def kernels(self) -> FeatureKernels:
@@ -81,8 +97,8 @@ class HashedTemplates(Supported):
             raise ConfigError(f"features: the model has weights for {self.layout.labels} labels, the corpus has {labels}.")
         return self.layout.record(_trees(encoded), structure, self.support)
 
-    def carried(self, earlier: FeatureMap, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.FeatureMap`: weights keep their places, those of labels by the labels' names.
+    def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
+        """See `structopt.core.scorer.Scorer`: weights keep their places, those of labels by the labels' names.
 
         That is right only where codes are the same: values that the earlier model knew must have kept theirs.
         """
@@ -129,17 +145,17 @@ class HashedTemplates(Supported):
 
     def widened(self, more: Array) -> HashedTemplates:
         """The same features with further weights that may move."""
-        return HashedTemplates(self.layout, self.with_more(more), self.note)
+        return self.of(self.layout, self.with_more(more), self.note)
 
-    def state(self) -> tuple[dict[str, Any], Array]:
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
         return self.layout.state(), self.packed_support()
 
     @classmethod
-    def restore(cls, layout: Mapping[str, Any], bits: Array) -> HashedTemplates:
+    def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> HashedTemplates:
         """Undo `state`."""
         found = Layout.restore(layout)
-        return cls(found, unpacked(bits, found.dimension))
+        return cls.of(found, unpacked(arrays, found.dimension))
 
     def _seen(self, record: Record, structure: Structure, gold: SparseVectors) -> Array:
         """Which weights have a feature that occurs in a gold output."""
@@ -154,7 +170,11 @@ class HashedTemplates(Supported):
 
 
 def _trees(encoded: Encoded) -> EncodedTrees:
-    assert isinstance(encoded, EncodedTrees)
+    if not isinstance(encoded, EncodedTrees):
+        raise ConfigError(
+            "features=hashed_templates are features of the tokens that an arc joins, and this task's outputs are no dependency "
+            "trees. Take task=dependency, or features=attribute_rows."
+        )
     return encoded
 
 

@@ -1,16 +1,17 @@
-"""Which weights of a feature map may move, vectors of weights without the others, and room for vectors."""
+"""Which weights of sparse features may move, vectors of weights without the others, and room for vectors."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import SparseFeatures
+from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 
 
@@ -45,19 +46,28 @@ OTHER_FEATURES = (
 )
 
 
-class Supported(FeatureMap):
-    """Base of the feature maps.
+class Supported(SparseFeatures):
+    """Base of the sparse features whose weights may move only where a gold output has them, if so asked.
 
     Parameters
     ----------
-    dimension : int
-        Number of weights.
-    support : bool, shape (dimension,), or None
-        Which weights may move; None when all may.
+    support : str
+        ``seen``: weights of features that occur with a gold output in training may move; ``all``: all weights may.
+
+    Attributes
+    ----------
+    seen : bool
+        Whether `support` was ``seen``.
     """
 
-    def __init__(self, dimension: int, support: Array | None) -> None:
-        self.dimension, self.support, self.pool = dimension, support, Pool()
+    def __init__(self, support: Literal["seen", "all"] = "seen") -> None:
+        if support not in ("seen", "all"):
+            raise ConfigError(f"features.support={support} is none of: seen, all.")
+        self.seen, self.pool = support == "seen", Pool()
+
+    def lay_out(self, dimension: int, support: Array | None) -> None:
+        """Set the number of weights, and the mask of those that may move (None: all)."""
+        self.dimension, self.support = dimension, support
 
     @property
     def count(self) -> int:
@@ -92,11 +102,12 @@ class Supported(FeatureMap):
         """Return the support and the weights that a mask names."""
         return None if self.support is None else self.support | more
 
-    def packed_support(self) -> Array:
-        """Return the support as packed bits, empty when all weights may move."""
-        return np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)
+    def packed_support(self) -> dict[str, Array]:
+        """Return the support as packed bits under its name, empty when all weights may move."""
+        return {"support": np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)}
 
 
-def unpacked(bits: Array, dimension: int) -> Array | None:
+def unpacked(arrays: Mapping[str, Array], dimension: int) -> Array | None:
     """Undo `Supported.packed_support`."""
+    bits = arrays["support"]
     return np.unpackbits(bits, count=dimension).astype(bool) if len(bits) else None

@@ -17,7 +17,6 @@ from structopt.kernels.record import Array, Record
 KINDS = {"label": "labels", "arc": "templates", "sibling": "siblings", "grandparent": "grandparents"}
 """The templates that score each part group, in the order in which the kernels number the kinds of parts."""
 PLACES = {"label": "arc", "arc": "arc", "sibling": "sibling", "grandparent": "grandparent"}
-DEFAULTS: dict[str, Any] = {"distances": [1, 2, 3, 4, 5, 10], "hash_bits": 22, "label_bits": 15}
 SHAPES = 4
 VARIANTS, ROW_VARIANTS = 16, 4
 MOST_DISTANCES = 6
@@ -25,7 +24,7 @@ MOST_DISTANCES = 6
 
 @dataclass(frozen=True)
 class Layout:
-    """All that must agree for the weights of two feature maps to mean the same.
+    """All that must agree for the weights of two scorers to mean the same.
 
     Attributes
     ----------
@@ -50,20 +49,24 @@ class Layout:
     columns: tuple[str, ...]
 
     @classmethod
-    def fit(cls, options: Mapping[str, Any], columns: Sequence[str], labels: int) -> Layout:
-        """Read the config's node ``features`` for a corpus with these columns, or raise `ConfigError`."""
-        lists = {which: parse(options.get(which) or [], which) for which in ROLES}
+    def fit(
+        cls,
+        given: Mapping[str, Sequence[str]],
+        columns: Sequence[str],
+        labels: int,
+        hash_bits: int,
+        label_bits: int,
+        distances: Sequence[int],
+    ) -> Layout:
+        """Read the lists of templates for a corpus with these columns and so many labels, or raise `ConfigError`."""
+        lists = {which: parse(given[which], which) for which in ROLES}
         for which, templates in lists.items():
             check_columns(templates, which, columns)
-        given = {key: options[key] if options.get(key) is not None else default for key, default in DEFAULTS.items()}
-        _check_bits("hash_bits", given["hash_bits"], 10, 28)
-        _check_bits("label_bits", given["label_bits"], 4, 24)
-        _check_distances(given["distances"])
         return cls(
-            hash_bits=int(given["hash_bits"]),
-            label_bits=int(given["label_bits"]),
+            hash_bits=hash_bits,
+            label_bits=label_bits,
             labels=labels,
-            distances=tuple(map(int, given["distances"])),
+            distances=tuple(map(int, distances)),
             texts={which: tuple(map(str, templates)) for which, templates in lists.items()},
             columns=columns_of(template for templates in lists.values() for template in templates),
         )
@@ -102,7 +105,6 @@ class Layout:
     def state(self) -> dict[str, Any]:
         """As JSON values."""
         return {
-            "block": EncodedTrees.block,
             "hash_bits": self.hash_bits,
             "label_bits": self.label_bits,
             "relations": self.labels,
@@ -208,6 +210,13 @@ def _slots(structure: Structure) -> tuple[Array, list[int]]:
         arrays += [places[:, role].astype(np.int32) + np.int32(2) for role in range(roles)]
         size += places.size
     return np.concatenate(arrays), [start for kind in KINDS for start in starts.get(PLACES[kind], [0, 0, 0])]
+
+
+def check_sizes(hash_bits: int, label_bits: int, distances: Sequence[int]) -> None:
+    """Raise `ConfigError` at a number of bits, or bins of distances, that the kernels cannot do with."""
+    _check_bits("hash_bits", hash_bits, 10, 28)
+    _check_bits("label_bits", label_bits, 4, 24)
+    _check_distances(distances)
 
 
 def _check_bits(key: str, value: Any, least: int, most: int) -> None:

@@ -9,7 +9,7 @@ from numba import types
 
 from structopt.kernels.signatures import INTS, LONGS, VECTOR, Kernels, driver
 from structopt.kernels.target import is_set, list_parts, open_target, restrict
-from structopt.kernels.visit import size, solve, visit, visit_into
+from structopt.kernels.visit import evaluate, size, solve, visit, visit_into
 
 LEAST = -1e300
 """The value of an inference is above it where there is an output."""
@@ -30,6 +30,17 @@ def residual_pass(kernels, data, space, first, last, theta, residuals):
     k, total = Kernels(*kernels), 0.0
     for i in range(first, last):
         total += visit_into(k, data, space, i, theta, residuals[data.parts[i] : data.parts[i + 1]])
+    return total
+
+
+@driver(types.float64, LONGS, VECTOR, VECTOR)
+def minibatch_pass(kernels, data, space, instances, scores, residuals):
+    """Sum of L_i over some instances, whose scores stand one after the other (and are spoilt); so do their residuals."""
+    k, total, begin = Kernels(*kernels), 0.0, 0
+    for i in instances:
+        end = begin + size(data, i)
+        total += evaluate(k, data, space, i, scores[begin:end], residuals[begin:end])
+        begin = end
     return total
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from structopt.core.executor import Executor
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State
-from structopt.core.scorer import FeatureMap
+from structopt.core.scorer import Scorer
 from structopt.kernels.record import Array
 from structopt.learning.wrapped import Wrapped
 
@@ -34,13 +34,13 @@ class Parcel(NamedTuple):
     weights: tuple[str, ...]
 
     @classmethod
-    def of(cls, state: State, rows: FeatureMap) -> Parcel:
+    def of(cls, state: State, rows: Scorer) -> Parcel:
         """Pack a state."""
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
         weights = tuple(name for name, array in arrays.items() if rows.covers(array))
         return cls(state | {name: rows.compress(arrays[name]) for name in weights}, weights)
 
-    def opened(self, rows: FeatureMap) -> State:
+    def opened(self, rows: Scorer) -> State:
         """The state, in arrays of its own."""
         arrays = {name: np.array(value) for name, value in self.values.items() if isinstance(value, np.ndarray)}
         return self.values | arrays | {name: rows.expand(arrays[name]) for name in self.weights}
@@ -99,8 +99,8 @@ class Mixed(Wrapped):
     def _mixed(self, problem: Objective, state: State) -> tuple[State, Report]:
         if self._passes is None or self._passes.problem is not problem:
             self._passes = problem.passes(self.optimizer, self.shards)
-        start = Parcel.of(state, problem.feature_map)
-        reports, mixture = [], Mixture(start, problem.feature_map)
+        start = Parcel.of(state, problem.scorer)
+        reports, mixture = [], Mixture(start, problem.scorer)
         for passed in self._passes.run(start):
             mixture.add(passed.state)
             reports.append(passed.report)
@@ -114,10 +114,10 @@ class Mixture:
     ----------
     start : Parcel
         The state that all began with.
-    rows : FeatureMap
+    rows : Scorer
     """
 
-    def __init__(self, start: Parcel, rows: FeatureMap) -> None:
+    def __init__(self, start: Parcel, rows: Scorer) -> None:
         self.start, self.rows = start, rows
         self.moves: dict[str, Array] = {}
         self.movers: dict[int, Array] = {}  # by length: entries of arrays as long as each other are of the same weights

@@ -132,4 +132,4 @@ def _pulled_back(problem: Objective, i: int, residual: Array) -> Array:
     """F_i r as a dense vector, zero where a weight may not move."""
     dense = np.zeros(problem.dimension)
     problem.kernels.accumulate(problem.data.features, i, residual, dense)
-    return dense if problem.feature_map.support is None else dense * problem.feature_map.support
+    return dense if problem.scorer.support is None else dense * problem.scorer.support

@@ -33,20 +33,20 @@ class OneSlack:
 
     def __init__(self, problem: Objective, state: State, limit: int) -> None:
         self.problem, self.state = problem, state
-        self.most = limit // (8 * problem.feature_map.count)
+        self.most = limit // (8 * problem.scorer.count)
 
     @classmethod
     def create(cls, problem: Objective, limit: int) -> State:
         """Make the state: the null row."""
-        needed = 3 * 8 * problem.feature_map.count
+        needed = 3 * 8 * problem.scorer.count
         if needed > limit:
             raise ConfigError(
-                f"optimizer.cache_mb={limit / 1e6:g} is too small: three planes of {problem.feature_map.count} weights need "
+                f"optimizer.cache_mb={limit / 1e6:g} is too small: three planes of {problem.scorer.count} weights need "
                 f"{needed / 1e6:.3g} MB. Raise it, or type optimizer.variant=n_slack."
             )
         duals = np.zeros((3, 1))  # alpha, b, and the rounds since the row was active
         duals[0, 0] = 1.0 / problem.regularization
-        return {"slack_planes": np.zeros((1, problem.feature_map.count)), "slack_duals": duals, "slack_gram": np.zeros((1, 1))}
+        return {"slack_planes": np.zeros((1, problem.scorer.count)), "slack_duals": duals, "slack_gram": np.zeros((1, 1))}
 
     def query(self, best: Array) -> Array:
         """Where to ask for the next plane: on the way from the best weights so far to theta.
@@ -62,7 +62,7 @@ class OneSlack:
         offset = (losses - float(weights @ gradient)) / problem.m
         while len(state["slack_planes"]) > self.most:
             self._shrink()
-        plane = problem.feature_map.compress(gradient) / problem.m
+        plane = problem.scorer.compress(gradient) / problem.m
         products = state["slack_planes"] @ plane
         state["slack_gram"] = np.block([[state["slack_gram"], products[:, None]], [products, np.array(plane @ plane)]])
         state["slack_planes"] = np.vstack([state["slack_planes"], plane])
@@ -79,7 +79,7 @@ class OneSlack:
         idle[:] = np.where(alpha > 0, 0.0, idle + 1.0)
         self._keep((alpha > 0) | (idle <= INACTIVE) | (np.arange(len(alpha)) == 0))
         planes, alpha = self.state["slack_planes"], self.state["slack_duals"][0]
-        self.state["theta"] = self.problem.feature_map.expand(-(alpha @ planes))
+        self.state["theta"] = self.problem.scorer.expand(-(alpha @ planes))
 
     def dual(self) -> float:
         """D at the current point."""

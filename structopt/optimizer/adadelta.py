@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from structopt.core.factor_graph import FactorGraph
@@ -13,6 +15,7 @@ from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
 from structopt.learning.batches import run_batches
+from structopt.learning.minibatches import implicit_step, run_minibatches
 from structopt.learning.rate import SHORTER
 
 
@@ -30,9 +33,9 @@ class AdaDelta(Optimizer):
         M_f <- M_f (k/(k+1))^2,    epsilon <- epsilon (k/(k+1))^2,
 
     so that the steps fall as 1/k does, beside what G tells of the gradients. So rare features keep the rates of the
-    gradients that they do meet, and loss and regulariser are weighed by the same rate, as in P. Coordinates whose gradient is
-    0 are brought up to date when they are read, with the same result, so that one pass costs one inference and O(nnz) an
-    instance.
+    gradients that they do meet, and loss and regulariser are weighed by the same rate, as in P. With sparse features coordinates
+    whose gradient is 0 are brought up to date when they are read, with the same result, so that one pass costs one inference
+    and O(nnz) an instance; with other scorers every step moves all weights.
 
     Parameters
     ----------
@@ -83,15 +86,15 @@ class AdaDelta(Optimizer):
         self.certificate, self.tolerance = certificate, tolerance
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A (sub)gradient; with certificates, tangents that are bounds."""
-        return certified(self.certificate)
+        """A (sub)gradient of any scorer; with certificates, tangents that are bounds."""
+        return certified(self.certificate, features="any")
 
     @property
     def plan(self) -> Plan:
-        """Passes that can be mixed."""
+        """Passes that can be mixed, with any scorer."""
         return Plan(
-            mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
-            kernel_modules=("structopt.kernels.adadelta", "structopt.kernels.lazy"),
+            "minibatch", mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
+            kernel_modules=("structopt.kernels.adadelta", "structopt.kernels.lazy", "structopt.kernels.passes"),
         )  # fmt: skip
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -106,11 +109,22 @@ class AdaDelta(Optimizer):
         from structopt.kernels.adadelta import adadelta_pass
 
         squares, moves, epsilon = state["squares"], state["moves"], state["epsilon"]
-        rates = np.sqrt((moves + epsilon) / (squares + epsilon))
-        losses = run_batches(problem, adadelta_pass, state, rates, self.batch_size, False, squares, moves, self.rho, epsilon)
+        if problem.sparse:
+            rates, rest = np.sqrt((moves + epsilon) / (squares + epsilon)), (squares, moves, self.rho, epsilon)
+            losses = run_batches(problem, adadelta_pass, state, rates, self.batch_size, False, *rest)
+        else:
+            losses = run_minibatches(problem, state, self.batch_size, partial(self._move, problem, state))
         fall = (state["epoch"] / (state["epoch"] + 1)) ** 2
         moves *= fall
         return state | {"epsilon": epsilon * fall}, Report(loss=float(losses))
+
+    def _move(self, problem: Objective, state: State, gradient: Array) -> None:
+        """One step at all coordinates, by the mean gradient of a batch."""
+        squares, moves, epsilon, met = state["squares"], state["moves"], state["epsilon"], gradient != 0.0
+        squares[met] = self.rho * squares[met] + (1.0 - self.rho) * gradient[met] ** 2
+        rates = np.sqrt((moves + epsilon) / (squares + epsilon))
+        implicit_step(state["theta"], gradient, rates, problem.regularization, False)
+        moves[met] = self.rho * moves[met] + (1.0 - self.rho) * (rates[met] * gradient[met]) ** 2
 
     def shortened(self, state: State) -> State:
         """The state with smaller sizes of past moves, and a smaller least size: the rates, and their growth, shrink with both."""

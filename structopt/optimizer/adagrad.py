@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import sqrt
 from typing import Literal
 
@@ -16,6 +17,7 @@ from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
 from structopt.learning.batches import run_batches
+from structopt.learning.minibatches import implicit_step, run_minibatches
 from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
 
 
@@ -34,8 +36,8 @@ class AdaGrad(Optimizer):
     batches of b whose gradients were 1: otherwise the first step would be as long as eta whatever the gradient, and the
     regulariser, by rates of 1000 eta, would erase within a few visits all weights that meet no gradient.
 
-    Coordinates whose gradient is 0 are brought up to date when they are read, with the same result, so that one pass
-    costs one inference and O(nnz) an instance.
+    With sparse features coordinates whose gradient is 0 are brought up to date when they are read, with the same result, so
+    that one pass costs one inference and O(nnz) an instance; with other scorers every step moves all weights.
 
     Parameters
     ----------
@@ -95,16 +97,16 @@ class AdaGrad(Optimizer):
         self.certificate, self.tolerance = certificate, tolerance
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A (sub)gradient; with certificates, tangents that are bounds."""
-        return certified(self.certificate)
+        """A (sub)gradient of any scorer; with certificates, tangents that are bounds."""
+        return certified(self.certificate, features="any")
 
     @property
     def plan(self) -> Plan:
-        """Passes that can be mixed."""
+        """Passes that can be mixed, with any scorer."""
         return Plan(
-            mixable=True, shortens=True, penalty=self.penalty, tolerance=self.tolerance, certificate=self.certificate,
-            tried=("eta",) if self.eta == "auto" else (),
-            kernel_modules=("structopt.kernels.adagrad", "structopt.kernels.lazy"),
+            "minibatch", mixable=True, shortens=True, penalty=self.penalty, tolerance=self.tolerance,
+            certificate=self.certificate, tried=("eta",) if self.eta == "auto" else (),
+            kernel_modules=("structopt.kernels.adagrad", "structopt.kernels.lazy", "structopt.kernels.passes"),
         )  # fmt: skip
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -117,10 +119,20 @@ class AdaGrad(Optimizer):
 
         squares, passes = state["squares"], state["epoch"] + 1
         eta = state["eta"] * sqrt(min(1.0, (self.constant or passes) / passes))
-        rates = eta / np.sqrt(DELTA + squares)
+        if not problem.sparse:
+            move = partial(self._move, problem.regularization, state["theta"], squares, eta)
+            return state, Report(loss=run_minibatches(problem, state, self.batch_size, move))
         sparse = self.penalty == "l1"
+        rates = eta / np.sqrt(DELTA + squares)
         losses = run_batches(problem, adagrad_pass, state, rates, self.batch_size, sparse, squares, eta)
         return state, Report(loss=float(losses))
+
+    def _move(self, decay: float, theta: Array, squares: Array, eta: float, gradient: Array) -> None:
+        """One step at all coordinates, by the mean gradient of a batch."""
+        from structopt.kernels.adagrad import DELTA
+
+        squares += gradient * gradient
+        implicit_step(theta, gradient, eta / np.sqrt(DELTA + squares), decay, self.penalty == "l1")
 
     def weights(self, state: State) -> Array:
         """Return theta, or its average over all visits."""
@@ -135,7 +147,7 @@ class AdaGrad(Optimizer):
         total = np.zeros(problem.dimension if self.average else 0)
         squares = np.zeros(problem.dimension)  # without the 1e-6, so that weights that may not move have none
         if weights.any():
-            squares = problem.feature_map.expand(np.full(problem.feature_map.count, problem.m / self.batch_size))
+            squares = problem.scorer.expand(np.full(problem.scorer.count, problem.m / self.batch_size))
         return {"theta": weights.copy(), "total": total, "squares": squares, "visits": 0.0, "epoch": 0, "eta": eta}
 
     def _rate(self, problem: Objective, weights: Array) -> float:

@@ -33,8 +33,9 @@ class LBFGS(Optimizer):
         theta <- theta - t H grad P(theta)
 
     H is the inverse Hessian as the last `memory` steps s and changes y of the gradient tell it, t a step length that keeps
-    the strong Wolfe conditions. The loss must be differentiable: loss.beta < inf. Where it is convex, every pass proves how
-    far it is from the minimum, for P is as curved as its ridge:  P(theta) - P* <= ||grad P(theta)||^2 / (2 lambda).
+    the strong Wolfe conditions. The loss must be differentiable: loss.beta < inf. Where it is convex, and scores are linear in
+    the weights, every pass proves how far it is from the minimum, for P is as curved as its ridge:
+    P(theta) - P* <= ||grad P(theta)||^2 / (2 lambda).
 
     Parameters
     ----------
@@ -73,14 +74,16 @@ class LBFGS(Optimizer):
         self._ray: Ray | None = None
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A smooth function, the same at every evaluation; convex, where it is to stop at a gap."""
+        """A smooth function of any scorer, the same at every evaluation; convex, where it is to stop at a gap."""
         because, remedy = (
             ": others have no certified gap",
             "Set it to 0; optimizer.gradient_tolerance stops at a stationary point.",
         )
         gap = (Demand(Property.CONVEX, "optimizer.tolerance", because, remedy),) if self.tolerance > 0 else ()
         demands = (Demand(Property.SMOOTH), *gap, Demand(Property.SAME_FUNCTION))
-        return Needs(Ability.MARGINALS | Ability.UPPER, demands)
+        if self.tolerance > 0:
+            return Needs(Ability.MARGINALS | Ability.UPPER, demands, by="optimizer.tolerance")
+        return Needs(Ability.MARGINALS | Ability.UPPER, demands, features="any")
 
     @property
     def plan(self) -> Plan:
@@ -89,7 +92,7 @@ class LBFGS(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights without pairs; the first step evaluates them."""
-        count = problem.feature_map.count
+        count = problem.scorer.count
         return {
             "theta": weights.copy(),
             "gradient": np.zeros(count),  # of P, over the weights that may move; as the pairs are
@@ -113,7 +116,7 @@ class LBFGS(Optimizer):
         sizes = ray.sizes(state)
         if self._stationary(problem, sizes):
             finished = f"the gradient is within {self.gradient_tolerance:g} of zero"
-        dual = _dual(problem, state["loss"], sizes) if problem.loss.convex else None
+        dual = _dual(problem, state["loss"], sizes) if problem.convex else None
         evaluations = tuple(ray.seconds)
         return state, Report(state["loss"], primal=state["objective"], dual=dual, evaluations=evaluations, finished=finished)
 
@@ -162,7 +165,7 @@ class Ray:
     def __init__(self, problem: Objective) -> None:
         from structopt.kernels import lbfgs
 
-        support = problem.feature_map.support
+        support = problem.scorer.support
         self.problem, self.kernels = problem, lbfgs
         self.moving = np.arange(problem.dimension) if support is None else np.flatnonzero(support)
         self.theta = self.sums = np.zeros(problem.dimension)

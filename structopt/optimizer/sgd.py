@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 from structopt.learning import options
+from structopt.learning.minibatches import run_minibatches
 from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
 
 
@@ -22,7 +24,8 @@ class StochasticGradientDescent(Optimizer):
 
         theta <- theta - eta_t ( grad L_t + lambda theta ),    eta_t = eta / (1 + (t-1)/m),   t = 1, 2, ... counting visits
 
-    The weights are kept as a scale times a vector, so that one pass costs one inference and O(nnz) an instance.
+    With sparse features the weights are kept as a scale times a vector, so that one pass costs one inference and O(nnz) an
+    instance; with other scorers, one inference and a gradient of all weights.
 
     Parameters
     ----------
@@ -62,15 +65,15 @@ class StochasticGradientDescent(Optimizer):
         self.certificate, self.tolerance = certificate, tolerance
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A (sub)gradient; with certificates, tangents that are bounds."""
-        return certified(self.certificate)
+        """A (sub)gradient of any scorer; with certificates, tangents that are bounds."""
+        return certified(self.certificate, features="any")
 
     @property
     def plan(self) -> Plan:
-        """Passes that can be mixed."""
+        """Passes that can be mixed, with any scorer."""
         return Plan(
-            mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
-            tried=("eta",) if self.eta == "auto" else (), kernel_modules=("structopt.kernels.sgd",),
+            "minibatch", mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
+            tried=("eta",) if self.eta == "auto" else (), kernel_modules=("structopt.kernels.sgd", "structopt.kernels.passes"),
         )  # fmt: skip
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -81,6 +84,9 @@ class StochasticGradientDescent(Optimizer):
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.sgd import sgd_pass
 
+        if not problem.sparse:
+            losses = run_minibatches(problem, state, 1, partial(self._move, problem, state))
+            return state, Report(loss=losses)
         order, theta, total = problem.order(state["epoch"]), state["theta"], state["total"]
         losses = problem.run(sgd_pass, order, theta, total, state["visits"], state["eta"], problem.regularization)
         state["visits"] += float(len(order))
@@ -95,6 +101,12 @@ class StochasticGradientDescent(Optimizer):
     def shortened(self, state: State) -> State:
         """The state with a lower learning rate."""
         return state | {"eta": state["eta"] * SHORTER}
+
+    def _move(self, problem: Objective, state: State, gradient: Array) -> None:
+        """One step, by the gradient of an instance's loss."""
+        rate = state["eta"] / (1.0 + state["visits"] / problem.m)
+        state["theta"] *= 1.0 - rate * problem.regularization
+        state["theta"] -= rate * gradient
 
     def _start(self, problem: Objective, weights: Array, eta: float) -> State:
         total = np.zeros(problem.dimension if self.average else 0)

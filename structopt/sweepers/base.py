@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 MODULE = "hydra_plugins.structopt"
 """Hydra takes sweepers from modules of this name only. A real one would be imported by every other Hydra program in the
-environment, so the classes are registered under it in this process instead: see `structopt.hydra_glue.register`."""
+environment, so the classes are registered under it in this process instead: see `structopt.sweepers.register`."""
 
 
 class JobSweeper(Sweeper):

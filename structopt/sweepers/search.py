@@ -10,7 +10,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
 from omegaconf import OmegaConf, open_dict
 
-from structopt import registry, schema
+from structopt import configuration, feature_keys, schema
 from structopt.errors import ConfigError
 from structopt.overrides import spelled_out
 from structopt.records import FAILED, FINISHED, KILLED, PRUNED, read_run
@@ -82,13 +82,11 @@ class Search(JobSweeper):
 
     def _metric(self) -> str:
         """Return the dotted name of the score to look at, after one point of the space was composed and checked."""
-        from structopt import configuration  # imports what registers the sweepers
-
         point = self.hydra_context.config_loader.load_sweep_config(self.config, self.space.first())
         with open_dict(point):
             del point["hydra"]
         config = configuration.validate(configuration.resolved(point))
-        task = registry.create("task", config["task"], **{key: config[key] for key in configuration.GIVEN})
+        task = feature_keys.task_of(config)
         if "dev" not in task.files:
             raise ConfigError("A search looks at the score of the dev part. Give task.dev.")
         return f"dev.{(self.options['metric'] or task.main_metric).removeprefix('dev.')}"

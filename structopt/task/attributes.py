@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -19,12 +19,17 @@ from structopt.task.labelling import Labelling, check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.strings import pack_strings, unpack_strings
 
-FEATURE_KEYS = ("support", "min_count")
 FORM = Form(
     "sentence",
     "Give a list of sentences, each a list of tokens, each a list of attributes: [[['word=Ann', 'upper'], ['word=slept']]], "
     "or a mapping from attribute to value: [[{'word=Ann': 1.0, 'length': 3.0}]].",
 )
+
+
+class Reading(TypedDict, total=False):
+    """Keys of the node ``features`` that are read here."""
+
+    min_count: int
 
 
 class AttributeLabelling(Labelling):
@@ -37,6 +42,8 @@ class AttributeLabelling(Labelling):
     features : mapping
         ``min_count``: attributes that occur less often in training are left out.
     """
+
+    reading = Reading
 
     shipped_format = "crfsuite"
     columns = ("attributes",)
@@ -62,7 +69,7 @@ class AttributeLabelling(Labelling):
         partial: bool = False,
     ) -> None:
         super().__init__(train, dev, test, limit, encoding, scheme, "none", valid_tags, default_C, default_C_by, partial)
-        check_keys("features", features or {}, FEATURE_KEYS)
+        check_keys("features", features or {}, Reading.__annotations__)
         self.min_count = int((features or {}).get("min_count", 1))
         if self.min_count < 1:
             raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")

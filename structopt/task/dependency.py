@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from structopt.core.arc_templates import ROLES
 from structopt.core.data import EncodedTrees
 from structopt.core.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Task
@@ -26,7 +25,15 @@ from structopt.task.tree_columns import TreeColumns, column_names
 from structopt.task.tree_picture import draw
 from structopt.task.trees import COLUMNS, EMPTY, Arc, Trees
 
-FEATURE_KEYS = ("support", "hash_bits", "label_bits", "distances", "min_count", *ROLES)
+
+class Reading(TypedDict, total=False):
+    """Keys of the node ``features`` that are read here: for the templates' columns."""
+
+    min_count: int
+    templates: list[str]
+    labels: list[str]
+    siblings: list[str]
+    grandparents: list[str]
 
 
 class Dependency(Task):
@@ -55,8 +62,10 @@ class Dependency(Task):
     features : mapping
         ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (see
         `structopt.task.tree_columns` for what their columns may be); ``min_count``: values of columns that fewer words of the
-        training part have count as unseen. The other keys are the feature map's.
+        training part have count as unseen. The other keys are the scorer's.
     """
+
+    reading = Reading
 
     columns = COLUMNS
     main_metric = "uas"
@@ -80,7 +89,7 @@ class Dependency(Task):
         partial: bool = False,
     ) -> None:
         features = features or {}
-        check_keys("features", features, FEATURE_KEYS)
+        check_keys("features", features, Reading.__annotations__)
         min_count = int(features.get("min_count", 1))
         if min_count < 1:
             raise ConfigError(f"features.min_count={min_count} must be at least 1.")

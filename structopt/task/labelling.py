@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,7 +19,7 @@ from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.kernels.record import Array
 from structopt.task import entities, tags
 from structopt.task.outcomes import Outcomes
-from structopt.task.partial_labels import FREE, alternatives, known_runs, label_sets
+from structopt.task.partial_labels import FREE, alternatives, known_runs, label_sets, settled
 from structopt.task.predicted_cells import predicted_cells
 from structopt.task.split_files import checked_paths, files_of
 
@@ -226,8 +228,18 @@ class Labelling(Task):
     def _encoded_in_part(self, corpus: Labelled, tables: Mapping[str, AttributeTable], cells: Sequence[str]) -> Encoded:
         """A training corpus whose cells may leave labels open; `gold` is the first label that each token may have."""
         sets = self._allowed(corpus, cells)
+        if self.scheme not in ("none", self.target_scheme):
+            self._settle_labels(corpus, cells, sets)
         encoded = self._encoded(corpus, tables, None)
         return replace(encoded, gold=sets.argmax(axis=1).astype(np.int32), gold_sets=sets)
+
+    def _settle_labels(self, corpus: Labelled, cells: Sequence[str], sets: Array) -> None:
+        """Leave one label where those beside it say which of the learnt scheme's it is: I-PER after O is B-PER."""
+        rows = dict(zip(self.labels, np.eye(len(self.labels), dtype=bool), strict=True))
+        convert = partial(tags.convert, source=self.scheme, target=self.target_scheme)
+        for start, end in pairwise(corpus.offsets.tolist()):
+            for position, label in settled(cells[start:end], convert):
+                sets[start + position] = rows[label]
 
     def _fits(self, given: str, label: str) -> bool:
         """Whether a label given in the files' scheme can stand for a learnt one: I-PER of iob1 for B-PER of iob2."""

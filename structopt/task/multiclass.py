@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -22,9 +22,16 @@ from structopt.task.split_files import checked_paths, files_of
 from structopt.task.strings import pack_strings, unpack_strings
 from structopt.task.whole_inputs import WholeInputs
 
-FEATURE_KEYS = ("support", "min_count", "bias", "normalize")
 NORMS = ("none", "unit")
 BIAS = "bias"
+
+
+class Reading(TypedDict, total=False):
+    """Keys of the node ``features`` that are read here."""
+
+    min_count: int
+    bias: bool
+    normalize: Literal["none", "unit"]
 
 
 class Multiclass(WholeInputs):
@@ -48,6 +55,8 @@ class Multiclass(WholeInputs):
         instance has. ``normalize``: none, or unit (every vector, the bias apart, is divided by its Euclidean norm).
     """
 
+    reading = Reading
+
     columns = ("vector",)
     input_schema = vector_columns("indices", "long")
     output_schema = Schema((Column("labels", "string"),))
@@ -66,7 +75,7 @@ class Multiclass(WholeInputs):
         default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         features = features or {}
-        check_keys("features", features, FEATURE_KEYS)
+        check_keys("features", features, Reading.__annotations__)
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})

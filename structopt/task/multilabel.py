@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -27,8 +27,16 @@ from structopt.task.wide_graphs import Configuration, of_edges, of_variables
 
 log = logging.getLogger(__name__)
 
-FEATURE_KEYS = ("support", "min_count", "bias", "standardize", "normalize")
 STATES = ("0", "1")
+
+
+class Reading(TypedDict, total=False):
+    """Keys of the node ``features`` that are read here."""
+
+    min_count: int
+    bias: bool
+    standardize: Literal["none", "columns"]
+    normalize: Literal["none", "unit"]
 
 
 class Multilabel(WholeInputs):
@@ -66,6 +74,8 @@ class Multilabel(WholeInputs):
         ``min_count``, ``bias``, ``standardize``, ``normalize``: see `structopt.task.attribute_columns.AttributeColumns`.
     """
 
+    reading = Reading
+
     columns = ("vector",)
     main_metric = "micro_f1"
     unit = "labels"
@@ -93,8 +103,7 @@ class Multilabel(WholeInputs):
         if isinstance(labels, int) and labels < 1:
             raise ConfigError(f"task.labels={labels} must be at least 1, the path of an XML file, or null.")
         features = dict(features or {})
-        check_keys("features", features, FEATURE_KEYS)
-        features.pop("support", None)
+        check_keys("features", features, Reading.__annotations__)
         self._attributes = AttributeColumns(**features)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})

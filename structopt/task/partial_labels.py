@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -40,6 +40,28 @@ def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
                 runs.append(run)
             opened = True
     return runs
+
+
+def settled(sentence: Sequence[str], convert: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, str]]:
+    """Positions whose label in another scheme is settled, and that label.
+
+    A label depends on those beside it: next to a token that is open it may be one of several.
+
+    Parameters
+    ----------
+    sentence : sequence of str
+        Labels in the files' scheme.
+    convert : callable
+        Labels of neighbouring tokens to the other scheme.
+    """
+    begin = 0
+    for given, group in groupby(sentence, lambda cell: not is_open(cell)):
+        run = list(group)
+        end = begin + len(run)
+        if given:
+            first, last = begin + (begin > 0), end - (end < len(sentence))
+            yield from list(enumerate(convert(run), begin))[first - begin : last - begin]
+        begin = end
 
 
 def label_sets(cells: Sequence[str], labels: Sequence[str], fits: Callable[[str, str], bool]) -> Array:

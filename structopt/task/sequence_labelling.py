@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -23,11 +23,19 @@ from structopt.task.layouts import TAG, Layouts, checked, counted, other_width, 
 from structopt.task.partial_labels import is_open
 from structopt.task.templates import FeatureTemplates
 
-FEATURE_KEYS = ("templates", "transitions", "lists", "support", "min_count")
 KEYS = {"label": "features.templates", "transition": "features.transitions"}
 GIVEN = "given tag"  # the label column of a file to predict
 
 log = logging.getLogger(__name__)
+
+
+class Reading(TypedDict, total=False):
+    """Keys of the node ``features`` that are read here."""
+
+    templates: list[str]
+    transitions: list[str]
+    lists: dict[str, str] | None
+    min_count: int
 
 
 class SequenceLabelling(Labelling):
@@ -49,6 +57,8 @@ class SequenceLabelling(Labelling):
         ``templates`` on tokens and ``transitions`` on pairs of neighbours (see `structopt.task.templates`), word ``lists``,
         ``min_count``.
     """
+
+    reading = Reading
 
     def __init__(
         self,
@@ -76,7 +86,7 @@ class SequenceLabelling(Labelling):
         self._found = found  # the columns from the training file, whose width labelled files must have then
         self.separator = separator
         features = features or {"templates": ["bias", "word"]}
-        check_keys("features", features, FEATURE_KEYS)
+        check_keys("features", features, Reading.__annotations__)
         settings = {"lists": features.get("lists"), "min_count": features.get("min_count", 1)}
         self._templates = {"label": FeatureTemplates(features.get("templates", ()), **settings)}
         if features.get("transitions"):

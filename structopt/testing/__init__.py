@@ -13,4 +13,5 @@ A suite is a plain pytest class. Subclass it, override its fixtures, and its tes
 
 There is one for every kind: `task.TaskSuite`, `factor_graph.FactorGraphSuite`, `inference.InferenceSuite`, `loss.LossSuite`,
 `optimizer.OptimizerSuite`, `tracker.TrackerSuite`, `executor.ExecutorSuite`, and `report.ReportSuite` for reports of experiments.
+The core's components that a test needs beside its own are made by name: `components.component`.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph
+from structopt.errors import ConfigError
 from structopt.kernels.record import Array
 
 
@@ -86,9 +88,75 @@ class FactorGraphSuite:
         if "labels" in graph.views:
             np.testing.assert_array_equal(graph.view("labels", encoded, structure, gold), encoded.gold)
         if "heads" in graph.views and isinstance(encoded, EncodedTrees) and encoded.heads is not None:
-            position = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
-            heads = np.where(encoded.heads == position, 0, encoded.heads + 1)
-            np.testing.assert_array_equal(graph.view("heads", encoded, structure, gold)[:, 0], heads)
+            heads, relations = graph.view("heads", encoded, structure, gold).T
+            np.testing.assert_array_equal(heads, self._told_heads(encoded))
+            np.testing.assert_array_equal(relations, encoded.gold if graph.traits.labeled else -1)
+
+    def test_outputs_survive_their_views(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
+        """A corpus whose gold is the view of an output has the gold parts of this output."""
+        sets = {"labels": self._with_labels, "heads": self._with_heads}
+        for name in graph.views.keys() & sets.keys():
+            vertices = self.outputs(structure, 0)
+            for vertex in vertices[:: max(1, len(vertices) // 100)]:
+                view = np.asarray(self._view_of_first(graph, name, encoded, structure, vertex))
+                again = graph.gold(sets[name](encoded, view), structure)
+                np.testing.assert_array_equal(dense(again, 0, len(vertex)), vertex)
+
+    def test_gold_that_is_known_in_part(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
+        """The allowed outputs are those that agree with what is known; a variable that does not costs its weight."""
+        generator, count = np.random.default_rng(1), int(encoded.offsets[-1])
+        assert encoded.gold is not None
+        allowed = generator.random((count, len(encoded.labels))) < 0.5
+        allowed[np.arange(count), encoded.gold] = True
+        allowed[generator.random(count) < 0.3] = True
+        free: Any = {"free_heads": generator.random(count) < 0.5} if isinstance(encoded, EncodedTrees) else {}
+        partial = replace(encoded, gold_sets=allowed, **free)
+        try:
+            targets = graph.targets(partial, structure)
+        except ConfigError:
+            pytest.skip("gold must be known in full")
+        weights, view = generator.uniform(0.5, 2.0, count), next(iter(graph.views))
+        gold, cost = graph.gold(encoded, structure), graph.cost(partial, structure, weights)
+        restricted, n = targets.allowed, int(encoded.offsets[1])
+        size = int(structure.parts[1])
+        least = dense(cost, 0, size) @ dense(gold, 0, size)
+        for vertex in self.outputs(structure, 0)[:500]:
+            right = self._agrees(partial, np.asarray(self._view_of_first(graph, view, encoded, structure, vertex)))[:n]
+            assert vertex @ dense(cost, 0, size) - least == pytest.approx(weights[:n][~right].sum(), abs=1e-12)
+            if not targets.sets[0]:
+                assert right.all() == (vertex == dense(targets.points, 0, size)).all()
+                continue
+            outside = np.zeros(size, bool)
+            for v in range(restricted.variables[0], restricted.variables[1]):
+                outside[restricted.starts[v] : restricted.ends[v]] = True
+                outside[restricted.parts[restricted.offsets[v] : restricted.offsets[v + 1]]] = False
+            assert right.all() == (vertex[outside] == 0).all()
+
+    def _agrees(self, encoded: Encoded, view: Array) -> Array:
+        """Of every variable whether its label, or its head and relation, is one that gold may have."""
+        assert encoded.gold_sets is not None
+        if not isinstance(encoded, EncodedTrees):
+            return np.asarray(encoded.gold_sets[np.arange(len(view)), view])
+        assert encoded.free_heads is not None
+        heads, relations = view.T
+        known = (relations < 0) | encoded.gold_sets[np.arange(len(view)), relations]
+        return np.asarray(known & (encoded.free_heads | (heads == self._told_heads(encoded))))
+
+    def _told_heads(self, encoded: EncodedTrees) -> Array:
+        """Gold heads as views have them: 0 for the root, else counted from 1."""
+        assert encoded.heads is not None
+        position = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+        return np.where(encoded.heads == position, 0, encoded.heads + 1)
+
+    def _with_labels(self, encoded: Encoded, view: Array) -> Encoded:
+        return replace(encoded, gold=view.astype(np.int32))
+
+    def _with_heads(self, encoded: Encoded, view: Array) -> Encoded:
+        position = np.arange(len(view)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+        heads, relations = np.where(view[:, 0] == 0, position, view[:, 0] - 1), view[:, 1]
+        assert isinstance(encoded, EncodedTrees) and encoded.gold is not None
+        gold = np.where(relations < 0, encoded.gold, relations)
+        return replace(encoded, heads=heads.astype(np.int32), gold=gold.astype(np.int32))
 
     def _view_of_first(self, graph: FactorGraph, name: str, encoded: Encoded, structure: Structure, vertex: Array) -> Any:
         """The view of one output of the first instance, beside the gold outputs of all others."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -16,6 +15,8 @@ from structopt.core.inference import Inference
 from structopt.kernels.record import Array, Record
 
 TEMPERATURES = (0.5, 1.0, 3.0)
+MOST = 100_000
+"""The most outputs that are listed of an instance."""
 
 
 def run(solve: Any, structure: Structure, i: int, s: Array, temperature: float) -> tuple[float, Array]:
@@ -29,6 +30,26 @@ def run(solve: Any, structure: Structure, i: int, s: Array, temperature: float) 
 def finite_differences(value: Any, s: Array, step: float = 1e-5) -> Array:
     """Central differences of a function along every coordinate."""
     return np.array([(value(s + step * e) - value(s - step * e)) / (2 * step) for e in np.eye(len(s))])
+
+
+def best_listed(k_best: Any, structure: Structure, i: int, s: Array, count: int) -> tuple[Array, Array]:
+    """Scores and part vectors of the k best outputs of one instance, (found,) and (found, parts), from scratch.
+
+    What the kernel writes is checked: it keeps within the room that `Structure.most_active` leaves, and lists no part twice.
+    """
+    room, spare = count * structure.most_active, 3
+    values, offsets = np.full(count, np.nan), np.full(count + 1, -1, np.int64)
+    parts, counts = np.full(room + spare, -7, np.int32), np.full(room + spare, np.nan)
+    work = Record(*(buffer.copy() for buffer in structure.work))
+    found = int(k_best(structure.record, i, s.copy(), count, values, offsets, parts[:room], counts[:room], work))
+    assert (parts[room:] == -7).all() and np.isnan(counts[room:]).all(), "the kernel writes beyond its room"
+    assert offsets[0] == 0
+    assert (np.diff(offsets[: found + 1]) <= structure.most_active).all()
+    vectors = np.zeros((found, len(s)))
+    for vector, begin, end in zip(vectors, offsets[:found], offsets[1:], strict=False):
+        assert len(np.unique(parts[begin:end])) == end - begin, "a part is listed twice"
+        vector[parts[begin:end]] = counts[begin:end]
+    return values[:found], vectors
 
 
 class InferenceSuite:
@@ -165,21 +186,20 @@ class InferenceSuite:
             pytest.skip("no k-best lists")
         for i, s in scores:
             for count in (1, 3, 40):
-                found, expected = (self._listed(k.k_best, structure, i, s, count) for k in (kernels, reference))
-                np.testing.assert_allclose(found[0], expected[0], rtol=self.tolerance, atol=self.tolerance)
-                assert len(set(found[1])) == len(found[1])
-                assert set(found[1][:1]) == set(expected[1][:1])
+                (values, outputs), (expected, reference_outputs) = (
+                    best_listed(one.k_best, structure, i, s, count) for one in (kernels, reference)
+                )
+                np.testing.assert_allclose(values, expected, rtol=self.tolerance, atol=self.tolerance)
+                assert len(np.unique(outputs, axis=0)) == len(outputs)
+                np.testing.assert_array_equal(outputs[:1], reference_outputs[:1])
 
     def test_k_best_are_outputs(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
         """Listed parts are an output's, with the score that it is listed with."""
         if Ability.K_BEST not in abilities or structure.kind.vertices is None:
             pytest.skip("no k-best lists, or no list of outputs")
         for i, s in scores:
-            vertices = structure.kind.vertices(structure.record, i, len(s), 100_000)
-            for value, listed in zip(*self._listed(kernels.k_best, structure, i, s, 5), strict=True):
-                z = np.zeros(len(s))
-                for part, count in listed:
-                    z[part] += count
+            vertices = structure.kind.vertices(structure.record, i, len(s), MOST)
+            for value, z in zip(*best_listed(kernels.k_best, structure, i, s, 5), strict=True):
                 assert s @ z == pytest.approx(value, rel=self.tolerance, abs=self.tolerance)
                 assert (vertices == z).all(axis=1).sum() == 1
 
@@ -189,7 +209,7 @@ class InferenceSuite:
             pytest.skip("no list of outputs")
         generator, first = np.random.default_rng(3), structure.groups[0]
         for i, s in scores[: len(structure)]:
-            vertices = structure.kind.vertices(structure.record, i, len(s), 100_000)
+            vertices = structure.kind.vertices(structure.record, i, len(s), MOST)
             kept = vertices[generator.integers(len(vertices))] > 0
             own = np.arange(len(s)) < int(np.diff(first.offsets)[i]) * first.width
             restricted = np.where(own & ~kept & (generator.random(len(s)) < 0.5), -inf, s)
@@ -202,13 +222,3 @@ class InferenceSuite:
                     np.testing.assert_allclose(z, marginals, atol=1e-7)
                 elif Ability.UPPER in abilities:
                     assert value >= expected - self.tolerance * max(1.0, abs(expected))
-
-    def _listed(self, k_best: Any, structure: Structure, i: int, s: Array, count: int) -> tuple[Array, list[Any]]:
-        """Scores of the k best outputs, and of each its parts and counts as a tuple of pairs."""
-        room = count * structure.most_active
-        values, offsets = np.full(count, -inf), np.zeros(count + 1, np.int64)
-        parts, counts = np.zeros(room, np.int32), np.zeros(room)
-        work = Record(*(buffer.copy() for buffer in structure.work))
-        found = k_best(structure.record, i, s.copy(), count, values, offsets, parts, counts, work)
-        pairs = list(zip(parts.tolist(), counts.tolist(), strict=True))
-        return values[:found], [tuple(sorted(pairs[a:b])) for a, b in pairwise(offsets[: found + 1].tolist())]

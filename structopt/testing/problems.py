@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from math import isqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from structopt import features
 from structopt.core.data import AttributeTable, Encoded, EncodedGraphs, EncodedTrees
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Plan
+from structopt.core.scorer import Scorer
+from structopt.features.attribute_rows import AttributeRows
+from structopt.features.hashed_templates import HashedTemplates
 from structopt.kernels.record import Array
 from structopt.problem import Problem
 
@@ -170,6 +172,27 @@ def random_graphs(
     return EncodedGraphs(offsets, tables, names, gold, edges=(begin, joined), wide=wide)
 
 
+def with_open_gold(encoded: Encoded, seed: int = 0, share: float = 0.6) -> Encoded:
+    """Leave some of the gold labels, and of trees some of the heads, open; the gold outputs stay among the allowed ones.
+
+    Parameters
+    ----------
+    encoded : Encoded
+    seed : int
+    share : float
+        Of the variables that are open; of these half may have any label, the others some.
+    """
+    assert encoded.gold is not None
+    generator, labels = np.random.default_rng([seed, len(encoded.gold)]), len(encoded.labels)
+    sets = np.arange(labels) == encoded.gold[:, None]
+    opened = generator.random(len(sets)) < share
+    sets[opened] |= generator.random((int(opened.sum()), labels)) < 0.5
+    sets[opened & (generator.random(len(sets)) < 0.5)] = True
+    if not isinstance(encoded, EncodedTrees):
+        return replace(encoded, gold_sets=sets)
+    return replace(encoded, gold_sets=sets, free_heads=generator.random(len(sets)) < share)
+
+
 def make_problem(
     encoded: Encoded,
     graph: FactorGraph,
@@ -177,20 +200,26 @@ def make_problem(
     inference: Inference,
     C: float = 1.0,
     seed: int = 0,
-    support: str = "all",
+    support: Literal["seen", "all"] = "all",
     variant: str = "max_loss",
     positional: bool = False,
     options: Mapping[str, Any] | None = None,
+    scorer: Scorer | None = None,
 ) -> Problem:
-    """Put an encoded corpus and components together, as a session does."""
-    layout = partial(features.fit, options={"support": support} | dict(options or {}))
-    return Problem.of(encoded, graph, loss, inference, layout, C, seed, Plan(variant=variant), positional)
+    """Put an encoded corpus and components together, as a session does.
+
+    Without a `scorer` the features are those of attributes; of trees, templates with the `options`.
+    """
+    made: Scorer = AttributeRows(support)
+    if isinstance(encoded, EncodedTrees):
+        made = HashedTemplates(support, **(options or {}))
+    return Problem.of(encoded, graph, loss, inference, (scorer or made).fit, C, seed, Plan(variant=variant), positional)
 
 
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:
     """Normal weights, zero where a weight may not move."""
     weights = scale * np.random.default_rng(seed).normal(size=problem.dimension)
-    support = problem.examples.feature_map.support
+    support = problem.examples.scorer.support
     return weights if support is None else weights * support
 
 
@@ -198,7 +227,8 @@ def instance_scores(problem: Problem, weights: Array, i: int) -> Array:
     """Part scores F(x_i)^T theta."""
     parts = problem.structure.parts
     s = np.zeros(int(parts[i + 1] - parts[i]))
-    problem.kernels.scores(problem.data.features, weights, i, s)
+    data, theta = problem.examples.scored(problem.data, weights, (i, i + 1))
+    problem.kernels.scores(data.features, theta, i, s)
     return s
 
 
@@ -229,7 +259,7 @@ def outputs(problem: Problem, i: int) -> Outputs:
     vertices = structure.kind.vertices(structure.record, i, size, 100_000)
     identity = np.eye(problem.dimension)
     columns = [instance_scores(problem, unit, i) for unit in identity]
-    support = problem.examples.feature_map.support
+    support = problem.examples.scorer.support
     features = np.stack(columns, axis=1) * (1.0 if support is None else support)
     gold, cost = gold_and_cost(problem, i, size)
     return Outputs(vertices, features, gold, vertices @ cost - gold @ cost)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.core.data import Encoded
+from structopt.core.data import Encoded, EncodedTrees
 from structopt.core.table_schema import Schema
 from structopt.core.task import Task
 from structopt.errors import DataError
@@ -35,8 +35,8 @@ def assert_same(left: Encoded, right: Encoded) -> None:
 class TaskSuite:
     """Override `task`, a function that makes a fresh one, and `path`, a labelled file of some instances.
 
-    Where the outputs of the task are no labels of its variables, override `assignments`; where it reads files that have no
-    labels, `unlabelled`; and `malformed`, a file that it must refuse, and the line.
+    Where the task decodes neither labels nor heads, override `gold_view`; where it reads files that have no labels,
+    `unlabelled`; and `malformed`, a file that it must refuse, and the line.
     """
 
     @pytest.fixture
@@ -59,10 +59,14 @@ class TaskSuite:
         """Make a file that must be refused, and say which line is wrong; None where there is none."""
         return None
 
-    def assignments(self, encoded: Encoded) -> Array:
-        """Return the gold outputs in the form that `decode` takes: label numbers."""
+    def gold_view(self, encoded: Encoded) -> Array:
+        """Return the gold outputs as the view that `decode` takes: label numbers, or of trees heads and relations."""
         assert encoded.gold is not None
-        return encoded.gold
+        if not isinstance(encoded, EncodedTrees):
+            return encoded.gold
+        assert encoded.heads is not None
+        own = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+        return np.stack([np.where(encoded.heads == own, 0, encoded.heads + 1), encoded.gold], axis=1)
 
     def test_attributes(self, task: Callable[[], Task]) -> None:
         """The program reads files, limit, columns and the main metric."""
@@ -70,6 +74,8 @@ class TaskSuite:
         assert all(isinstance(path, Path) for path in made.files.values())
         assert made.limit is None or made.limit >= 1
         assert isinstance(made.main_metric, str)
+        assert isinstance(made.view, str)
+        assert isinstance(made.partial, bool)
         assert len(made.columns) == len(set(made.columns))
 
     def test_fit_encodes_as_encode_does(self, task: Callable[[], Task], path: Path) -> None:
@@ -93,7 +99,7 @@ class TaskSuite:
         made = task()
         corpus = made.read(path)
         encoded = made.fit(corpus)
-        outputs = made.decode(encoded, self.assignments(encoded))
+        outputs = made.decode(encoded, self.gold_view(encoded))
         assert len(outputs) == len(encoded)
         metrics = made.evaluate(corpus, outputs)
         assert metrics[made.main_metric] == 1.0
@@ -106,7 +112,7 @@ class TaskSuite:
         made = task()
         corpus = made.read(path)
         encoded = made.fit(corpus)
-        gold = self.assignments(encoded)
+        gold = self.gold_view(encoded)
         outputs = made.decode(encoded, np.where(np.arange(len(gold)).reshape(-1, *[1] * (gold.ndim - 1)) % 3, gold, gold[:1]))
         found = made.outcomes(corpus, outputs)
         assert len(found) == len(encoded)
@@ -166,7 +172,7 @@ class TaskSuite:
         corpus = made.read(unlabelled, labelled=False)
         assert len(made.encode(corpus)) == len(encoded)
         assert isinstance(made.missing_columns(corpus), list)
-        outputs, target = made.written(made.decode(encoded, self.assignments(encoded))), tmp_path / "predicted"
+        outputs, target = made.written(made.decode(encoded, self.gold_view(encoded))), tmp_path / "predicted"
         made.write_outputs(corpus, target, outputs)
         assert target.stat().st_size > 0
 

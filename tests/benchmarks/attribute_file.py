@@ -65,16 +65,17 @@ def problem(loss: str, C: float, optimizer: Optimizer | None = None, **parameter
 
 def dev(of: Problem) -> Examples:
     """Return the dev part for the weights of a problem."""
-    return Examples.build(_read()[3], registry.create("factor_graph", {"name": "linear_chain"}), of.feature_map)
+    return Examples.build(_read()[3], registry.create("factor_graph", {"name": "linear_chain"}), of.scorer)
 
 
 def dev_f1(of: Problem, weights: Any) -> float:
     """F1 of entities on the dev part."""
-    from structopt.decoding import best_outputs
+    from structopt.decoding import best_outputs, decoded
 
-    task, _, held_out, encoded = _read()
-    assignments = best_outputs(dev(of), of.kernels, weights, registry.create("executor", {"name": "serial"}))
-    return float(task.evaluate(held_out, task.decode(encoded, assignments))["f1"])
+    task, _, held_out, _ = _read()
+    examples, graph = dev(of), registry.create("factor_graph", {"name": "linear_chain"})
+    outputs = best_outputs(examples, of.kernels, weights, registry.create("executor", {"name": "serial"}))
+    return float(task.evaluate(held_out, decoded(task, graph, examples, outputs))["f1"])
 
 
 @cache

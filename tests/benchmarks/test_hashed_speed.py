@@ -16,6 +16,7 @@ import pytest
 
 from structopt.core.data import EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.factor_graph.arc_factored import arc_places, candidate_arcs, gold_arcs
+from structopt.factor_graph.kinds import ARBORESCENCE
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.kernels.record import EMPTY
 
@@ -88,7 +89,7 @@ def lay_out(trees: EncodedTrees, labeled: bool) -> tuple[Structure, SparseVector
     groups = (PartGroup("label", L, owned), PartGroup("arc", 1, owned))[0 if labeled else 1 :]
     places = {"arc": arc_places(trees.offsets, arcs, heads)}
     memory = np.zeros(len(trees) + 1, np.int64)
-    structure = Structure(EMPTY, groups, part_offsets(groups), "", memory, choices=arcs, places=places)
+    structure = Structure(EMPTY, groups, part_offsets(groups), ARBORESCENCE, memory, places=places)
     found = gold_arcs(trees, structure)
     if not labeled:
         return structure, SparseVectors(trees.offsets, found.astype(np.int32), np.ones(len(found)))

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from structopt import corpus, registry
+from structopt.core.targets import Targets
 from structopt.features.attribute_rows import AttributeRows
 from structopt.kernels.mira import empty_lists, rank
 from structopt.kernels.planes import pair_steps
@@ -96,7 +97,7 @@ def real_lists() -> list[List]:
     for i in problem.order(PASSES):
         k = 1 + len(lists) % 10
         bundle = empty_bundle(k, problem.examples.most_parts, problem.dimension)
-        scratch = empty_lists(problem.examples.encoded.offsets, k), bundle
+        scratch = empty_lists(k, problem.structure.most_active), bundle
         rows, _ = rank(problem.kernels, problem.data, problem.space, int(i), state["theta"], C, False, *scratch)
         if rows > 1:
             parts = problem.structure.parts[i + 1] - problem.structure.parts[i]
@@ -120,4 +121,5 @@ def real_problem() -> Problem:
     rows = AttributeRows.fit(encoded, structure, gold)
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
     assert encoded.gold is not None
-    return Problem(examples, gold, graph.cost(encoded, structure, np.ones(len(encoded.gold))), loss, inference, C)
+    cost = graph.cost(encoded, structure, np.ones(len(encoded.gold)))
+    return Problem(examples, Targets.of_points(gold), cost, loss, inference, C)

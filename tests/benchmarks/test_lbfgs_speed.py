@@ -27,7 +27,7 @@ def test_evaluations_and_iterations(tmp_path: Path) -> None:
     made = problem("crf", 1.0)
     runs = {workers: _run(made, workers) for workers in (1, 2)}
     theirs = peer_pass("lbfgs", str(tmp_path / "model"), 5, 5 + ITERATIONS, c2=0.5)  # sum of L + c2 ||theta||^2: C = 1/(2 c2)
-    print(f"\n{made.m} instances, {made.feature_map.count} weights; crfsuite lbfgs {theirs:.3f} s an iteration")
+    print(f"\n{made.m} instances, {made.scorer.count} weights; crfsuite lbfgs {theirs:.3f} s an iteration")
     for workers, (seconds, evaluations) in runs.items():
         each, count = sum(evaluations, ()), len(seconds)
         evaluation, iteration, beside = median(each), np.mean(seconds), (sum(seconds) - sum(each)) / count

@@ -67,11 +67,11 @@ def test_shards_stay_with_their_workers(executor):
     placement = problem._placed.placement
     assert len(placement.team.actors) == 2
     assert len(problem._placed.bounds) == 8
-    moving = problem.feature_map.compress(random_weights(problem, 1))
+    moving = problem.scorer.compress(random_weights(problem, 1))
     own, expected = problem.pieces([(0, 2), (2, 9)]), chains(Serial())
     assert [len(piece.encoded) for piece in own] == [2, 7]
     found = [one.losses for one in placement.call("gradient", moving)]
-    assert sum(found) == expected.gradient(problem.feature_map.expand(moving))[0]
+    assert sum(found) == expected.gradient(problem.scorer.expand(moving))[0]
 
 
 @pytest.mark.parametrize("problem_of", [chains, trees])

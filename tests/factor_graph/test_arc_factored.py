@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
-from structopt.core.data import ROOT, EncodedTrees
+from structopt.core.data import ROOT, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.decoding import joined
 from structopt.errors import ConfigError
+from structopt.factor_graph import kinds
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.single import Single
 from structopt.inference.exact import Exact
+from structopt.kernels.record import EMPTY
+from structopt.testing.inference import best_listed
 from structopt.testing.problems import random_encoded, random_trees
 
 
@@ -17,6 +21,13 @@ def dense(vectors, structure, i):
     inside = slice(*vectors.offsets[i : i + 2])
     np.add.at(z, vectors.parts[inside], vectors.values[inside])
     return z
+
+
+def sparse(outputs):
+    """Outputs of all instances, given as dense vectors."""
+    parts = [np.flatnonzero(z) for z in outputs]
+    values = [z[own] for z, own in zip(outputs, parts, strict=True)]
+    return SparseVectors(np.cumsum([0, *map(len, parts)]), np.concatenate(parts).astype(np.int32), np.concatenate(values))
 
 
 def small(**more):
@@ -31,19 +42,22 @@ CANDIDATES = np.array([0, 2, 3, 5, 6, 8]), np.array([0, 1, 1, 0, 2, 0, 1, 2], np
 
 def test_layout_without_labels():
     structure = ArcFactored().build(small())
-    assert structure.kind == "arborescence"
+    assert structure.kind is kinds.ARBORESCENCE
     assert [(g.name, g.width, g.tied) for g in structure.groups] == [("arc", 1, False)]
     assert structure.parts.tolist() == [0, 4, 13]
-    assert structure.choices.tolist() == [0, 2, 4, 7, 10, 13]
+    assert structure.active == 3
     assert structure.places["arc"][:5].tolist() == [[ROOT, 0], [1, 0], [0, 1], [ROOT, 1], [ROOT, 0]]
-    assert ArcFactored(projective=True).build(small()).kind == "projective"
+    assert ArcFactored(projective=True).build(small()).kind is kinds.PROJECTIVE
 
 
 def test_layout_with_labels_and_candidates():
     structure = ArcFactored(labeled=True).build(small(candidates=CANDIDATES))
     assert [(g.name, g.width, g.offsets.tolist()) for g in structure.groups] == [("label", 2, [0, 3, 8]), ("arc", 1, [0, 3, 8])]
     assert structure.parts.tolist() == [0, 9, 24]
-    assert structure.choices.tolist() == [0, 4, 6, 10, 12, 16]
+    assert structure.active == 6
+    assert [tuple(map(np.ndarray.tolist, structure.spans(name))) for name in ("label", "arc")] == [
+        ([0, 0], [0, 6, 16]), ([6, 10], [0, 3, 8])
+    ]  # fmt: skip
     assert structure.places["arc"].tolist() == [[ROOT, 0], [1, 0], [ROOT, 1], [ROOT, 0], [2, 0], [0, 1], [1, 2], [ROOT, 2]]
 
 
@@ -71,29 +85,46 @@ def test_gold_is_an_output(projective, labeled, candidates):
     weights = generator.uniform(1, 2, len(encoded.heads))
     position = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
     told = np.where(encoded.heads == position, 0, encoded.heads + 1)
-    assignments = np.zeros(len(encoded.heads), np.int32)
+    best = []
     for i in range(len(encoded)):
         first, last = encoded.offsets[i : i + 2]
         z, n = dense(gold, structure, i), int(last - first)
-        values, rows = np.zeros(30), np.zeros(30 * n, np.int32)
-        found = kernels.k_best(structure.record, i, z.copy(), 30, values, rows, structure.work)
+        values, vertices = best_listed(kernels.k_best, structure, i, z, 30)
         assert values[0] == z.sum() == n * (1 + labeled)
-        assignments[first:last] = rows[:n]
-        for group in ("", "arc", "label")[: 2 + labeled]:
-            cost = dense(graph.cost(encoded, structure, weights, group), structure, i)
-            for row in rows.reshape(30, n)[:found]:
-                vertex = np.zeros(len(z))
-                kernels.vertex(structure.record, i, row, vertex)
-                every = np.zeros(len(encoded.heads), np.int32)
-                every[first:last] = row
-                heads, relations = graph.outputs(encoded, structure, every)[first:last].T
+        best.append(sparse([vertices[0]]))
+        for role in ("variable", "arc", "labeled_arc")[: 2 + labeled]:
+            cost = dense(graph.cost(encoded, structure, weights, role), structure, i)
+            for vertex in vertices:
+                outputs = [dense(gold, structure, j) if j != i else vertex for j in range(len(encoded))]
+                heads, relations = graph.view("heads", encoded, structure, sparse(outputs))[first:last].T
                 wrong = heads != told[first:last]
-                if labeled and group != "arc":
+                if labeled and role != "arc":
                     wrong |= relations != encoded.gold[first:last]
                 assert cost @ vertex - cost @ z == pytest.approx(weights[first:last][wrong].sum())
-    outputs = graph.outputs(encoded, structure, assignments)
-    assert outputs[:, 0].tolist() == told.tolist()
-    assert outputs[:, 1].tolist() == (encoded.gold.tolist() if labeled else [-1] * len(told))
+    found = graph.view("heads", encoded, structure, joined(best))
+    assert found.dtype == np.int32
+    assert found[:, 0].tolist() == told.tolist()
+    assert found[:, 1].tolist() == (encoded.gold.tolist() if labeled else [-1] * len(told))
+
+
+def test_head_tables():
+    """Two sentences, pruned candidates; two labels an arc, or none."""
+    places = np.array([[ROOT, 0], [1, 0], [ROOT, 1], [0, 1], [ROOT, 0]])
+    arcs, nothing = np.array([0, 4, 5]), np.zeros(3, np.int64)
+    groups = (PartGroup("label", 2, arcs), PartGroup("arc", 1, arcs))
+    structure = Structure(EMPTY, groups, part_offsets(groups), kinds.ARBORESCENCE, nothing, places={"arc": places})
+    labels = [np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.5, 0.25, 0.25]), np.array([0.75, 0.25])]
+    for marginals in (labels, [table.reshape(-1, 2).sum(axis=1) for table in labels]):
+        first, second = ArcFactored(labeled=True).probabilities("heads", small(), structure, marginals)
+        np.testing.assert_allclose(first, [[0.3, 0.0, 0.7], [0.5, 0.5, 0.0]])
+        np.testing.assert_allclose(second, [[1.0, 0.0]])
+
+
+def test_views_and_roles():
+    assert dict(ArcFactored().views) == {"heads": "arc"}
+    assert dict(ArcFactored().roles) == {"variable": "arc", "arc": "arc"}
+    assert dict(ArcFactored(labeled=True).views) == {"heads": "label"}
+    assert dict(ArcFactored(labeled=True).roles) == {"variable": "label", "arc": "arc", "labeled_arc": "label"}
 
 
 def test_admits_by_its_own_options():
@@ -120,10 +151,10 @@ def test_refuses():
         ArcFactored().build(words)
     graph = ArcFactored()
     structure = graph.build(small())
-    with pytest.raises(ConfigError, match=r"loss\.cost=labeled_arcs counts parts .* Type factor_graph\.labeled=true"):
-        graph.cost(small(), structure, np.ones(5), "label")
+    with pytest.raises(ConfigError, match=r"counts parts of the role labeled_arc, and this graph has: variable, arc\."):
+        graph.cost(small(), structure, np.ones(5), "labeled_arc")
     chain = LinearChain()
-    with pytest.raises(ConfigError, match=r"loss\.cost=arcs counts parts of trees .* Type loss\.cost=hamming"):
+    with pytest.raises(ConfigError, match=r"counts parts of the role arc, and this graph has: variable\."):
         chain.cost(words, chain.build(words), np.ones(10), "arc")
 
 

@@ -11,7 +11,7 @@ from structopt.core.data import AttributeTable, EncodedGraphs
 from structopt.decoding import best_outputs, marginals
 from structopt.errors import ConfigError
 from structopt.executor.serial import Serial
-from structopt.factor_graph import pairwise
+from structopt.factor_graph import kinds, pairwise
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.factor_graph.single import Single
 from structopt.inference.ad3 import AD3
@@ -53,11 +53,11 @@ def small(**more):
 
 def test_layout():
     structure = Pairwise().build(small())
-    assert (structure.kind, len(structure), structure.memory.any()) == ("factors", 2, False)
+    assert (structure.kind, len(structure), structure.memory.any()) == (kinds.LOOPY, 2, False)
     assert [(g.name, g.width, g.offsets.tolist()) for g in structure.groups] == [("label", 3, [0, 3, 5]), ("edge", 9, [0, 2, 3])]
     assert not any(g.tied for g in structure.groups)
     assert structure.parts.tolist() == [0, 27, 42]
-    assert structure.choices.tolist() == [0, 3, 6, 9, 12, 15]
+    assert structure.active == 5
     f = open_factors.py_func(structure.record)
     assert f.widths.tolist() == [3] * 5
     assert f.starts.tolist() == [0, 3, 6, 0, 3]
@@ -90,7 +90,7 @@ def test_wide_layout(labels_wide):
     structure = Pairwise().build(wide(labels_wide))
     labels = ("label", 6, [0, 1, 2]) if labels_wide else ("label", 2, [0, 3, 6])
     assert [(g.name, g.width, g.offsets.tolist()) for g in structure.groups] == [labels, ("edge", 8, [0, 1, 2])]
-    assert (structure.parts.tolist(), structure.choices.tolist()) == ([0, 14, 28], list(range(0, 14, 2)))
+    assert (structure.parts.tolist(), structure.active) == ([0, 14, 28], 5)
     complete = Pairwise("complete").build(wide(labels_wide))
     assert complete.groups[1].width == 12
 
@@ -153,7 +153,7 @@ def problem_of(options, beta=1.0, gamma=0.0, inference=None, edges="task", cost=
 
 
 @graphs
-def test_outputs_are_all_assignments(options):
+def test_outputs_are_all_states(options):
     """K^d outputs, the gold one among them at no cost; every wrong state costs as much as it should."""
     problem = problem_of(options, inf, 1.0, cost=HammingNormalized())
     encoded, K = problem.examples.encoded, len(problem.examples.encoded.labels)
@@ -207,9 +207,11 @@ def test_no_edges_are_independent_variables():
         weights = random_weights(graph, 4) if weights is None else weights
         assert graph.dimension == single.dimension
         assert graph.losses(weights) == pytest.approx(single.losses(weights), abs=1e-10)
-        found = marginals(graph.examples, graph.kernels, weights, Serial())
-        expected = marginals(single.examples, single.kernels, weights, Serial())
-        assert [table.shape for table in found] == [(2, 3), (1, 3), (3, 3)]
+        found = marginals(graph.examples, graph.kernels, weights, "label", Serial())
+        expected = marginals(single.examples, single.kernels, weights, "label", Serial())
+        assert [table.shape for table in found] == [(6,), (3,), (9,)]
+        tables = Pairwise("none").probabilities("labels", encoded, graph.structure, found)
+        assert [table.shape for table in tables] == [(2, 3), (1, 3), (3, 3)]
         np.testing.assert_allclose(np.concatenate(found), np.concatenate(expected), atol=1e-8)
 
 
@@ -218,7 +220,9 @@ def test_decodes_as_the_listing_does(options):
     listed = problem_of(options)
     weights, rest = random_weights(listed, 5), problem_of(options, inf, 1.0, IntegerProgram())
     expected = best_outputs(listed.examples, listed.kernels, weights, Serial())
-    np.testing.assert_array_equal(best_outputs(rest.examples, rest.kernels, weights, Serial()), expected)
+    found = best_outputs(rest.examples, rest.kernels, weights, Serial())
+    for one in ("offsets", "parts", "values"):
+        np.testing.assert_array_equal(getattr(found, one), getattr(expected, one))
 
 
 def test_weights_of_ones_own_variables():
@@ -236,7 +240,7 @@ def test_weights_of_ones_own_variables():
         for _ in range(10):
             state, _ = optimizer.step(problem, state)
         found = best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial())
-        wrong[name] = int((found != gold).sum())
+        wrong[name] = int((Pairwise("none").view("labels", encoded, problem.structure, found) != gold).sum())
     assert wrong == {True: 0, False: 4}
 
 
@@ -277,7 +281,7 @@ def test_refuses_other_edges_in_wide_graphs():
 
 def test_refuses_costs_of_trees():
     graph = Pairwise()
-    with pytest.raises(ConfigError, match=r"loss\.cost=arcs counts parts of trees .* Type loss\.cost=hamming"):
+    with pytest.raises(ConfigError, match=r"counts parts of the role arc, and this graph has: variable\."):
         graph.cost(small(), graph.build(small()), np.ones(5), "arc")
 
 

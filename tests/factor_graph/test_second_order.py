@@ -7,7 +7,7 @@ import pytest
 
 from structopt import registry
 from structopt.core import data
-from structopt.core.data import NONE, ROOT, EncodedTrees
+from structopt.core.data import NONE, ROOT, EncodedTrees, SparseVectors
 from structopt.errors import ConfigError
 from structopt.factor_graph.second_order import SecondOrder
 from structopt.kernels import second_order as kernels
@@ -90,6 +90,16 @@ def names_of(structure, i):
     return names
 
 
+def vertices_of(structure, i):
+    """Part vectors of all trees that the kind lists, by their heads."""
+    begin, end = structure.groups[0].offsets[i : i + 2]
+    arcs, found = structure.places["arc"][begin:end].tolist(), {}
+    for vertex in structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 10_000):
+        heads = {m: m if h == ROOT else h for (h, m), on in zip(arcs, vertex, strict=False) if on}
+        found[tuple(heads[m] for m in range(len(heads)))] = vertex
+    return found
+
+
 def pruned(generator, n):
     """Random candidates that leave at least one tree: those of a random tree among them."""
     listed = all_trees(n)
@@ -164,9 +174,9 @@ def test_every_tree_has_exactly_its_parts(siblings, grandparents):
         names = names_of(structure, 0)
         assert len(set(names)) == len(names) == structure.parts[-1]
         s = generator.normal(size=len(names))
-        for heads in all_trees(n, single_root=False):
-            z = np.full(len(names), np.nan)
-            kernels.vertex(structure.record, 0, np.array(heads, np.int32), z)
+        vertices = vertices_of(structure, 0)
+        assert sorted(vertices) == all_trees(n, single_root=False)
+        for heads, z in vertices.items():
             wanted = expected(names, heads, siblings, grandparents)
             assert {name for name, on in zip(names, z, strict=True) if on == 1.0} == wanted
             assert ((z == 0.0) | (z == 1.0)).all()
@@ -181,13 +191,11 @@ def test_gold_of_pruned_sentences_is_the_vertex_of_the_gold_trees(siblings):
     graph = SecondOrder(siblings=siblings)
     structure = graph.build(corpus)
     gold = graph.gold(corpus, structure)
-    for i, (tree, rows) in enumerate(made):
-        names, z = names_of(structure, i), np.zeros(int(structure.parts[i + 1] - structure.parts[i]))
+    for i, (tree, _) in enumerate(made):
+        names = names_of(structure, i)
         found = gold.parts[gold.offsets[i] : gold.offsets[i + 1]]
         assert {names[part] for part in found} == expected(names, tree, siblings)
-        chosen = np.array([rows[m].index(h) for m, h in enumerate(tree)], np.int32)
-        kernels.vertex(structure.record, i, chosen, z)
-        assert np.flatnonzero(z).tolist() == found.tolist()
+        assert np.flatnonzero(vertices_of(structure, i)[tuple(tree)]).tolist() == found.tolist()
 
 
 @pytest.mark.parametrize("siblings", SIBLINGS)
@@ -198,7 +206,7 @@ def test_factors_link_the_arcs_that_their_parts_name(siblings):
     structure = SecondOrder(siblings=siblings, projective=True, single_root=False).build(corpus)
     f = open_factors(structure.record)
     for i in range(len(corpus)):
-        arcs = structure.places["arc"][structure.choices[corpus.offsets[i]] : structure.choices[corpus.offsets[i + 1]]]
+        arcs = structure.places["arc"][structure.groups[0].offsets[i] : structure.groups[0].offsets[i + 1]]
         names, at = names_of(structure, i), len(arcs)
         assert f.variables[i + 1] - f.variables[i] == f.shared[i] == len(arcs)
         assert f.starts[f.variables[i] : f.variables[i + 1]].tolist() == list(range(len(arcs)))
@@ -253,11 +261,8 @@ def test_rounding_finds_the_tree_with_the_largest_sum_of_marginals(single_root, 
         while not is_tree(gold, True, True):
             gold, rows = pruned(generator, n)
         structure = graph.build(trees(gold, candidates=[rows]))
-        vertices = {}
-        for heads in all_trees(n, single_root, projective, rows):
-            z = np.zeros(int(structure.parts[-1]))
-            kernels.vertex(structure.record, 0, np.array([rows[m].index(h) for m, h in enumerate(heads)], np.int32), z)
-            vertices[heads] = z
+        vertices = vertices_of(structure, 0)
+        assert sorted(vertices) == sorted(all_trees(n, single_root, projective, rows))
         arcs = int(structure.groups[0].offsets[-1])
         for vertex in vertices.values():
             z = vertex.copy()
@@ -272,11 +277,8 @@ def test_rounding_finds_the_tree_with_the_largest_sum_of_marginals(single_root, 
 
 def exact_values(structure, rows, single_root, projective, s):
     """Scores of all trees, and the vertex of the best."""
-    vertices = []
-    for heads in all_trees(len(rows), single_root, projective, rows):
-        z = np.zeros(len(s))
-        kernels.vertex(structure.record, 0, np.array([rows[m].index(h) for m, h in enumerate(heads)], np.int32), z)
-        vertices.append(z)
+    listed = vertices_of(structure, 0)
+    vertices = [listed[heads] for heads in all_trees(len(rows), single_root, projective, rows)]
     scores = np.array([s @ z for z in vertices])
     return scores, vertices[int(scores.argmax())]
 
@@ -310,26 +312,28 @@ def test_cost_counts_wrong_heads():
     corpus, graph = trees(first, second), SecondOrder()
     structure = graph.build(corpus)
     weights = np.arange(1.0, 8.0)
-    for group in ("", "arc"):
-        cost = graph.cost(corpus, structure, weights, group)
+    for role in ("variable", "arc"):
+        cost = graph.cost(corpus, structure, weights, role)
         gold = graph.gold(corpus, structure)
         dense = np.zeros(int(structure.parts[2] - structure.parts[1]))
         dense[cost.parts[3:]] = cost.values[3:]
         assert cost.offsets.tolist() == [0, 3, 7]
-        for heads in all_trees(4):
-            z = np.zeros(len(dense))
-            kernels.vertex(structure.record, 1, np.array(heads, np.int32), z)
+        for heads, vertex in vertices_of(structure, 1).items():
+            z = vertex.copy()
             z[gold.parts[gold.offsets[1] :]] -= 1.0
             assert dense @ z == sum(w for w, h, g in zip(weights[3:], heads, second, strict=True) if h != g)
-    with pytest.raises(ConfigError, match=r"counts relations.*Type loss.cost=arcs"):
-        graph.cost(corpus, structure, weights, "label")
+    with pytest.raises(ConfigError, match=r"counts parts of the role labeled_arc, and this graph has: variable, arc\."):
+        graph.cost(corpus, structure, weights, "labeled_arc")
 
 
 def test_outputs_are_heads_counted_from_one_without_relations():
     corpus = trees([1, 1, 0], candidates=[[[1], [0, 1], [0, 1]]])
     graph = SecondOrder()
     structure = graph.build(corpus)
-    assert graph.outputs(corpus, structure, np.array([0, 1, 0])).tolist() == [[2, -1], [0, -1], [1, -1]]
+    parts = np.flatnonzero(vertices_of(structure, 0)[1, 1, 0]).astype(np.int32)
+    outputs = SparseVectors(np.array([0, len(parts)]), parts, np.ones(len(parts)))
+    assert len(parts) > 3
+    assert graph.view("heads", corpus, structure, outputs).tolist() == [[2, -1], [0, -1], [1, -1]]
 
 
 def test_training_trees_are_made_to_fit():

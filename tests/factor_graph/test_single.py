@@ -7,6 +7,7 @@ import pytest
 
 from structopt.core.data import Encoded
 from structopt.errors import ConfigError
+from structopt.factor_graph.kinds import SINGLE
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.single import Single
 from structopt.inference.enumeration import Enumeration
@@ -37,7 +38,7 @@ def test_layout(positional):
     structure = graph.build(encoded, positional)
     assert [(g.name, g.width, g.tied) for g in structure.groups] == [("label", LABELS, False)]
     assert structure.parts.tolist() == [LABELS * i for i in range(INSTANCES + 1)]
-    assert (structure.kind, len(structure), structure.memory.any()) == ("single", INSTANCES, False)
+    assert (structure.kind, len(structure), structure.memory.any()) == (SINGLE, INSTANCES, False)
     gold, cost = graph.gold(encoded, structure), graph.cost(encoded, structure, np.arange(12.0))
     assert gold.offsets.tolist() == cost.offsets.tolist() == list(range(INSTANCES + 1))
     assert gold.parts.tolist() == cost.parts.tolist() == encoded.gold.tolist()

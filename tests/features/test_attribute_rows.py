@@ -20,7 +20,7 @@ def build(shape, values, support, seed=0):
     graph = LinearChain(shape.pop("order", 1))
     encoded = random_encoded(seed, (1, 2, 4, 6), values=values, **shape)
     structure = graph.build(encoded)
-    rows = AttributeRows.fit(encoded, structure, graph.gold(encoded, structure), {"support": support})
+    rows = AttributeRows(support).fit(encoded, structure, graph.gold(encoded, structure))
     return Examples(encoded, structure, rows.record(encoded, structure), rows)
 
 
@@ -41,7 +41,7 @@ def active(examples, group, i):
 
 def matrix(examples, i):
     """F(x_i), dense and without the mask."""
-    rows, structure = examples.feature_map, examples.structure
+    rows, structure = examples.scorer, examples.structure
     F = np.zeros((rows.dimension, int(np.diff(structure.parts)[i])))
     base = part = 0
     for index, (row, group) in enumerate(zip(rows.groups, structure.groups, strict=True)):
@@ -54,7 +54,7 @@ def matrix(examples, i):
 
 
 def mask(examples):
-    return np.ones(examples.feature_map.dimension) if examples.feature_map.support is None else examples.feature_map.support
+    return np.ones(examples.scorer.dimension) if examples.scorer.support is None else examples.scorer.support
 
 
 @cases
@@ -89,7 +89,7 @@ def test_adjoint(shape, values, support):
     gradient = examples.space().gradient
     for i in range(len(examples)):
         k = int(np.diff(examples.structure.parts)[i])
-        theta = mask(examples) * generator.normal(size=examples.feature_map.dimension)
+        theta = mask(examples) * generator.normal(size=examples.scorer.dimension)
         r, s = generator.normal(size=k), np.zeros(k)
         kernels.scores(examples.features, theta, i, s)
         kernels.pullback(examples.features, i, r, gradient)
@@ -119,8 +119,8 @@ def test_sparse_residuals_and_clean_records(shape, values, support):
 def test_seen_support(shape, seed):
     """A weight may move if its attribute and configuration occur together in a gold output; fixed rows always may."""
     examples = build(shape, False, "seen", seed)
-    encoded, L, base, expected = examples.encoded, 3, 0, np.zeros(examples.feature_map.dimension, bool)
-    for index, row in enumerate(examples.feature_map.groups):
+    encoded, L, base, expected = examples.encoded, 3, 0, np.zeros(examples.scorer.dimension, bool)
+    for index, row in enumerate(examples.scorer.groups):
         tied = examples.structure.groups[index].tied
         for i in range(len(examples)):
             y = encoded.gold[encoded.offsets[i] : encoded.offsets[i + 1]]
@@ -130,15 +130,15 @@ def test_seen_support(shape, seed):
         if row.name != "label":
             expected[base + (row.size - 1) * row.width : base + row.size * row.width] = True
         base += row.size * row.width
-    np.testing.assert_array_equal(examples.feature_map.support, expected)
-    assert examples.feature_map.count == expected.sum()
+    np.testing.assert_array_equal(examples.scorer.support, expected)
+    assert examples.scorer.count == expected.sum()
 
 
 @cases
 def test_state_round_trip(shape, values, support):
-    rows = build(shape, values, support).feature_map
-    layout, bits = rows.state()
-    again = AttributeRows.restore(layout, bits)
+    rows = build(shape, values, support).scorer
+    layout, arrays = rows.state()
+    again = AttributeRows.restore(layout, arrays)
     assert again.groups == rows.groups
     assert (again.support is None) == (rows.support is None)
     weights = np.random.default_rng(0).normal(size=rows.dimension) * (1 if rows.support is None else rows.support)
@@ -147,9 +147,9 @@ def test_state_round_trip(shape, values, support):
 
 
 def test_compression_is_for_vectors_that_lose_nothing():
-    rows = AttributeRows([RowGroup("label", 2, 2)], np.array([True, False, True, True]))
+    rows = AttributeRows.of([RowGroup("label", 2, 2)], np.array([True, False, True, True]))
     assert rows.covers(np.array([1.0, 0.0, 2.0, 0.0]))
     assert not rows.covers(np.array([1.0, 3.0, 2.0, 0.0]))
     assert not rows.covers(np.zeros(3))
     assert not rows.covers(np.zeros((1, 4)))
-    assert AttributeRows([RowGroup("label", 2, 2)], None).covers(np.ones(4))
+    assert AttributeRows.of([RowGroup("label", 2, 2)], None).covers(np.ones(4))

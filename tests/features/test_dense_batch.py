@@ -75,18 +75,18 @@ def problem_of(name, support="all", beta=1.0):
 def sparse_batch(problem, monkeypatch):
     """The same features, read by columns."""
     monkeypatch.setattr(dense, "LEAST", 10**6)
-    batch = BatchFeatures(problem.feature_map, tables_of(problem), problem.structure)
+    batch = BatchFeatures(problem.scorer, tables_of(problem), problem.structure)
     monkeypatch.undo()
     assert all(isinstance(group, SparseGroup) for group in batch.groups)
     return batch
 
 
 def tables_of(problem):
-    return problem.feature_map.tables(problem.examples.encoded, problem.structure)
+    return problem.scorer.tables(problem.examples.encoded, problem.structure)
 
 
 def batch_of(problem):
-    return problem.feature_map.batch(problem.examples.encoded, problem.structure)
+    return problem.scorer.batch(problem.examples.encoded, problem.structure)
 
 
 @pytest.mark.parametrize("name", CORPORA)
@@ -101,7 +101,7 @@ def test_scores(name, support):
     """Those the rows give, from the same kernel."""
     problem = problem_of(name, support)
     batch, weights, parts = batch_of(problem), random_weights(problem, 2), problem.structure.parts
-    with batch.widened(problem.feature_map.compress(weights)) as widened:
+    with batch.widened(problem.scorer.compress(weights)) as widened:
         for i in range(problem.m):
             found, expected = (np.zeros(int(parts[i + 1] - parts[i])) for _ in range(2))
             scores(batch.record, widened, i, found)
@@ -116,14 +116,14 @@ def test_gradient_of_any_residuals(name, support, monkeypatch):
     other, generator = sparse_batch(problem, monkeypatch), np.random.default_rng(5)
     for _ in range(2):  # buffers are used again
         residuals = generator.normal(size=int(problem.structure.parts[-1]))
-        found, moving = np.full(problem.dimension, np.nan), np.zeros(problem.feature_map.count)
+        found, moving = np.full(problem.dimension, np.nan), np.zeros(problem.scorer.count)
         problem.sum_gradients(residuals, found)
         moving[other.coordinates] = other.gradient(residuals)
-        expected = problem.feature_map.expand(moving)
+        expected = problem.scorer.expand(moving)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-        if support == "seen" and problem.feature_map.support is not None:
-            assert not found[~problem.feature_map.support].any()
-    masked = [not problem_of(one, "seen").feature_map.support.all() for one in CORPORA]
+        if support == "seen" and problem.scorer.support is not None:
+            assert not found[~problem.scorer.support].any()
+    masked = [not problem_of(one, "seen").scorer.support.all() for one in CORPORA]
     assert any(masked)
 
 

@@ -7,9 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from structopt import features
+from structopt import scoring
 from structopt.core.data import NONE, ROOT, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
 from structopt.core.scorer import FeatureScratch
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import ConfigError
 from structopt.features import collisions
 from structopt.features.hashed_templates import HashedTemplates
@@ -81,7 +82,8 @@ def structure_of(trees, groups=("label", "arc")):
         for name, rows, width in (("arc", arcs, 2), ("sibling", triples, 3), ("grandparent", others, 3))
         if name in groups or (name == "arc" and "label" in groups)
     }
-    return Structure(EMPTY, found, part_offsets(found), "by hand", np.zeros(len(lengths) + 1, np.int64), places=places)
+    kind, memory = StructureKind("by hand"), np.zeros(len(lengths) + 1, np.int64)
+    return Structure(EMPTY, found, part_offsets(found), kind, memory, places=places)
 
 
 def gold_of(trees, structure):
@@ -207,7 +209,7 @@ class Case:
             self.trees = replace(self.trees, labels=tuple(map(str, range(labels))), gold=self.trees.gold * 20)
         self.structure = structure_of(self.trees, groups)
         self.gold = gold_of(self.trees, self.structure)
-        self.map = features.fit(self.trees, self.structure, self.gold, OPTIONS | {"support": support})
+        self.map = HashedTemplates(**(OPTIONS | {"support": support})).fit(self.trees, self.structure, self.gold)
         self.record = self.map.record(self.trees, self.structure)
         self.scratch: FeatureScratch = self.map.scratch(self.trees, self.structure)
         self.k = self.map.kernels
@@ -342,10 +344,10 @@ def test_batch_gradient(case):
 
 
 def test_state(case):
-    layout, bits = case.map.state()
-    assert layout["block"] == "hashed_templates"
-    restored = features.restore(json.loads(json.dumps(layout)), bits)
-    assert restored.state()[0] == layout
+    layout, arrays = scoring.stored(case.map)
+    assert layout["name"] == "hashed_templates"
+    restored = scoring.restored(json.loads(json.dumps(layout)), arrays)
+    assert scoring.stored(restored)[0] == layout
     theta, s, again = case.weights(), np.zeros(case.size(4)), np.zeros(case.size(4))
     case.k.scores(case.record, theta, 4, s)
     restored.kernels.scores(restored.record(case.trees, case.structure), theta, 4, again)
@@ -372,7 +374,7 @@ def test_variants_of_a_feature_have_weights_of_their_own():
     """Distance bins, directions and the root: 15 weights and the plain one, all different."""
     trees = trees_of((30,))
     structure = structure_of(trees, ("arc",))
-    found = features.fit(trees, structure, gold_of(trees, structure), {"templates": ["bias"], "hash_bits": 10, "support": "all"})
+    found = HashedTemplates("all", templates=["bias"], hash_bits=10).fit(trees, structure, gold_of(trees, structure))
     k, record, scratch = found.kernels, found.record(trees, structure), found.scratch(trees, structure)
     k.pullback(record, 0, np.ones(900), scratch.gradient)
     indices, values = np.zeros(scratch.coordinates, np.int64), np.zeros(scratch.coordinates)
@@ -386,20 +388,20 @@ def test_few_templates_and_no_instance(templates):
     options = {"templates": templates, "hash_bits": 10, "label_bits": 4}
     empty = trees_of(())
     structure = structure_of(empty, ("label", "arc"))
-    found = features.fit(empty, structure, gold_of(empty, structure), options)
+    found = HashedTemplates(**options).fit(empty, structure, gold_of(empty, structure))
     assert found.count == 0
     assert found.batch(empty, structure).gradient(np.zeros(0)).shape == (0,)
     found.scratch(empty, structure)
     trees = trees_of((3, 1))
     structure = structure_of(trees, ("label", "arc"))
-    found = features.fit(trees, structure, gold_of(trees, structure), options)
+    found = HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure))
     s = np.full(structure.parts[1], np.nan)
     found.kernels.scores(found.record(trees, structure), np.ones(found.dimension) * found.support, 0, s)
     np.testing.assert_array_equal(s[: 9 * 3], 0.0)
     assert np.all(s[9 * 3 :] == 0.0) == (not templates)
     gradient = found.scratch(trees, structure).gradient
     found.kernels.pullback(found.record(trees, structure), 0, np.ones(len(s)), gradient)
-    assert len(found.state()[1]) > 0
+    assert len(found.state()[1]["support"]) > 0
 
 
 def test_a_gradient_larger_than_the_smallest_table():
@@ -408,7 +410,7 @@ def test_a_gradient_larger_than_the_smallest_table():
     trees = replace(trees, codes=np.arange(62 * 3, dtype=np.int32).reshape(62, 3))
     options = {"templates": ["h.form & m.form", "h.upos & m.form[1]", "h.form"], "support": "all", "hash_bits": 16}
     structure = structure_of(trees, ("arc",))
-    found = features.fit(trees, structure, gold_of(trees, structure), options)
+    found = HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure))
     k, record, scratch = found.kernels, found.record(trees, structure), found.scratch(trees, structure)
     for i, size in ((1, 4), (0, 3600), (1, 4), (0, 3600)):
         r, dense, want = np.random.default_rng(i).normal(size=size), np.zeros(found.dimension), np.zeros(found.dimension)
@@ -438,12 +440,12 @@ def test_report_of_collisions():
                     places[h, v] = (h >> 54) // 16 * 16 + ((h >> 54) + v) % 16
     _, first = np.unique(list(places.values()), return_inverse=True)
     sharing = np.mean(np.bincount(first)[first] > 1)
-    note = features.fit(trees, structure, gold, options).note
+    note = HashedTemplates(**options).fit(trees, structure, gold).note
     assert note.startswith(f"{len(places):,} distinct features of gold parts on 1,024 weights: {sharing:.0%} share theirs")
     assert "features.hash_bits=" in note
     assert "on 32 rows of label weights" in note
-    assert "of all parts" in features.fit(trees, structure, gold, options | {"support": "all"}).note
-    roomy = features.fit(trees, structure, gold, options | {"hash_bits": 22, "label_bits": 16}).note
+    assert "of all parts" in HashedTemplates(**(options | {"support": "all"})).fit(trees, structure, gold).note
+    roomy = HashedTemplates(**(options | {"hash_bits": 22, "label_bits": 16})).fit(trees, structure, gold).note
     assert "features.hash_bits=" not in roomy
 
 
@@ -464,7 +466,7 @@ def test_errors(options, message):
     trees = trees_of()
     structure = structure_of(trees)
     with pytest.raises(ConfigError, match=message):
-        HashedTemplates.fit(trees, structure, gold_of(trees, structure), options)
+        HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure))
 
 
 def test_a_model_of_other_labels_or_columns():
@@ -482,9 +484,9 @@ def test_sampled_report(monkeypatch):
     trees = replace(trees, codes=np.arange(135 * 3, dtype=np.int32).reshape(135, 3))
     structure = structure_of(trees, ("arc",))
     options = {"templates": ["h.form & m.form", "h.upos & m.form[1]"], "support": "all", "hash_bits": 14}
-    exact = features.fit(trees, structure, gold_of(trees, structure), options).note
+    exact = HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure)).note
     monkeypatch.setattr(collisions, "MOST", 2000)
-    estimate = features.fit(trees, structure, gold_of(trees, structure), options).note
+    estimate = HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure)).note
     count, estimated = (int(note.split()[0].replace(",", "")) for note in (exact, estimate))
     assert estimated != count
     assert estimated == pytest.approx(count, rel=0.1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.core.data import PartGroup, Structure, part_offsets
+from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TABLE, TREE
 
@@ -68,11 +69,7 @@ def factor_structure(rows):
     shared = np.cumsum([0, *(int(np.sum(row.widths)) for row in rows)]).astype(np.int64)
     private = np.cumsum([0, *(sum(row.privates) for row in rows)]).astype(np.int64)
     groups = (PartGroup("variable", 1, shared), PartGroup("private", 1, private))
-    bounds = [np.asarray(row.choices) for row in rows]
-    choices = np.concatenate([[0], *(b[1:] + start for b, start in zip(bounds, shared, strict=False))])
-    return Structure(
-        pack_factors(rows), groups, part_offsets(groups), "factors", np.zeros(len(rows) + 1, np.int64), choices=choices
-    )
+    return Structure(pack_factors(rows), groups, part_offsets(groups), kinds.LOOPY, np.zeros(len(rows) + 1, np.int64))
 
 
 def beside_a_tree(rows):

@@ -6,6 +6,7 @@ import numpy as np
 
 from structopt.core.data import PartGroup, Structure
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
+from structopt.factor_graph.kinds import LOOPY
 from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TABLE, TREE
 
 
@@ -13,7 +14,7 @@ def structure_of(rows):
     """Make the structure of some factor graphs, one an instance."""
     parts = np.cumsum([0, *(int(np.sum(row.widths)) + sum(row.privates) for row in rows)])
     groups = (PartGroup("part", 1, parts),)
-    return Structure(pack_factors(rows), groups, parts, "factors", np.zeros(len(rows) + 1, np.int64))
+    return Structure(pack_factors(rows), groups, parts, LOOPY, np.zeros(len(rows) + 1, np.int64))
 
 
 def binary(count):

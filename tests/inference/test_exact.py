@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from structopt.core.data import Encoded
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.linear_chain import LinearChain
@@ -47,13 +48,15 @@ class TestEnumeration(Chains):
 
 @pytest.mark.parametrize("inference", [Exact(), Enumeration()])
 def test_refuses_other_graphs(inference):
+    kind = StructureKind("loop")
+    assert not inference.provides(kind)
     with pytest.raises(CompatibilityError, match="factor graphs of kind 'loop'"):
-        inference.kernels("loop")
+        inference.kernels(kind)
 
 
 def test_enumeration_refuses_many_outputs():
     encoded = Encoded(np.array([0, 40]), {}, ("A", "B"))
     structure = LinearChain().build(encoded)
     s = np.zeros(84)
-    with pytest.raises(ConfigError, match=r"instance 1 has 2\^40 outputs, more than 1,000,000\. Use inference=exact"):
+    with pytest.raises(ConfigError, match=r"instance 1 has 1\.1e\+12 outputs \(2\^40\), more than 1,000,000\. Take another"):
         Enumeration().kernels(CHAIN).solve(structure.record, 0, s, 1.0, s.copy(), np.zeros(0), structure.work)

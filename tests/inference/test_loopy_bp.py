@@ -8,8 +8,8 @@ import pytest
 
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
-from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.kernels import loopy_bp as kernels
@@ -18,12 +18,12 @@ from structopt.kernels.record import Record
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.factor_problems import ACYCLIC, LOOPY, beside_a_tree, factor_structure, random_scores, tree_rows
 
-exhaustive = Enumeration().kernels(LOOPY).solve
+exhaustive = Enumeration().kernels(kinds.LOOPY).solve
 patient = LoopyBP(passes=200, tolerance=1e-13)
 
 
 def propagated(inference, rows, s, temperature):
-    return run(inference.kernels(LOOPY).solve, inference.prepare(factor_structure([rows])), 0, s, temperature)
+    return run(inference.kernels(kinds.LOOPY).solve, inference.prepare(factor_structure([rows])), 0, s, temperature)
 
 
 def listed(rows, s, temperature):
@@ -176,7 +176,7 @@ def test_convergence_is_reported_for_every_instance():
     graphs = [ACYCLIC["tree"], LOOPY["second_order"], ACYCLIC["chain"]]
     inference = LoopyBP(passes=3, tolerance=1e-9)
     structure = inference.prepare(factor_structure(graphs))
-    memory, solve = np.zeros(int(structure.memory[-1])), inference.kernels(LOOPY).solve
+    memory, solve = np.zeros(int(structure.memory[-1])), inference.kernels(kinds.LOOPY).solve
     assert inference.diagnostics(memory)["unconverged"] == 0.0
     for i, rows in enumerate(graphs):
         s, work = random_scores(rows, i), Record(*(buffer.copy() for buffer in structure.work))
@@ -192,7 +192,7 @@ def test_instances_do_not_disturb_one_another():
     graphs = [LOOPY["second_order"], ACYCLIC["chain"], beside_a_tree(tree_rows(3)), LOOPY["complete"]]
     inference = LoopyBP()
     structure = inference.prepare(factor_structure(graphs))
-    solve, work = inference.kernels(LOOPY).solve, Record(*(buffer.copy() for buffer in structure.work))
+    solve, work = inference.kernels(kinds.LOOPY).solve, Record(*(buffer.copy() for buffer in structure.work))
     for _ in range(2):
         for i, rows in enumerate(graphs):
             s, z = random_scores(rows, i), np.zeros(len(random_scores(rows, i)))
@@ -203,9 +203,9 @@ def test_instances_do_not_disturb_one_another():
 
 
 def test_promises_and_refusals():
-    assert LoopyBP().provides(LOOPY) == Ability.MAP | Ability.MARGINALS
+    assert LoopyBP().provides(kinds.LOOPY) == Ability.MAP | Ability.MARGINALS
     with pytest.raises(CompatibilityError, match="exact"):
-        LoopyBP().kernels(CHAIN)
+        LoopyBP().kernels(kinds.CHAIN)
     for options in ({"passes": 0}, {"damping": 1.0}, {"tolerance": -1.0}, {"decoding_temperature": -1.0}):
         with pytest.raises(ConfigError, match=next(iter(options))):
             LoopyBP(**options)

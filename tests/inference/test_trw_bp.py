@@ -10,8 +10,8 @@ import pytest
 
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
-from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.trw_bp import TreeReweightedBP
@@ -21,7 +21,7 @@ from structopt.kernels.record import Record
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.factor_problems import ACYCLIC, LOOPY, factor_structure, random_scores, table_rows, tree_rows
 
-exhaustive = Enumeration().kernels(LOOPY).solve
+exhaustive = Enumeration().kernels(kinds.LOOPY).solve
 
 
 def loosened(rows):
@@ -37,7 +37,7 @@ graphs = pytest.mark.parametrize("name", GRAPHS)
 
 def bounded(rows, s, temperature, **options):
     inference = TreeReweightedBP(**options)
-    return run(inference.kernels(LOOPY).solve, inference.prepare(factor_structure([rows])), 0, s, temperature)
+    return run(inference.kernels(kinds.LOOPY).solve, inference.prepare(factor_structure([rows])), 0, s, temperature)
 
 
 def listed(rows, s, temperature):
@@ -188,7 +188,7 @@ def test_messages_are_kept_between_visits():
     inference = TreeReweightedBP(passes=10, warm_start=True)
     structure = inference.prepare(factor_structure([tree_rows(2), rows]))
     memory = np.zeros(int(structure.memory[-1]))[structure.memory[1] : structure.memory[2]]
-    solve, values = inference.kernels(LOOPY).solve, []
+    solve, values = inference.kernels(kinds.LOOPY).solve, []
     for _ in range(5):
         z, work = np.zeros(len(s)), Record(*(buffer.copy() for buffer in structure.work))
         values.append(solve(structure.record, 1, s.copy(), 1.0, z, memory, work))
@@ -222,9 +222,9 @@ def test_forbidden_arcs():
 
 
 def test_promises_and_refusals():
-    assert TreeReweightedBP().provides(LOOPY) == Ability.MAP | Ability.MARGINALS | Ability.UPPER
+    assert TreeReweightedBP().provides(kinds.LOOPY) == Ability.MAP | Ability.MARGINALS | Ability.UPPER
     with pytest.raises(CompatibilityError, match="exact"):
-        TreeReweightedBP().kernels(CHAIN)
+        TreeReweightedBP().kernels(kinds.CHAIN)
     for options in ({"passes": -1}, {"smoothing": -1.0}, {"tolerance": inf}, {"decoding_temperature": -1.0}):
         with pytest.raises(ConfigError, match=next(iter(options))):
             TreeReweightedBP(**options)

@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.factor_graph.kinds import LOOPY
+from structopt.factor_graph import kinds
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.lp import LinearProgram
 from structopt.inference.spanning_forests import spanning_forests
@@ -37,7 +37,7 @@ LOOPY = {
     "in parts": table_rows([2] * 7, [*complete_edges(3), (3, 4), (4, 5)]),
 }
 GRAPHS = ACYCLIC | LOOPY
-SOLVE = TreeReweightedBP().kernels(LOOPY).solve
+SOLVE = TreeReweightedBP().kernels(kinds.LOOPY).solve
 graphs = pytest.mark.parametrize("name", GRAPHS)
 loopy = pytest.mark.parametrize("name", LOOPY)
 
@@ -53,7 +53,7 @@ def bounded(name, s, temperature, memory=None, **options):
 
 
 def listed(name, s, temperature):
-    return run(Enumeration().kernels(LOOPY).solve, factor_structure([GRAPHS[name]]), 0, s, temperature)
+    return run(Enumeration().kernels(kinds.LOOPY).solve, factor_structure([GRAPHS[name]]), 0, s, temperature)
 
 
 def forests_of(name):
@@ -152,7 +152,7 @@ def test_the_answer_is_a_subgradient(name, temperature):
 
 @loopy
 def test_no_less_than_the_linear_relaxation(name):
-    highs, gaps = LinearProgram().kernels(LOOPY).solve, []
+    highs, gaps = LinearProgram().kernels(kinds.LOOPY).solve, []
     for seed in range(6):
         s = random_scores(GRAPHS[name], seed, 3.0)
         expected = run(highs, factor_structure([GRAPHS[name]]), 0, s, 0.0)[0]

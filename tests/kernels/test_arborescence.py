@@ -11,6 +11,7 @@ from structopt.kernels import arborescence
 from structopt.kernels.arborescence import best_tree, floats_needed, ints_needed, partition
 from structopt.kernels.arcs import ARCS
 from structopt.kernels.log_matrix_tree import log_partition
+from structopt.testing.inference import best_listed
 from structopt.testing.problems import random_trees
 
 
@@ -314,22 +315,20 @@ def test_against_networkx(single_root):
 
 
 def parts_of(structure, i, tree, labels, L):
-    """Part indicators of a labelled tree and its assignment, from the definition of the layout."""
+    """Part indicators of a labelled tree, from the definition of the layout; None where its arcs are no candidates."""
     tokens, arcs, heads = structure
     first, n = tokens[i], tokens[i + 1] - tokens[i]
     count = arcs[first + n] - arcs[first]
-    z, chosen = np.zeros(count * (L + 1)), []
+    z = np.zeros(count * (L + 1))
     for m in range(n):
         own = heads[arcs[first + m] : arcs[first + m + 1]].tolist()
         if tree[m] not in own:
             return None
-        place = own.index(tree[m])
-        arc = arcs[first + m] - arcs[first] + place
+        arc = arcs[first + m] - arcs[first] + own.index(tree[m])
         z[count * L + arc] = 1.0
         if L:
             z[arc * L + labels[m]] = 1.0
-        chosen.append(place * max(L, 1) + (labels[m] if L else 0))
-    return z, chosen
+    return z
 
 
 @pytest.mark.parametrize("single_root", [True, False])
@@ -343,8 +342,8 @@ def test_solve_against_all_labelled_trees(candidates, labels, single_root):
     generator, memory = np.random.default_rng(labels), np.zeros(0)
     for sentence, length in enumerate((1, 4, 2, 3)):
         every = product(CASES[length, single_root].tolist(), product(range(max(labels, 1)), repeat=length))
-        outputs = [out for tree, names in every if (out := parts_of(layout, sentence, tree, names, labels))]
-        vertices = np.array([z for z, _ in outputs])
+        found = (parts_of(layout, sentence, tree, names, labels) for tree, names in every)
+        vertices = np.array([z for z in found if z is not None])
         s = generator.normal(size=vertices.shape[1])
         scores = vertices @ s
         for temperature in (0.0, 0.3, 1.0, 4.0):
@@ -357,10 +356,14 @@ def test_solve_against_all_labelled_trees(candidates, labels, single_root):
             weights = np.exp((scores - scores.max()) / temperature)
             assert value == pytest.approx(scores.max() + temperature * log(weights.sum()), abs=1e-11)
             np.testing.assert_allclose(z, weights @ vertices / weights.sum(), rtol=0, atol=1e-11)
-        for z, chosen in outputs[:: max(1, len(outputs) // 50)]:
-            built = np.full(len(s), np.nan)
-            arborescence.vertex(structure.record, sentence, np.array(chosen, np.int32), built)
-            np.testing.assert_array_equal(built, z)
+        listed = structure.kind.vertices(structure.record, sentence, len(s), 20_000)
+        np.testing.assert_array_equal(np.unique(listed, axis=0), np.unique(vertices, axis=0))
+        assert len(listed) == len(vertices)
+        count = min(50, len(vertices))
+        values, best = best_listed(arborescence.k_best, structure, sentence, s, count)
+        order = np.argsort(-scores)[:count]
+        np.testing.assert_allclose(values, scores[order], atol=1e-12)
+        np.testing.assert_array_equal(best, vertices[order])
 
 
 def test_solve_where_scores_leave_no_tree():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from structopt.core.data import Encoded
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.kernels import chain
+from structopt.testing.inference import best_listed
 from structopt.testing.problems import random_encoded
 
 TEMPERATURES = (0.0, 0.5, 1.0, 3.0)
@@ -218,16 +219,27 @@ def test_k_best_is_the_sorted_listing(order, anchored):
     encoded = random_encoded(order, (1, 2, 3, 5), 3, anchored=anchored, constrained=True, partial=True)
     structure = LinearChain(order).build(encoded)
     generator = np.random.default_rng(order)
-    for i, n in enumerate(np.diff(encoded.offsets)):
+    for i in range(len(encoded)):
         s = generator.normal(size=int(np.diff(structure.parts)[i]))
-        labellings, vertices = listing(encoded, i, order)
-        expected = sorted(((score(z, s), y) for y, z in zip(labellings, vertices, strict=True)), reverse=True)
+        vertices = listing(encoded, i, order)[1]
+        expected = sorted(((score(z, s), k) for k, z in enumerate(vertices)), reverse=True)
         for count in (1, 4, 300):
-            values, assignments = np.zeros(count), np.zeros(count * n, np.int32)
-            found = chain.k_best(structure.record, i, s.copy(), count, values, assignments, structure.work)
-            assert found == min(count, len(expected))
-            np.testing.assert_allclose(values[:found], [v for v, _ in expected[:found]], atol=1e-10)
-            assert [tuple(row) for row in assignments.reshape(count, n)[:found]] == [y for _, y in expected[:found]]
+            values, outputs = best_listed(chain.k_best, structure, i, s, count)
+            assert len(values) == min(count, len(expected))
+            np.testing.assert_allclose(values, [value for value, _ in expected[:count]], atol=1e-10)
+            np.testing.assert_array_equal(outputs, [vertices[k] for _, k in expected[:count]])
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("anchored", [False, True])
+def test_the_kind_lists_what_is_permitted(order, anchored):
+    if anchored and order > 1:
+        pytest.skip("anchored chains have order 1")
+    encoded = random_encoded(order, (1, 2, 3, 5), 3, anchored=anchored, constrained=True, partial=True)
+    structure = LinearChain(order).build(encoded)
+    for i, size in enumerate(np.diff(structure.parts)):
+        listed = structure.kind.vertices(structure.record, i, int(size), 3**5)
+        np.testing.assert_array_equal(listed, listing(encoded, i, order)[1])
 
 
 SCORES = st.one_of(st.floats(-5, 5), st.sampled_from([-1e4, 1e4, 0.0, -300.0, 300.0, -inf]))

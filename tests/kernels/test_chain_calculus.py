@@ -5,9 +5,9 @@ import pytest
 
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.inference.enumeration import OUTPUTS, Enumeration
+from structopt.inference.enumeration import Enumeration
 from structopt.kernels import chain, chain_calculus
-from structopt.testing.inference import run
+from structopt.testing.inference import best_listed, run
 from structopt.testing.problems import random_encoded
 
 LENGTHS = (1, 2, 3, 4)
@@ -38,7 +38,7 @@ def test_entropy_of_a_gibbs_distribution(i):
 @instances
 def test_entropy_of_an_output_is_zero(i):
     made = structure()
-    for vertex in OUTPUTS["chain"](made.record, i, np.zeros(int(np.diff(made.parts)[i])))[1][::7]:
+    for vertex in CHAIN.vertices(made.record, i, int(np.diff(made.parts)[i]), 1000)[::7]:
         assert chain_calculus.entropy(made.record, i, vertex) == 0.0
 
 
@@ -67,12 +67,14 @@ def test_conditionals_are_scores_of_the_same_marginals(i):
 
 @pytest.mark.parametrize(("order", "positional"), [(1, False), (1, True), (2, False), (3, False)])
 @instances
-def test_vertices_are_the_listed_ones(i, order, positional):
+def test_long_lists_have_every_output(i, order, positional):
     made = LinearChain(order).build(random_encoded(0, LENGTHS), positional)
-    z = np.full(int(np.diff(made.parts)[i]), 7.0)
-    for assignment, listed in zip(*OUTPUTS["chain"](made.record, i, z.copy()), strict=True):
-        chain.vertex(made.record, i, assignment, z)
-        np.testing.assert_array_equal(z, listed)
+    s = GENERATOR.normal(size=int(np.diff(made.parts)[i]))
+    vertices = CHAIN.vertices(made.record, i, len(s), 1000)
+    values, listed = best_listed(chain.k_best, made, i, s, 1000)
+    best = vertices[np.argsort(-(vertices @ s))]
+    np.testing.assert_allclose(values, best @ s, atol=1e-12)
+    np.testing.assert_array_equal(listed, best)
 
 
 def test_positional_chains_have_the_weights_of_tied_ones():
@@ -82,7 +84,7 @@ def test_positional_chains_have_the_weights_of_tied_ones():
 
     encoded = random_encoded(0, LENGTHS)
     tied, own = (make_problem(encoded, LinearChain(), LossFamily(), Exact(), positional=p) for p in (False, True))
-    layouts = [[(g.name, g.width, g.size) for g in problem.feature_map.groups] for problem in (tied, own)]
+    layouts = [[(g.name, g.width, g.size) for g in problem.scorer.groups] for problem in (tied, own)]
     assert layouts[0] == layouts[1]
     weights = random_weights(tied, 1)
     assert own.objective(weights) == pytest.approx(tied.objective(weights), abs=1e-12)

@@ -7,13 +7,12 @@ from structopt.core.data import EncodedTrees
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
+from structopt.testing.inference import best_listed
 from structopt.testing.problems import random_trees
 
 
-def k_best(inference, structure, s, count, n):
-    values, rows = np.full(count, np.nan), np.full(count * n, -7, np.int32)
-    found = inference.kernels(structure.kind).k_best(structure.record, 0, s, count, values, rows, structure.work)
-    return values[:found], rows.reshape(count, n)[:found]
+def k_best(inference, structure, s, count):
+    return best_listed(inference.kernels(structure.kind).k_best, structure, 0, s, count)
 
 
 @pytest.mark.parametrize("projective", [False, True])
@@ -27,8 +26,8 @@ def test_whole_list(projective, single_root, labels, candidates):
     structure = ArcFactored(projective, labels > 0, single_root).build(encoded)
     s = np.random.default_rng(0).normal(size=int(structure.parts[1]))
     count = 4000
-    values, rows = k_best(Exact(), structure, s, count, n)
-    expected, listed = k_best(Enumeration(), structure, s, count, n)
+    values, rows = k_best(Exact(), structure, s, count)
+    expected, listed = k_best(Enumeration(), structure, s, count)
     assert 0 < len(expected) < count
     np.testing.assert_allclose(values, expected, atol=1e-12)
     np.testing.assert_array_equal(rows, listed)
@@ -38,7 +37,7 @@ def test_whole_list(projective, single_root, labels, candidates):
 def test_ties_are_listed_once_each(projective):
     structure = ArcFactored(projective, labeled=True).build(random_trees(0, (4,)))
     s = np.zeros(int(structure.parts[1]))
-    values, rows = k_best(Exact(), structure, s, 300, 4)
+    values, rows = k_best(Exact(), structure, s, 300)
     assert not values.any()
     assert len(np.unique(rows, axis=0)) == len(rows) == 300
 
@@ -48,8 +47,8 @@ def test_forbidden_choices_are_never_listed(projective):
     structure = ArcFactored(projective, labeled=True).build(random_trees(0, (3,)))
     s = np.random.default_rng(0).normal(size=int(structure.parts[1]))
     s[[0, 5, 18 + 4]] = -np.inf  # a label of the first token's root arc, one of its second arc's..., and a whole arc
-    values, rows = k_best(Exact(), structure, s, 300, 3)
-    expected, listed = k_best(Enumeration(), structure, s, 300, 3)
+    values, rows = k_best(Exact(), structure, s, 300)
+    expected, listed = k_best(Enumeration(), structure, s, 300)
     assert np.isfinite(values).all()
     np.testing.assert_allclose(values, expected, atol=1e-12)
     np.testing.assert_array_equal(rows, listed)
@@ -63,7 +62,7 @@ def test_no_tree_at_all(projective):
     encoded = EncodedTrees(np.array([0, 2]), {}, ("r",), columns=("form",), codes=codes, candidates=candidates)
     structure = ArcFactored(projective).build(encoded)
     for inference in (Exact(), Enumeration()):
-        assert len(k_best(inference, structure, np.zeros(2), 3, 2)[0]) == 0
+        assert len(k_best(inference, structure, np.zeros(2), 3)[0]) == 0
         for temperature in (0.0, 1.0):
             z = np.full(2, np.nan)
             solve = inference.kernels(structure.kind).solve

@@ -143,8 +143,8 @@ def rows():
     encoded = random_encoded(3, (1, 4, 6), values=True)
     graph = LinearChain()
     structure = graph.build(encoded)
-    feature_map = AttributeRows.fit(encoded, structure, graph.gold(encoded, structure))
-    return feature_map.record(encoded, structure), np.random.default_rng(0).normal(size=feature_map.dimension), structure
+    scorer = AttributeRows().fit(encoded, structure, graph.gold(encoded, structure))
+    return scorer.record(encoded, structure), np.random.default_rng(0).normal(size=scorer.dimension), structure
 
 
 def scores(record: Record, theta: np.ndarray, structure) -> list[list[float]]:

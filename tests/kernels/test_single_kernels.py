@@ -10,7 +10,7 @@ from structopt.factor_graph.single import Single
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.kernels import single
-from structopt.testing.inference import InferenceSuite, run
+from structopt.testing.inference import InferenceSuite, best_listed, run
 from structopt.testing.problems import random_encoded
 
 LABELS = (1, 2, 7)
@@ -67,17 +67,11 @@ def test_the_first_of_equal_labels_wins():
 
 
 def test_k_best_is_sorted_and_leaves_out_what_is_forbidden():
-    values, labels = np.zeros(5), np.zeros(5, np.int32)
     made = structure_of(5)
-    found = single.k_best(made.record, 0, np.array([1.0, -inf, 3.0, 1.0, -2.0]), 5, values, labels, made.work)
-    assert (found, labels[:4].tolist(), values[:4].tolist()) == (4, [2, 0, 3, 4], [3.0, 1.0, 1.0, -2.0])
-    assert single.k_best(made.record, 0, np.arange(5.0), 2, values, labels, made.work) == 2
-
-
-def test_vertex():
-    z = np.full(3, 7.0)
-    single.vertex(structure_of(3).record, 0, np.array([2], np.int32), z)
-    assert z.tolist() == [0.0, 0.0, 1.0]
+    values, outputs = best_listed(single.k_best, made, 0, np.array([1.0, -inf, 3.0, 1.0, -2.0]), 5)
+    assert values.tolist() == [3.0, 1.0, 1.0, -2.0]
+    np.testing.assert_array_equal(outputs, np.eye(5)[[2, 0, 3, 4]])
+    np.testing.assert_array_equal(best_listed(single.k_best, made, 0, np.arange(5.0), 2)[1], np.eye(5)[[4, 3]])
 
 
 def interior(labels):

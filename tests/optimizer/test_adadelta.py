@@ -94,7 +94,7 @@ def test_defaults_come_near_the_optimum_of_the_shipped_corpus(loss, within, tmp_
 def test_state_keeps_to_the_support(member):
     problem = problem_of(member)
     state, _ = run(AdaDelta(average=True), problem, 2)
-    free = ~problem.feature_map.support
+    free = ~problem.scorer.support
     assert free.any()
     assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total", "squares", "moves"))
 

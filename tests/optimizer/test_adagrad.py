@@ -141,7 +141,7 @@ def test_objective_of_l1(member):
 def test_state_keeps_to_the_support(member, penalty):
     problem = problem_of(member)
     state, _ = run(AdaGrad(average=True, penalty=penalty), problem, 2)
-    free = ~problem.feature_map.support
+    free = ~problem.scorer.support
     assert free.any()
     assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total", "squares"))
 

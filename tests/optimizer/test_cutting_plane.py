@@ -126,10 +126,10 @@ def test_each_loss_lies_above_its_planes():
     planes, offsets = OneSlack(problem, state, 10**8).planes()
     for seed in range(5):
         other = random_weights(problem, seed)
-        heights = planes @ problem.feature_map.compress(other) + offsets
+        heights = planes @ problem.scorer.compress(other) + offsets
         assert heights.max() <= problem.losses(other) / problem.m + 1e-12
     asked = OneSlack(problem, state, 10**8).query(before)
-    last = planes[-1] @ problem.feature_map.compress(asked) + offsets[-1]
+    last = planes[-1] @ problem.scorer.compress(asked) + offsets[-1]
     assert last == pytest.approx(problem.losses(asked) / problem.m, rel=1e-12)
 
 
@@ -200,12 +200,12 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
 
 def test_full_matrix_merges_and_still_reaches_the_optimum():
     problem, best = problem_of(0.5), optimum(0.5)
-    method = CuttingPlane(0.5, variant="one_slack", cache_mb=6 * 8 * problem.feature_map.count / 1e6)
+    method = CuttingPlane(0.5, variant="one_slack", cache_mb=6 * 8 * problem.scorer.count / 1e6)
     state = method.init(problem, np.zeros(problem.dimension))
     dual = -inf
     for _ in range(600):
         state, report = method.step(problem, state)
-        assert state["slack_planes"].nbytes <= method.limit + 8 * problem.feature_map.count
+        assert state["slack_planes"].nbytes <= method.limit + 8 * problem.scorer.count
         assert dual - 1e-12 <= report.dual <= best.value * (1 + 1e-7)
         dual = report.dual
         if report.primal - dual <= 1e-4 * report.primal:

@@ -170,8 +170,8 @@ class Pessimist(Enumeration):
     def __init__(self, victims, amount):
         self.victims, self.amount = victims, amount
 
-    def kernels(self, structure_kind):
-        listing = Enumeration().kernels(structure_kind)
+    def kernels(self, kind):
+        listing = Enumeration().kernels(kind)
 
         def solve(structure, i, s, temperature, z, memory, work):
             value = listing.solve(structure, i, s, temperature, z, memory, work)

@@ -91,7 +91,7 @@ def test_reports_what_the_problem_says(loss):
         theta = method.weights(state)
         assert report.loss == pytest.approx(problem.losses(theta), rel=1e-12)
         assert report.primal == pytest.approx(problem.objective(theta), rel=1e-12)
-        np.testing.assert_allclose(problem.feature_map.expand(state["gradient"]), gradient_of(problem, theta), atol=1e-12)
+        np.testing.assert_allclose(problem.scorer.expand(state["gradient"]), gradient_of(problem, theta), atol=1e-12)
         assert report.negative_losses == 0
         if loss.convex:
             assert report.dual == pytest.approx(problem.certificate(theta).dual, rel=1e-9, abs=1e-12)
@@ -142,7 +142,7 @@ def bfgs_matrix(steps, changes):
 @pytest.mark.parametrize("memory", [1, 3, 20])
 def test_directions_are_those_of_the_bfgs_formula(memory):
     problem = problem_of(C=10.0)
-    method, rows = LBFGS(problem.C, memory=memory), problem.feature_map
+    method, rows = LBFGS(problem.C, memory=memory), problem.scorer
     state = method.init(problem, np.zeros(problem.dimension))
     theta, gradients = [np.zeros(rows.count)], [rows.compress(gradient_of(problem, np.zeros(problem.dimension)))]
     for _ in range(8):
@@ -160,7 +160,7 @@ def test_directions_are_those_of_the_bfgs_formula(memory):
 
 def test_weights_outside_the_support_stay_zero():
     problem = problem_of()
-    support = problem.feature_map.support
+    support = problem.scorer.support
     assert 0 < support.sum() < len(support)
     state = trained(problem, 10)[0]
     assert not state["theta"][~support].any()

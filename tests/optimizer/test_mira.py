@@ -18,6 +18,7 @@ from structopt.optimizer.mira import Mira
 from structopt.reference.k_best import k_best_step
 from structopt.reference.primal import Listed
 from structopt.reference.proximal import proximal_step
+from structopt.testing.inference import best_listed
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import gold_and_cost, instance_scores, make_problem, outputs, random_encoded, random_weights
 from tests.optimizer.composed import abilities, check
@@ -44,14 +45,9 @@ def best_rows(problem, i, theta, k, gamma):
     """Rows and costs of the k best outputs; which of those that tie is left to the inference."""
     listed, (gold, cost) = outputs(problem, i), gold_and_cost(problem, i, np.diff(problem.structure.parts)[i])
     margins = (listed.vertices - listed.gold) @ (listed.features @ theta) + gamma * listed.costs
-    n = int(np.diff(problem.examples.encoded.offsets)[i])
-    s, values, assignments = instance_scores(problem, theta, i), np.zeros(k), np.zeros(k * n, np.int32)
-    kernels, record, work = problem.kernels, problem.structure.record, problem.space.work
-    found = kernels.k_best(record, i, s + gamma * cost, k, values, assignments, work)
-    np.testing.assert_allclose(values[:found] - gold @ (s + gamma * cost), np.sort(margins)[::-1][:k], atol=1e-9)
-    vertices = np.zeros((found, len(s)))
-    for z, assignment in zip(vertices, assignments.reshape(k, n), strict=False):
-        kernels.vertex(record, i, assignment, z)
+    s = instance_scores(problem, theta, i) + gamma * cost
+    values, vertices = best_listed(problem.kernels.k_best, problem.structure, i, s, k)
+    np.testing.assert_allclose(values - gold @ s, np.sort(margins)[::-1][:k], atol=1e-9)
     return (vertices - gold) @ listed.features, (vertices - gold) @ cost
 
 
@@ -62,7 +58,7 @@ def visits(problem, k, variant, count, theta):
     """
     gamma, theta, visited, losses = problem.loss.gamma, theta.copy(), [], 0.0
     bundle = empty_bundle(k, problem.examples.most_parts, problem.dimension)
-    lists, totals = empty_lists(problem.examples.encoded.offsets, k), np.zeros(2)
+    lists, totals = empty_lists(k, problem.structure.most_active), np.zeros(2)
     for i in (i for epoch in range(count) for i in problem.order(epoch)):
         visited.append(theta.copy())
         rows, costs = best_rows(problem, i, theta, k, gamma if variant == "max_loss" else 0.0)

@@ -110,7 +110,7 @@ def test_iterates_stay_in_a_ball_that_holds_the_optimum(member, C):
 def test_state_keeps_to_the_support(member):
     problem = problem_of(member)
     state, _ = run(Pegasos(average=True), problem, 2)
-    free = ~problem.feature_map.support
+    free = ~problem.scorer.support
     assert free.any()
     assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total"))
 

@@ -371,9 +371,9 @@ def test_a_checkpoint_holds_the_state(variant, beta, gamma, tmp_path):
     state, _ = trained(method, problem, 2)
     arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
     assert {name for name, value in arrays.items() if value.ndim == 1} == {"theta", "lag"}
-    assert problem.feature_map.support is not None
-    assert not state["theta"][~problem.feature_map.support].any()
-    assert not state["lag"][~problem.feature_map.support].any()
+    assert problem.scorer.support is not None
+    assert not state["theta"][~problem.scorer.support].any()
+    assert not state["lag"][~problem.scorer.support].any()
     write_arrays(tmp_path / "state.safetensors", arrays)
     restored = state | read_arrays(tmp_path / "state.safetensors")[0]
     for other in (restored, state):

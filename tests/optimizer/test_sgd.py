@@ -72,7 +72,7 @@ def test_falls_to_the_optimum(member, average):
 def test_state_keeps_to_the_support(member):
     problem = problem_of(member)
     state, _ = run(SGD(average=True), problem, 2)
-    free = ~problem.feature_map.support
+    free = ~problem.scorer.support
     assert free.any()
     assert all(not state[name][free].any() and state[name].any() for name in ("theta", "total"))
 

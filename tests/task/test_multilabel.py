@@ -317,7 +317,7 @@ def test_probabilities_take_the_place_of_labels(arff: Path, tmp_path: Path) -> N
     model = structopt.train([*QUICK, *words], tmp_path / "run")
     found = model.task.read(arff)
     examples = model.examples(found)
-    tables = model.label_marginals(examples)
+    tables = model.view_marginals(examples)
     model.task.write_outputs(found, tmp_path / "out.arff", model.best_outputs(examples), tables)
     lines = (tmp_path / "out.arff").read_text().splitlines()
     assert lines[4:6] == ["@attribute b numeric", "@attribute a numeric"]

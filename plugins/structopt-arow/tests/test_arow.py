@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,10 @@ import numpy as np
 import pytest
 from structopt_arow.optimizer import Arow
 
-from structopt import compatibility
-from structopt.core.data import AttributeTable, Encoded
-from structopt.errors import CompatibilityError, ConfigError
-from structopt.factor_graph.linear_chain import LinearChain
-from structopt.features.attribute_rows import AttributeRows
-from structopt.inference.exact import Exact
-from structopt.kernels.record import Array
-from structopt.loss.family import LossFamily
-from structopt.problem import Examples, Problem
+from structopt.plugin import Array, AttributeTable, CompatibilityError, ConfigError, Encoded, LossFamily
+from structopt.testing.components import check, command, component
 from structopt.testing.optimizer import OptimizerSuite
+from structopt.testing.problems import make_problem
 
 LABELS, ATTRIBUTES, LENGTHS = 3, 6, (4, 1, 3, 2, 4)
 
@@ -36,14 +28,9 @@ def corpus(random: np.random.Generator) -> Encoded:
     return Encoded(np.cumsum([0, *LENGTHS]), {"label": table}, ("a", "b", "c"), gold)
 
 
-def problem_of(encoded: Encoded, loss: LossFamily, support: Any = "all", seed: int = 3) -> Problem:
-    graph = LinearChain()
-    structure = graph.build(encoded)
-    gold = graph.gold(encoded, structure)
-    rows = AttributeRows.fit(encoded, structure, gold, {"support": support})
-    costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
-    examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
-    return Problem(examples, gold, graph.cost(encoded, structure, costs), loss, Exact(), 1.0, seed=seed)
+def problem_of(encoded: Encoded, loss: LossFamily, support: str = "all", seed: int = 3) -> Any:
+    graph, inference = component("factor_graph", "linear_chain"), component("inference", "exact")
+    return make_problem(encoded, graph, loss, inference, seed=seed, support=support)
 
 
 def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:
@@ -58,10 +45,10 @@ def joint_features(encoded: Encoded, i: int, output: tuple[int, ...]) -> Array:
     return np.concatenate([emissions.ravel(), transitions.ravel()])
 
 
-def naive_pass(problem: Problem, gamma: float, r: float, mu: Array, sigma: Array, epoch: int) -> tuple[float, list[Array]]:
+def naive_pass(problem: Any, gamma: float, r: float, mu: Array, sigma: Array, epoch: int) -> tuple[float, list[Array]]:
     """Visit as the optimizer would, with dense vectors and every output listed; return the losses' sum and the iterates."""
     encoded, total, iterates = problem.examples.encoded, 0.0, []
-    support = problem.examples.feature_map.support
+    support = problem.examples.scorer.support
     for i in problem.order(epoch):
         iterates.append(mu.copy())
         gold = tuple(int(y) for y in encoded.gold[encoded.offsets[i] : encoded.offsets[i + 1]])
@@ -87,8 +74,8 @@ def test_updates(gamma: float, r: float, support: str) -> None:
     random = np.random.default_rng(5)
     problem = problem_of(corpus(random), LossFamily(beta=np.inf, gamma=gamma), support)
     start = random.normal(size=problem.dimension)
-    if problem.examples.feature_map.support is not None:
-        start *= problem.examples.feature_map.support
+    if problem.examples.scorer.support is not None:
+        start *= problem.examples.scorer.support
     optimizer = Arow(r=r)
     state = optimizer.init(problem, start)
     mu, sigma, iterates = start.copy(), np.ones(problem.dimension), []
@@ -147,21 +134,15 @@ def test_ranges(parameters: dict[str, Any], words: str) -> None:
 
 def test_refuses_a_temperature() -> None:
     with pytest.raises(CompatibilityError, match=r"optimizer=arow needs loss.beta=inf, a margin between two outputs"):
-        compatibility.check(LinearChain(), Exact(), LossFamily(beta=1.0), Arow())
-
-
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "structopt", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        check(component("factor_graph", "linear_chain"), component("inference", "exact"), LossFamily(beta=1.0), Arow())
 
 
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run folder of five passes over the shipped corpus."""
     folder = tmp_path_factory.mktemp("straight")
-    done = run(folder, "optimizer=arow", "tracker=none", "optimizer.epochs=5", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
-    return folder / "run"
+    assert command(["optimizer=arow", "tracker=none", "optimizer.epochs=5", f"hydra.run.dir={folder}"]) == 0
+    return folder
 
 
 def test_trains(straight: Path) -> None:
@@ -169,16 +150,14 @@ def test_trains(straight: Path) -> None:
 
 
 def test_resumes(straight: Path, tmp_path: Path) -> None:
-    done = run(tmp_path, "optimizer=arow", "tracker=none", "optimizer.epochs=2", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
-    done = run(tmp_path, "resume=run", "optimizer.epochs=5")
-    assert done.returncode == 0, done.stderr
+    assert command(["optimizer=arow", "tracker=none", "optimizer.epochs=2", f"hydra.run.dir={tmp_path}"]) == 0
+    assert command([f"resume={tmp_path}", "optimizer.epochs=5"]) == 0
     weights = "model/weights.safetensors"
-    assert (tmp_path / "run" / weights).read_bytes() == (straight / weights).read_bytes()
+    assert (tmp_path / weights).read_bytes() == (straight / weights).read_bytes()
 
 
-def test_typed_loss_is_refused(tmp_path: Path) -> None:
-    done = run(tmp_path, "optimizer=arow", "loss.beta=1", "tracker=none", "task.limit=20")
-    assert done.returncode == 2
-    assert "optimizer=arow needs loss.beta=inf" in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_typed_loss_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command(["optimizer=arow", "loss.beta=1", "tracker=none", "task.limit=20", f"hydra.run.dir={tmp_path}"]) == 2
+    message = capsys.readouterr().err
+    assert "optimizer=arow needs loss.beta=inf" in message
+    assert message.count("\n") == 1

@@ -6,11 +6,34 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any
 
-from structopt.plugin import HAMMING, Array, ConfigError, Cost, LossFamily, Record, open_target
+from structopt.plugin import (
+    HAMMING,
+    Array,
+    ConfigError,
+    Cost,
+    LossFamily,
+    Record,
+    add_cost,
+    add_gold,
+    gold_score,
+    is_set,
+    open_target,
+    restrict,
+)
 
 
 def squared_hinge(
-    solve: Any, structure: Record, target: Record, parameters: Array, i: int, s: Array, r: Array, memory: Array, work: Record
+    solve: Any,
+    structure: Record,
+    target: Record,
+    parameters: Array,
+    i: int,
+    s: Array,
+    r: Array,
+    other: Array,
+    answer: Array,
+    memory: Array,
+    work: Record,
 ) -> float:
     """h^2 / 2 of one instance; `r` becomes h * (z' - z).
 
@@ -19,7 +42,7 @@ def squared_hinge(
     solve : kernel of signature SOLVE
         The inference, called at temperature 0.
     structure, target : Record
-        The graphs; gold indicators z and costs of all instances.
+        The graphs; gold indicators z, or sets of allowed outputs, and costs of all instances.
     parameters : float64, shape (2,)
         Temperature (0) and gamma.
     i : int
@@ -28,19 +51,25 @@ def squared_hinge(
         Its part scores; they are scratch.
     r : float64, shape (parts,)
         Receives the residual.
+    other, answer : float64, shape (parts,)
+        Scratch, for a second inference.
     memory, work : scratch of the inference
 
     Notes
     -----
-    Costs come without their constant, which cancels against the gold side; see `structopt.kernels.loss.family`.
+    Costs come without their constant, which cancels against the gold side. Where gold outputs are known in part, the target is
+    the set of all that agree with what is known, and z the best of them.
     """
-    t = open_target.py_func(target)
-    gold = slice(t.gold_offsets[i], t.gold_offsets[i + 1])
-    cost = slice(t.cost_offsets[i], t.cost_offsets[i + 1])
-    s[t.cost_parts[cost]] += parameters[1] * t.cost_values[cost]
-    best = solve(structure, i, s, 0.0, r, memory, work)
-    h = max(0.0, float(best - s[t.gold_parts[gold]] @ t.gold_values[gold]))
-    r[t.gold_parts[gold]] -= t.gold_values[gold]
+    t = open_target(target)
+    add_cost(t, i, parameters[1], s)
+    if is_set(t, i):
+        restrict(t, i, s, other)
+        h = float(solve(structure, i, s, 0.0, r, memory, work) - solve(structure, i, other, 0.0, answer, memory, work))
+        r -= answer
+    else:
+        h = float(solve(structure, i, s, 0.0, r, memory, work) - gold_score(t, i, s))
+        add_gold(t, i, -1.0, r)
+    h = max(0.0, h)
     r *= h
     return 0.5 * h * h
 
@@ -82,7 +111,7 @@ class SquaredHinge(LossFamily):
         return f"squared_hinge (gamma={self.gamma:g})"
 
     def kernel(self, variant: str = "max_loss") -> Any:
-        """Return the loss as a plain Python function of the form of `structopt.kernels.signatures.EVALUATE`.
+        """Return the loss as a plain Python function of the form of `structopt.plugin.EVALUATE`.
 
         Raises
         ------

@@ -1,0 +1,33 @@
+"""Components by their names, whether they fit together, and commands, for tests that do not know where the core keeps its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from structopt import cli, compatibility, registry
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.optimizer import Optimizer
+
+
+def component(kind: str, name: str, **options: Any) -> Any:
+    """Make an installed component of a kind: ``component("factor_graph", "linear_chain", order=2)``."""
+    return registry.create(kind, {"name": name, **options})
+
+
+def check(factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer) -> None:
+    """Raise as a run does before it reads data, where components cannot work together.
+
+    Raises
+    ------
+    CompatibilityError
+        Naming who needs what, and what to type.
+    """
+    compatibility.check(factor_graph, inference, loss, optimizer)
+
+
+def command(words: Sequence[str]) -> int:
+    """Run ``structopt WORDS`` in this process, and return its exit code."""
+    return cli.main(list(words))

@@ -1,0 +1,134 @@
+"""What every scorer promises: scores of any instances in any order, their gradient, and a state that can be stored."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt.core.data import Encoded
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.scorer import Scorer
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.exact import Exact
+from structopt.kernels.record import Array
+from structopt.loss.family import LossFamily
+from structopt.problem import Problem
+from structopt.testing.problems import make_problem, random_encoded
+
+STEP, TOLERANCE = 1e-5, 1e-6  # of the central differences
+
+
+class ScorerContract:
+    """Override `scorer`, which makes a scorer that is not fitted; and `graph` and `encoded`, where sequences will not do."""
+
+    @pytest.fixture
+    def scorer(self) -> Scorer:
+        """Make the scorer under test, from its parameters."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def graph(self) -> FactorGraph:
+        """Make a factor graph with an exact inference."""
+        return LinearChain()
+
+    @pytest.fixture(params=[False, True], ids=["ones", "values"])
+    def encoded(self, request: Any) -> Encoded:
+        """Make a small corpus, instances of one variable among the others, and variables without attributes."""
+        return random_encoded(1, (3, 1, 2, 4, 1), values=request.param)
+
+    @pytest.fixture
+    def problem(self, scorer: Scorer, graph: FactorGraph, encoded: Encoded) -> Problem:
+        """P with a loss that is smooth and has a cost."""
+        return make_problem(encoded, graph, LossFamily(1.0, 0.5), Exact(), scorer=scorer)
+
+    @pytest.fixture
+    def weights(self, problem: Problem) -> Array:
+        """Weights at which nothing is zero that may move."""
+        drawn = problem.scorer.initial(1) + 0.5 * np.random.default_rng(2).normal(size=problem.dimension)
+        return drawn if problem.scorer.support is None else drawn * problem.scorer.support
+
+    def test_first_weights_come_from_the_seed(self, problem: Problem) -> None:
+        """Same seed, same bits; they are finite, and zero where they may not move."""
+        first, again = (problem.scorer.initial(3) for _ in range(2))
+        np.testing.assert_array_equal(first, again)
+        assert first.shape == (problem.dimension,)
+        assert np.isfinite(first).all()
+        assert problem.scorer.covers(first)
+
+    def test_scores_are_those_of_the_instances_asked_for(self, problem: Problem, weights: Array) -> None:
+        """A vector of all parts of some instances, in their order; twice the same bits; of none, nothing."""
+        parts, examples = problem.structure.parts, problem.examples
+        whole = examples.scores(weights, np.arange(problem.m))
+        order = np.arange(problem.m)[::-2]
+        found = examples.scores(weights, order)
+        expected = np.concatenate([whole[parts[i] : parts[i + 1]] for i in order])
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(found, examples.scores(weights, order))
+        assert examples.scores(weights, order[:0]).shape == (0,)
+
+    def test_an_empty_corpus(self, problem: Problem, weights: Array) -> None:
+        """Has no scores, and nothing to be pulled back."""
+        scorer, encoded = problem.scorer, problem.examples.encoded.subset(0, 0)
+        graphs = problem.examples.graphs
+        assert graphs is not None
+        prepared, none = scorer.prepare(encoded, graphs(encoded)), np.zeros(0, np.int64)
+        assert scorer.scores(weights, prepared, none).shape == (0,)
+        np.testing.assert_array_equal(scorer.pullback(weights, prepared, none, np.zeros(0)), np.zeros(problem.dimension))
+
+    def test_pullback_is_the_slope_of_the_scores(self, problem: Problem, weights: Array) -> None:
+        """For any residuals r, the gradient of r^T s(theta) equals central differences along random directions."""
+        generator, examples, chosen = np.random.default_rng(5), problem.examples, np.arange(problem.m)[::2]
+        r = generator.normal(size=len(examples.scores(weights, chosen)))
+        gradient = problem.scorer.pullback(weights, examples.prepared, chosen, r)
+        for direction in self._directions(problem, generator):
+            ahead, behind = (examples.scores(weights + sign * STEP * direction, chosen) for sign in (1, -1))
+            assert _slope(float(r @ ahead), float(r @ behind)) == _about(float(gradient @ direction))
+
+    def test_gradient_of_the_losses(self, problem: Problem, weights: Array) -> None:
+        """Through scores, inference and loss, the gradient equals central differences of the losses."""
+        losses, gradient = problem.minibatch(weights, np.arange(problem.m))
+        assert losses == pytest.approx(problem.losses(weights), rel=1e-10)
+        for direction in self._directions(problem, np.random.default_rng(6)):
+            ahead, behind = (problem.losses(weights + sign * STEP * direction) for sign in (1, -1))
+            assert _slope(ahead, behind) == _about(float(gradient @ direction))
+
+    def test_all_at_once_or_in_batches(self, problem: Problem, weights: Array) -> None:
+        """The gradient over all instances is the sum of those of batches."""
+        order = np.random.default_rng(0).permutation(problem.m)
+        found = [problem.minibatch(weights, batch) for batch in np.array_split(order, 2)]
+        losses, gradient = problem.gradient(weights)
+        assert losses == pytest.approx(sum(one for one, _ in found), rel=1e-10)
+        np.testing.assert_allclose(gradient, sum(one for _, one in found), rtol=1e-9, atol=1e-12)
+
+    def test_stores_all_that_it_learnt(self, problem: Problem, weights: Array) -> None:
+        """A stored state scores to the same bits; its values survive JSON, and its arrays have names without dots."""
+        layout, arrays = problem.scorer.state()
+        assert all("." not in name and name != "weights" for name in arrays)
+        again = type(problem.scorer).restore(json.loads(json.dumps(layout)), arrays)
+        assert again.dimension == problem.dimension
+        prepared, chosen = again.prepare(problem.examples.encoded, problem.structure), np.arange(problem.m)
+        np.testing.assert_array_equal(again.scores(weights, prepared, chosen), problem.examples.scores(weights, chosen))
+        np.testing.assert_array_equal(again.expand(again.compress(weights)), weights)
+
+    def test_fitting_twice(self, scorer: Scorer, problem: Problem) -> None:
+        """Equal corpora give equal layouts, and the scorer that was fitted is left as it was."""
+        structure = problem.structure
+        again = scorer.fit(problem.examples.encoded, structure, problem.targets.points)
+        assert json.dumps(again.state()[0]) == json.dumps(problem.scorer.state()[0])
+        np.testing.assert_array_equal(again.initial(0), problem.scorer.initial(0))
+
+    def _directions(self, problem: Problem, generator: np.random.Generator) -> list[Array]:
+        """Random directions in which weights may move."""
+        support = np.ones(problem.dimension) if problem.scorer.support is None else problem.scorer.support
+        return [generator.normal(size=problem.dimension) * support for _ in range(4)]
+
+
+def _slope(ahead: float, behind: float) -> float:
+    return (ahead - behind) / (2 * STEP)
+
+
+def _about(slope: float) -> Any:
+    return pytest.approx(slope, rel=TOLERANCE, abs=TOLERANCE)

@@ -1,0 +1,31 @@
+"""Kinds of structures travel between processes, and long lists are refused before they are made."""
+
+import copy
+import pickle
+
+import pytest
+
+from structopt.core.structure_kind import StructureKind, TooManyOutputs, check_count
+from structopt.factor_graph import kinds
+
+KINDS = (kinds.CHAIN, kinds.SINGLE, kinds.ARBORESCENCE, kinds.PROJECTIVE, kinds.LOOPY)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_a_copy_is_the_same_kind(kind):
+    for other in (pickle.loads(pickle.dumps(kind)), copy.deepcopy(kind)):
+        assert other == kind
+        assert hash(other) == hash(kind)
+    assert sum(kind == one for one in KINDS) == 1
+
+
+def test_a_kind_of_ones_own_has_no_algorithms():
+    kind = StructureKind("selections")
+    assert (str(kind), kind.exact, kind.vertices, kind.loopy) == ("selections", None, None, False)
+
+
+@pytest.mark.parametrize(("count", "shown"), [(11, "11"), (12345, "12,345"), (2.0**60, r"1\.2e\+18")])
+def test_counts_are_checked(count, shown):
+    check_count(0, 10, "outputs", 10)
+    with pytest.raises(TooManyOutputs, match=rf"instance 3 has {shown} trees, more than 10\. Take another inference"):
+        check_count(2, count, "trees", 10)
