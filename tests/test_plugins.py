@@ -132,6 +132,16 @@ def test_unknown_parameter_of_a_plugin(command: Command, tmp_path: Path) -> None
     assert "optimizer=arow has no parameter 'tolerance'." in done.stderr
 
 
+def test_page_shows_segments_as_they_are() -> None:
+    """The lines of code in the walk-through are the plugin's, without its docstrings."""
+    page = (PLUGINS.parent / "docs" / "plugins.md").read_text(encoding="utf8")
+    section = page.partition("\n## A kind of structure of its own\n")[2].partition("\n## ")[0]
+    shown = {line.strip() for line in section.splitlines() if line.startswith("    ")}
+    files = (PLUGINS / "structopt-segments").rglob("*.py")
+    assert len(shown) > 20
+    assert shown <= {line.strip() for file in files for line in file.read_text(encoding="utf8").splitlines()}
+
+
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_its_own_tests(name: str, command: Command, tmp_path: Path) -> None:
     done = command(tmp_path, "pytest", "-q", f"--basetemp={tmp_path / 'inner'}", str(PLUGINS / name / "tests"))

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from structopt_knapsack.reading import Corpus
 SHIPPED = Path(__file__).parent / "corpus"
 ROLES = ("train", "dev", "test")
 FEATURE_KEYS = ("support", "min_count")
+
+
+class Reading(TypedDict, total=False):
+    """Keys of the config's node ``features`` that the task reads."""
+
+    min_count: int
 
 
 class Knapsacks(Task):
@@ -44,6 +50,7 @@ class Knapsacks(Task):
     unit = "items"
     view = "selection"
     labels = ("out", "in")
+    reading: ClassVar[type[Any]] = Reading
     input_schema = Schema(
         (
             Column("features", "string", 2),

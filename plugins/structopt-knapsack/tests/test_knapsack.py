@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from itertools import product
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,8 +18,8 @@ from structopt_knapsack.factor import Knapsack
 from structopt_knapsack.graph import KIND, KnapsackGraph
 from structopt_knapsack.task import Knapsacks
 
-from structopt import registry
 from structopt.plugin import AttributeTable, ConfigError, DataError, LossFamily, Structure
+from structopt.testing.components import command, component
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.factor_kind import FactorKindSuite, OneFactor
 from structopt.testing.inference import InferenceSuite, run
@@ -27,10 +27,6 @@ from structopt.testing.loss import LossSuite
 from structopt.testing.optimizer import OptimizerSuite, passes
 from structopt.testing.problems import make_problem, outputs
 from structopt.testing.task import TaskSuite
-
-
-def component(kind: str, name: str, **options: Any) -> Any:
-    return registry.create(kind, {"name": name, **options})
 
 
 def packs(seed: int = 0, sizes: tuple[int, ...] = (1, 3, 4, 6)) -> EncodedKnapsacks:
@@ -275,14 +271,26 @@ def test_refusals() -> None:
         Knapsacks(features={"mincount": 2})
 
 
-def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "structopt", *words], cwd=folder, capture_output=True, text=True, check=False)
+class Done(NamedTuple):
+    """What a command returned, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run_words(folder: Path, *words: str) -> Done:
+    """Type a command in a folder."""
+    out, err = StringIO(), StringIO()
+    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+        code = command(words)
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 def trained(folder: Path, *words: str) -> float:
     """Dev F1 of a run over the shipped corpus."""
-    done = command(folder, "task=knapsack", *words, "tracker=none", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
+    done = run_words(folder, "task=knapsack", *words, "tracker=none", "hydra.run.dir=run")
+    assert done.code == 0, done.err
     return float(json.loads((folder / "run" / "metrics.json").read_text())["dev"]["f1"])
 
 
@@ -311,8 +319,8 @@ def test_trains(words: tuple[str, ...], tmp_path: Path) -> None:
 def test_predicts_within_the_budget(folder: Path) -> None:
     items = [{"features": {"kind": kind, "rating": 5}, "weight": 3} for kind in ("tent", "stove", "chair")]
     written(folder, "new.jsonl", [{"items": items, "budget": 6, "id": "a"}, {"items": items, "budget": 2}])
-    done = command(folder, "predict", "model=run", "input=new.jsonl", "output=out.jsonl", "probabilities=true", "k_best=3")
-    assert done.returncode == 0, done.stderr
+    done = run_words(folder, "predict", "model=run", "input=new.jsonl", "output=out.jsonl", "probabilities=true", "k_best=3")
+    assert done.code == 0, done.err
     rows = [json.loads(line) for line in (folder / "out.jsonl").read_text(encoding="utf8").splitlines()]
     assert [row["selected"] for row in rows] == [[0, 1], []]
     assert rows[0]["id"] == "a"
@@ -328,20 +336,20 @@ def test_other_inferences_decode(folder: Path) -> None:
     shipped = str(Path(Knapsacks().files["dev"]))
     scores = {}
     for name in ("exact", "ilp", "lp", "ad3"):
-        done = command(folder, "evaluate", "model=run", f"input={shipped}", f"inference={name}")
-        assert done.returncode == 0, done.stderr
-        scores[name] = json.loads(done.stdout.splitlines()[-1])
+        done = run_words(folder, "evaluate", "model=run", f"input={shipped}", f"inference={name}")
+        assert done.code == 0, done.err
+        scores[name] = json.loads(done.out.splitlines()[-1])
     for name in ("ilp", "ad3"):  # where two selections are equally good, they may choose differently
         assert scores[name] == pytest.approx(scores["exact"], abs=0.05)
     assert 0 < scores["lp"]["filled"] <= scores["exact"]["filled"] <= 1
 
 
 def test_warm_start(folder: Path) -> None:
-    done = command(
+    done = run_words(
         folder, "task=knapsack", "loss=crf", "optimizer=dca", "optimizer.epochs=0", "warm_start=run", "tracker=none",
         "hydra.run.dir=again",
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     scores = [json.loads((folder / name / "metrics.json").read_text())["dev"] for name in ("run", "again")]
     assert scores[0]["f1"] == pytest.approx(scores[1]["f1"])
 
@@ -355,9 +363,9 @@ def test_table(folder: Path) -> None:
 
 
 def test_wrong_pairs_are_refused(tmp_path: Path) -> None:
-    done = command(tmp_path, "task=knapsack", "factor_graph=linear_chain", "tracker=none")
-    assert done.returncode == 2
-    assert "Factor graphs that offer selection: knapsack" in done.stderr
-    done = command(tmp_path, "task=ner", "factor_graph=knapsack", "tracker=none")
-    assert done.returncode == 2
-    assert "reads the labels of outputs" in done.stderr
+    done = run_words(tmp_path, "task=knapsack", "factor_graph=linear_chain", "tracker=none")
+    assert done.code == 2
+    assert "Factor graphs that offer selection: knapsack" in done.err
+    done = run_words(tmp_path, "task=ner", "factor_graph=knapsack", "tracker=none")
+    assert done.code == 2
+    assert "reads the labels of outputs" in done.err

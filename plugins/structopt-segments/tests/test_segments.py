@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from structopt_segments.graph import Segments
 
-from structopt import registry
 from structopt.plugin import ConfigError, Encoded, LossFamily, Structure
+from structopt.testing.components import command, component
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.inference import InferenceSuite, run
 from structopt.testing.loss import LossSuite
@@ -31,7 +31,7 @@ ENTITIES = {
 
 
 def exact() -> Any:
-    return registry.create("inference", {"name": "exact"})
+    return component("inference", "exact")
 
 
 def entities(scheme: str, **changes: Any) -> Encoded:
@@ -92,7 +92,7 @@ class TestOptimizers(OptimizerSuite):
 
     @pytest.fixture
     def optimizer(self, name: str) -> Any:
-        return lambda: registry.create("optimizer", {"name": name})
+        return lambda: component("optimizer", name)
 
     @pytest.fixture
     def problem(self, beta: float) -> Any:
@@ -111,7 +111,7 @@ def test_learners_agree() -> None:
     reached = []
     for name in ("lbfgs", "sdca"):
         problem = make_problem(entities("iob2"), Segments(4), LossFamily(beta=1.0, gamma=1.0), exact())
-        optimizer = registry.create("optimizer", {"name": name})
+        optimizer = component("optimizer", name)
         state = passes(optimizer, problem, optimizer.init(problem, np.zeros(problem.dimension)), 30)
         reached.append(problem.objective(optimizer.weights(state)))
     assert reached[0] == pytest.approx(reached[1], rel=1e-6)
@@ -120,7 +120,7 @@ def test_learners_agree() -> None:
 @pytest.mark.parametrize("constrained", [False, True])
 def test_segments_of_one_token_are_a_chain(constrained: bool) -> None:
     encoded = random_encoded(4, (1, 3, 6), 3, constrained=constrained)
-    chain = registry.create("factor_graph", {"name": "linear_chain"}).build(encoded)
+    chain = component("factor_graph", "linear_chain").build(encoded)
     segments, random = Segments(1).build(encoded), np.random.default_rng(0)
     for i, n in enumerate(np.diff(encoded.offsets)):
         s, first = random.normal(size=3 * n + 9), slice(0, 3 * n)
@@ -223,8 +223,20 @@ def test_gold_is_counted_in_tied_groups() -> None:
     assert not gold_and_cost(make_problem(encoded, graph, LossFamily(), exact()), 0, len(z))[1][20:].any()
 
 
-def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "structopt", *words], cwd=folder, capture_output=True, text=True, check=False)
+class Done(NamedTuple):
+    """What a command returned, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run_words(folder: Path, *words: str) -> Done:
+    """Type a command in a folder."""
+    out, err = StringIO(), StringIO()
+    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+        code = command(words)
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -232,8 +244,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run over the shipped corpus."""
     folder = tmp_path_factory.mktemp("segments")
     words = ("task=ner", "factor_graph=segments", "loss=crf", "optimizer=dca", "optimizer.epochs=5")
-    done = command(folder, *words, "tracker=none", "hydra.run.dir=run")
-    assert done.returncode == 0, done.stderr
+    done = run_words(folder, *words, "tracker=none", "hydra.run.dir=run")
+    assert done.code == 0, done.err
     return folder
 
 
@@ -243,8 +255,8 @@ def test_trains(trained: Path) -> None:
 
 def test_predicts(trained: Path) -> None:
     (trained / "new.txt").write_text("Ann NNP B-NP\nSmith NNP I-NP\nslept VBD B-VP\n. . O\n", encoding="utf8")
-    done = command(trained, "predict", "model=run", "input=new.txt", "output=out.txt", "probabilities=true", "k_best=2")
-    assert done.returncode == 0, done.stderr
+    done = run_words(trained, "predict", "model=run", "input=new.txt", "output=out.txt", "probabilities=true", "k_best=2")
+    assert done.code == 0, done.err
     rows = [line.split() for line in (trained / "out.txt").read_text(encoding="utf8").splitlines() if line]
     assert len(rows) == 4
     assert all(row[3] in ("O",) or row[3][:2] in ("B-", "I-") for row in rows)
@@ -252,13 +264,13 @@ def test_predicts(trained: Path) -> None:
 
 def test_warm_start_takes_all_weights_up(trained: Path) -> None:
     words = ("factor_graph=segments", "factor_graph.max_length=6", "loss=crf", "optimizer=dca", "optimizer.epochs=0")
-    done = command(trained, *words, "warm_start=run", "tracker=none", "hydra.run.dir=again")
-    assert done.returncode == 0, done.stderr
+    done = run_words(trained, *words, "warm_start=run", "tracker=none", "hydra.run.dir=again")
+    assert done.code == 0, done.err
     scores = [json.loads((trained / name / "metrics.json").read_text())["dev"]["f1"] for name in ("run", "again")]
     assert scores[1] == pytest.approx(scores[0], abs=0.02)
 
 
 def test_too_short_a_length_is_told(tmp_path: Path) -> None:
-    done = command(tmp_path, "factor_graph=segments", "factor_graph.max_length=2", "tracker=none")
-    assert done.returncode == 2
-    assert "Type factor_graph.max_length=4." in done.stderr
+    done = run_words(tmp_path, "factor_graph=segments", "factor_graph.max_length=2", "tracker=none")
+    assert done.code == 2
+    assert "Type factor_graph.max_length=4." in done.err
