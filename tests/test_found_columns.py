@@ -77,9 +77,9 @@ def test_columns_are_typed_whole() -> None:
     ("task", "columns"), [("ner", ["word", "pos", "chunk"]), ("chunking", ["word", "pos"]), ("tagging", ["word"])]
 )
 def test_the_shipped_corpus_has_a_layout(task: str, columns: list[str]) -> None:
-    from structopt import registry
+    from structopt import feature_keys
     from structopt.configuration import validate
 
     config = validate(compose([f"task={task}"]))
-    made = registry.create("task", config["task"], features=config["features"])
+    made = feature_keys.task_of(config)
     assert list(made.columns) == columns

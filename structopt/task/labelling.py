@@ -227,6 +227,8 @@ class Labelling(Task):
 
     def _encoded_in_part(self, corpus: Labelled, tables: Mapping[str, AttributeTable], cells: Sequence[str]) -> Encoded:
         """A training corpus whose cells may leave labels open; `gold` is the first label that each token may have."""
+        if not self.labels:
+            raise DataError(corpus.path, None, "no label is given in this file: task.partial=true learns from some that are.")
         sets = self._allowed(corpus, cells)
         if self.scheme not in ("none", self.target_scheme):
             self._settle_labels(corpus, cells, sets)

@@ -133,8 +133,9 @@ def test_outputs_marginals_and_lists_are_the_same(graph):
         examples, kernels = problem.examples, predicting(problem.scorer, graph, Exact())
         lists = k_best(examples, kernels, weights, 3, thread)
         scores = np.concatenate([one.scores for one in lists])
-        tables = np.concatenate([one.ravel() for one in marginals(examples, kernels, weights, thread)])
-        found.append((best_outputs(examples, kernels, weights, thread), scores, tables, problem.losses(weights)))
+        tables = np.concatenate([one.ravel() for one in marginals(examples, kernels, weights, "label", thread)])
+        best = best_outputs(examples, kernels, weights, thread)
+        found.append((best.offsets, best.parts, best.values, scores, tables, problem.losses(weights)))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 

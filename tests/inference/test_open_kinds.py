@@ -14,6 +14,7 @@ from structopt import registry
 from structopt.core.factor_kind import FactorKind
 from structopt.core.factor_kinds import kind_of, number_of
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.ad3 import AD3
 from structopt.inference.enumeration import Enumeration
@@ -106,7 +107,7 @@ def brute(rows, s):
 def solved(inference, rows, s, temperature=0.0):
     structure = inference.prepare(factor_structure([rows]))
     z, memory = np.full(len(s), 7.0), np.zeros(int(structure.memory[-1]))
-    value = inference.kernels("factors").solve(structure.record, 0, s.copy(), temperature, z, memory, structure.work)
+    value = inference.kernels(kinds.LOOPY).solve(structure.record, 0, s.copy(), temperature, z, memory, structure.work)
     return value, z
 
 
@@ -235,7 +236,7 @@ def test_a_kind_without_rows(inference):
     with pytest.raises(CompatibilityError, match=r"needs a linear description .*=undescribed .* take it: ad3, enumeration\."):
         inference.prepare(lonely())
     with pytest.raises(ConfigError, match="Undescribed has no linear description, which inference=lp and ilp need"):
-        inference.kernels("factors").solve(lonely().record, 0, np.zeros(2), 0.0, np.zeros(2), np.zeros(0), lonely().work)
+        inference.kernels(kinds.LOOPY).solve(lonely().record, 0, np.zeros(2), 0.0, np.zeros(2), np.zeros(0), lonely().work)
 
 
 def test_a_kernel_of_another_signature():

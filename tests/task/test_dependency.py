@@ -147,7 +147,8 @@ def test_files_and_parameters() -> None:
     assert Dependency().files == {part: shipped.path(part, "conllu") for part in shipped.PARTS}
     assert Dependency(train="a", test="b").files == {"train": Path("a"), "test": Path("b")}
     assert list(of_class(Dependency)) == [
-        "train", "dev", "test", "limit", "encoding", "format", "punctuation", "default_C", "features", "default_C_by"
+        "train", "dev", "test", "limit", "encoding", "format", "punctuation", "default_C", "features", "default_C_by",
+        "partial",
     ]  # fmt: skip
     assert Dependency().attribute_names() == []
 

@@ -85,6 +85,11 @@ def test_without_open_labels_nothing_changes(tmp_path):
     np.testing.assert_array_equal(plain.fit(plain.read(path)).gold, encoded.gold)
 
 
+def test_some_labels_must_be_given(tmp_path):
+    with pytest.raises(DataError, match=r"train.txt: no label is given in this file: task.partial=true learns"):
+        fitted(written(tmp_path, "_ _ / ?"))
+
+
 def test_attribute_text(tmp_path):
     path = tmp_path / "train.crfsuite"
     path.write_text("A\tx\n_\ty\n\nA|B\tx\nB\ty\n")
