@@ -66,7 +66,7 @@ def check(
         _check_abilities(role, component, asked, provided, inference, kind)
     _refuse(missed, optimizer, loss, inference)
     if partial:
-        _check_partial(inference, optimizer)
+        _check_partial(inference, loss, optimizer)
     if optimizer.plan.tolerance > 0 and not certifies(provided):
         raise CompatibilityError(
             "optimizer.tolerance stops at a certified gap, which needs values that are convex and exact or upper bounds, but "
@@ -112,8 +112,13 @@ def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
     )
 
 
-def _check_partial(inference: Inference, optimizer: Optimizer) -> None:
+def _check_partial(inference: Inference, loss: Loss, optimizer: Optimizer) -> None:
     """Raise where gold outputs that are known in part cannot be completed."""
+    if not loss.takes_sets:
+        raise CompatibilityError(
+            f"task.partial=true makes targets of several outputs, and loss={name_of('loss', loss)} takes single ones only. "
+            "Type task.partial=false, or take a loss of the family, such as loss=crf or loss=svm."
+        )
     if inference.messages is Messages.KEPT:
         raise CompatibilityError(
             f"task.partial=true asks twice at every visit, but inference={name_of('inference', inference)} keeps the messages of "

@@ -7,6 +7,7 @@ import pytest
 from structopt import registry
 from structopt.compatibility import check, check_task
 from structopt.errors import CompatibilityError
+from structopt.loss.family import LossFamily
 
 LABELED = "arc_factored with factor_graph.labeled=true"
 SVM = {"beta": inf, "gamma": 1.0}
@@ -91,3 +92,13 @@ def test_partial_labels_have_no_certified_gap_and_no_kept_messages():
     kept = made("inference", "mplp", warm_start=True, passes=5)
     with pytest.raises(CompatibilityError, match=r"keeps the messages of the last answer\. Type inference\.warm_start=false\."):
         check(pairwise, kept, made("loss", "svm", **SVM), made("optimizer", "dca"), True)
+
+
+def test_losses_of_single_outputs_refuse_partial_labels():
+    class Single(LossFamily):
+        takes_sets = False
+
+    parts = made("factor_graph", "linear_chain"), made("inference", "exact"), Single(), made("optimizer", "dca")
+    check(*parts)
+    with pytest.raises(CompatibilityError, match=r"loss=Single takes single ones only\. Type task\.partial=false"):
+        check(*parts, True)

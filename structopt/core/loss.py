@@ -29,6 +29,8 @@ class Loss(Component):
         Whether it is a convex function of the scores.
     in_family : bool
         Whether it is a member of the family L_{beta,gamma}, whose dual the dual methods climb.
+    takes_sets : bool
+        Whether its kernel looks for targets that are sets of outputs (`is_set`); others would take such a set for no gold at all.
     """
 
     kind_of_component: ClassVar[str] = "loss"
@@ -36,6 +38,7 @@ class Loss(Component):
     gamma: float = 0.0
     convex: bool = True
     in_family: bool = False
+    takes_sets: bool = False
 
     @property
     @abstractmethod

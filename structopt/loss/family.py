@@ -48,6 +48,7 @@ class LossFamily(Loss):
 
     convex = True
     in_family = True
+    takes_sets = True
 
     def __init__(
         self,
