@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.errors import ConfigError, did_you_mean
-from structopt.tracker.stores import SQLITE, import_mlflow, prepare_environment, store_address
+from structopt.tracker.stores import SQLITE, asked_at, import_mlflow, prepare_environment, store_address
 
 log = logging.getLogger(__name__)
 
@@ -70,8 +70,7 @@ class Store:
         import mlflow
 
         target.mkdir(parents=True, exist_ok=True)
-        with self._asked(f"the model of run '{run_id}'"):
-            mlflow.set_tracking_uri(self.uri)  # looking up a logged model takes no address
+        with self._asked(f"the model of run '{run_id}'"), asked_at(self.uri):  # looking up a logged model takes no address
             mlflow.artifacts.download_artifacts(f"{ADDRESS}{run_id}/model", dst_path=str(target), tracking_uri=self.uri)
         for manifest in sorted(target.rglob("manifest.json")):
             return manifest.parent

@@ -10,7 +10,7 @@ from typing import Any
 from structopt.core.table_schema import Schema
 from structopt.errors import ModelError
 from structopt.tracker.facts import DISTRIBUTION, version_of
-from structopt.tracker.stores import store_address
+from structopt.tracker.stores import asked_at, store_address
 
 TABLES = "schema.json"
 """In a model folder: the task's schemas of inputs and outputs, and an example of an input."""
@@ -79,8 +79,8 @@ def download_model(address: str, uri: str | None = None) -> Path:
     import mlflow
 
     store = uri or os.environ.get("MLFLOW_TRACKING_URI") or store_address(None)
-    mlflow.set_tracking_uri(store)  # looking up a logged model does not take the argument below
     try:
-        return Path(mlflow.artifacts.download_artifacts(artifact_uri=address, tracking_uri=store))
+        with asked_at(store):  # looking up a logged model does not take the argument below
+            return Path(mlflow.artifacts.download_artifacts(artifact_uri=address, tracking_uri=store))
     except Exception as error:
         raise ModelError(f"{address}: MLflow cannot fetch it from {store} ({error}).") from error

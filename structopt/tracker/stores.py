@@ -91,3 +91,21 @@ def experiment_id(client: Any, name: str, artifact_location: str | None) -> str:
             if found is None:
                 raise
     return str(found.experiment_id)
+
+
+@contextlib.contextmanager
+def asked_at(uri: str) -> Iterator[None]:
+    """Let MLflow look things up in a store; afterwards whoever uses this process finds their own address as it was.
+
+    MLflow keeps one address a process, in a variable and in the environment, and takes the environment's where it has none.
+    """
+    import mlflow
+
+    before = os.environ.get("MLFLOW_TRACKING_URI")
+    mlflow.set_tracking_uri(uri)
+    try:
+        yield
+    finally:
+        mlflow.set_tracking_uri(None)  # type: ignore[arg-type]  # None takes the address away
+        if before is not None:
+            os.environ["MLFLOW_TRACKING_URI"] = before

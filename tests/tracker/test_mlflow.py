@@ -16,6 +16,7 @@ import pytest
 from structopt.core.table_schema import Column, Schema
 from structopt.core.tracker import Run
 from structopt.tracker.facts import flatten
+from structopt.tracker.logged_model import download_model
 from structopt.tracker.mlflow import MLflowTracker
 from structopt.tracker.stores import store_address
 
@@ -295,3 +296,15 @@ def test_interpreter_ends_cleanly_while_mlflow_is_imported(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "")
+
+
+@pytest.mark.parametrize("before", [None, "sqlite:///own.db"])
+def test_looking_up_a_model_leaves_the_address_of_the_process(store, monkeypatch, before):
+    import mlflow
+
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    mlflow.set_tracking_uri(before)
+    address = mlflow.get_tracking_uri()
+    download_model(f"runs:/{store.tracker.run_id}/model", store.tracker.uri)
+    assert mlflow.get_tracking_uri() == address
+    mlflow.set_tracking_uri(None)
