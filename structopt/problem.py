@@ -271,7 +271,8 @@ class Problem:
         graphs = partial(graph.build, positional=positional)
         examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs)
         costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
-        cost, calculus = graph.cost(encoded, structure, costs, loss.role), graph.calculus if positional else None
+        cost = graph.cost(encoded, structure, costs, loss.role, targets.points)
+        calculus = graph.calculus if positional else None
         rest = plan.variant, calculus, executor, judge, plan.penalty, graph.rounding
         return cls(examples, targets, cost, loss, inference, C, seed, *rest)
 

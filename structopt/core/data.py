@@ -271,13 +271,17 @@ class Structure:
             begins = begins + np.diff(group.offsets) * group.width
         raise KeyError(name)
 
-    def active_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
-        """The parts of outputs that belong to a group: their numbers in a vector over the group's, ascending, and how often."""
+    def numbered_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
+        """Numbers of all parts of outputs in a vector over the parts of a group, and which of them belong to the group."""
         begins, offsets = self.spans(name)
         instance = np.repeat(np.arange(len(self)), np.diff(outputs.offsets))
         within = outputs.parts - begins[instance]
-        inside = (within >= 0) & (within < np.diff(offsets)[instance])
-        return (within + offsets[instance])[inside], outputs.values[inside]
+        return within + offsets[instance], (within >= 0) & (within < np.diff(offsets)[instance])
+
+    def active_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
+        """The parts of outputs that belong to a group: their numbers in a vector over the group's, ascending, and how often."""
+        numbers, inside = self.numbered_in(name, outputs)
+        return numbers[inside], outputs.values[inside]
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,19 @@ class FactorGraph(Component):
         points = SparseVectors(offsets, points.parts[kept], points.values[kept])
         return Targets(points, sets, allowed.of_instances(sets))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array, role: str = "variable") -> SparseVectors:
+    def check_role(self, role: str) -> None:
+        """Refuse what is none of the `roles`, with a `ConfigError`."""
+        if role not in self.roles:
+            raise ConfigError(f"The cost counts parts of the role {role}, and this graph has: {', '.join(self.roles)}.")
+
+    def cost(
+        self,
+        encoded: Encoded,
+        structure: Structure,
+        weights: Array,
+        role: str = "variable",
+        gold: SparseVectors | None = None,
+    ) -> SparseVectors:
         """Cost p of eq. (8) up to a constant q,  sum_v weights_v [y'_v is not allowed] = p^T z' + q.
 
         That is -weights_v at the parts of the role that gold may have of variable v: at one part, where it is known.
@@ -160,20 +172,19 @@ class FactorGraph(Component):
             What it costs to miss each variable.
         role : str
             What counts, one of `roles`.
+        gold : SparseVectors or None
+            What `gold` has given, where it was asked before; it is looked at where all gold outputs are known.
 
         Raises
         ------
         ConfigError
             For a role that the graph does not have.
         """
-        if role not in self.roles:
-            raise ConfigError(f"The cost counts parts of the role {role}, and this graph has: {', '.join(self.roles)}.")
+        self.check_role(role)
         if encoded.gold_sets is not None:
             return self.allowed(encoded, structure, role).weighted(-weights)
-        gold, (begins, ends) = self.gold(encoded, structure), structure.spans(self.roles[role])
-        instance = np.repeat(np.arange(len(encoded)), np.diff(gold.offsets))
-        within = gold.parts - begins[instance]
-        inside = (within >= 0) & (within < np.diff(ends)[instance])
+        gold = self.gold(encoded, structure) if gold is None else gold
+        _, inside = structure.numbered_in(self.roles[role], gold)
         return SparseVectors(encoded.offsets, gold.parts[inside], -weights)
 
     def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:

@@ -149,13 +149,6 @@ class SecondOrder(FactorGraph):
         list_output(structure.record, tokens, chosen, z, ends, parts)
         return SparseVectors(np.concatenate([[0], ends]), parts, np.ones(len(parts)))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array, role: str = "variable") -> SparseVectors:
-        """p of sum_m weights_m [head of m is wrong] = p^T z' + q: -weights_m at the arcs that gold may have, 0 elsewhere."""
-        if role not in self.roles or encoded.gold_sets is not None:
-            return super().cost(encoded, structure, weights, role)
-        trees = trees_of(encoded)  # without a list of the siblings and grandparents of gold, which takes a while
-        return SparseVectors(trees.offsets, gold_arcs(trees, structure).astype(np.int32), -weights)
-
     def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
         """Arcs that gold may have."""
         return allowed_arcs(trees_of(encoded), structure, "arc", 0)

@@ -120,10 +120,16 @@ class KnapsackGraph(FactorGraph):
         offsets = np.searchsorted(chosen, encoded.offsets).astype(np.int64)
         return SparseVectors(offsets, (chosen - encoded.offsets[instance]).astype(np.int32), np.ones(len(chosen)))
 
-    def cost(self, encoded: Encoded, structure: Structure, weights: Array, role: str = "variable") -> SparseVectors:
+    def cost(
+        self,
+        encoded: Encoded,
+        structure: Structure,
+        weights: Array,
+        role: str = "variable",
+        gold: SparseVectors | None = None,
+    ) -> SparseVectors:
         """Cost of wrong items: +weights_j for one selected by mistake, and for one missed, as -weights_j at its part."""
-        if role not in self.roles:
-            raise ConfigError(f"The cost counts parts of the role {role}, and this graph has: {', '.join(self.roles)}.")
+        self.check_role(role)
         assert encoded.gold is not None
         parts = np.arange(len(weights)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
         return SparseVectors(encoded.offsets, parts.astype(np.int32), np.where(encoded.gold == 1, -weights, weights))
