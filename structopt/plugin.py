@@ -48,6 +48,7 @@ from structopt.kernels.factors import FACTORS, open_factors
 from structopt.kernels.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.layout import RecordLayout
 from structopt.kernels.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
+from structopt.kernels.ranked_lists import insert
 from structopt.kernels.record import EMPTY, Array, Record
 from structopt.kernels.signatures import (
     EVALUATE,
@@ -70,7 +71,9 @@ from structopt.kernels.target import add_cost, add_gold, gold_score, is_set, lis
 from structopt.kernels.visit import size, visit
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.task.columns import Columns
+from structopt.task.labelling import check_keys
 from structopt.task.sequence_labelling import SequenceLabelling
+from structopt.task.split_files import checked_paths
 from structopt.task.text_files import read_text, write_text
 
 __all__ = [
@@ -84,7 +87,7 @@ __all__ = [
     "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "ROUND", "Record",
     "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space",
     "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker",
-    "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "chosen_labels", "did_you_mean",
-    "driven", "driver", "gold_score", "inlined", "is_set", "kernel", "list_parts", "open_factors", "open_target",
-    "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
+    "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "check_keys", "checked_paths",
+    "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "inlined", "insert", "is_set", "kernel", "list_parts",
+    "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

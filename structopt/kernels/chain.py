@@ -19,6 +19,7 @@ import numpy as np
 from structopt.kernels.fields import Flag, Floats, Int, Ints, Longs
 from structopt.kernels.first_order import LOST, first_order, first_order_viterbi, potentials
 from structopt.kernels.layout import RecordLayout
+from structopt.kernels.ranked_lists import insert
 from structopt.kernels.signatures import K_BEST, SOLVE, inlined, kernel
 from structopt.kernels.target import list_parts
 
@@ -402,19 +403,6 @@ def solve(structure, i, s, temperature, z, memory, work):
         if done:
             return value
     return log_forward_backward(c, n, s, temperature, x, z)
-
-
-@inlined
-def insert(value, state, rank, values, states, ranks):
-    """Insert into a list sorted in decreasing value; return False when it does not belong there."""
-    q = len(values) - 1
-    if not value > values[q]:
-        return False
-    while q > 0 and value > values[q - 1]:
-        values[q], states[q], ranks[q] = values[q - 1], states[q - 1], ranks[q - 1]
-        q -= 1
-    values[q], states[q], ranks[q] = value, state, rank
-    return True
 
 
 @kernel(K_BEST)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from structopt import cli, compatibility, registry
 from structopt.core.factor_graph import FactorGraph
@@ -31,3 +34,19 @@ def check(factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer
 def command(words: Sequence[str]) -> int:
     """Run ``structopt WORDS`` in this process, and return its exit code."""
     return cli.main(list(words))
+
+
+class Done(NamedTuple):
+    """What a command returned, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run_words(folder: Path, *words: str) -> Done:
+    """Type a command in a folder."""
+    out, err = StringIO(), StringIO()
+    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
+        code = command(words)
+    return Done(code, out.getvalue(), err.getvalue())

@@ -10,13 +10,23 @@ from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
-from structopt.plugin import Array, AttributeTable, Column, ConfigError, DataError, Schema, Task, did_you_mean, write_text
+from structopt.plugin import (
+    Array,
+    AttributeTable,
+    Column,
+    ConfigError,
+    DataError,
+    Schema,
+    Task,
+    check_keys,
+    checked_paths,
+    write_text,
+)
 from structopt_knapsack import reading, scores
 from structopt_knapsack.data import EncodedKnapsacks
 from structopt_knapsack.reading import Corpus
 
 SHIPPED = Path(__file__).parent / "corpus"
-ROLES = ("train", "dev", "test")
 FEATURE_KEYS = ("support", "min_count")
 
 
@@ -71,26 +81,19 @@ class Knapsacks(Task):
         features: Mapping[str, Any] | None = None,
     ) -> None:
         features = features or {}
-        for key in features:
-            if key not in FEATURE_KEYS:
-                known = ", ".join(FEATURE_KEYS)
-                raise ConfigError(f"There is no key 'features.{key}'.{did_you_mean(key, FEATURE_KEYS)} Keys: {known}.")
-        if limit is not None and limit < 1:
-            raise ConfigError(f"task.limit={limit} must be at least 1, or null for all.")
-        if train is None and (dev or test):
-            raise ConfigError("task.dev or task.test is given without task.train. Give task.train too.")
+        check_keys("features", features, FEATURE_KEYS)
         self.min_count = int(features.get("min_count", 1))
         if self.min_count < 1:
             raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")
-        self._paths, self.limit, self.encoding = (train, dev, test), limit, encoding
+        self._paths, self.limit, self.encoding = checked_paths(train, dev, test, limit), limit, encoding
         self._attributes: dict[str, int] = {}
 
     @property
     def files(self) -> dict[str, Path]:
         """Files by role (train, dev, test), the shipped corpus where none is given."""
-        if self._paths[0] is None:
-            return {role: SHIPPED / f"{role}.jsonl" for role in ROLES}
-        return {role: Path(path) for role, path in zip(ROLES, self._paths, strict=True) if path is not None}
+        if self._paths["train"] is None:
+            return {role: SHIPPED / f"{role}.jsonl" for role in self._paths}
+        return {role: Path(path) for role, path in self._paths.items() if path is not None}
 
     def read(self, path: Any, limit: int | None = None, labelled: bool = True) -> Corpus:
         """Read JSON lines; without labels, ``selected`` is not looked at."""

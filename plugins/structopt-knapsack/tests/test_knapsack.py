@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import replace
-from io import StringIO
 from itertools import product
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +17,7 @@ from structopt_knapsack.graph import KIND, KnapsackGraph
 from structopt_knapsack.task import Knapsacks
 
 from structopt.plugin import AttributeTable, ConfigError, DataError, LossFamily, Structure
-from structopt.testing.components import command, component
+from structopt.testing.components import component, run_words
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.factor_kind import FactorKindSuite, OneFactor
 from structopt.testing.inference import InferenceSuite, run
@@ -269,22 +267,6 @@ def test_refusals() -> None:
         graph.build(replace(made, weights=made.weights - 1))
     with pytest.raises(ConfigError, match="Did you mean 'min_count'"):
         Knapsacks(features={"mincount": 2})
-
-
-class Done(NamedTuple):
-    """What a command returned, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-
-def run_words(folder: Path, *words: str) -> Done:
-    """Type a command in a folder."""
-    out, err = StringIO(), StringIO()
-    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
-        code = command(words)
-    return Done(code, out.getvalue(), err.getvalue())
 
 
 def trained(folder: Path, *words: str) -> float:

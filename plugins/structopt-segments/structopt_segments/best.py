@@ -6,7 +6,7 @@ from math import inf
 
 import numpy as np
 
-from structopt.plugin import K_BEST, inlined, kernel, list_parts
+from structopt.plugin import K_BEST, inlined, insert, kernel, list_parts
 from structopt_segments.chain import before, constrain, mark, open_chain, open_scratch, weigh
 
 
@@ -49,19 +49,6 @@ def viterbi(c, n, s, x, z):
             return value
         length = M if c.runs and u == y else np.int64(x.length[e * L + u])
         y = u
-
-
-@inlined
-def insert(value, origin, rank, values, origins, ranks):
-    """Insert into a list in decreasing value; return False where it does not belong there."""
-    q = len(values) - 1
-    if not value > values[q]:
-        return False
-    while q > 0 and value > values[q - 1]:
-        values[q], origins[q], ranks[q] = values[q - 1], origins[q - 1], ranks[q - 1]
-        q -= 1
-    values[q], origins[q], ranks[q] = value, origin, rank
-    return True
 
 
 @kernel(K_BEST)

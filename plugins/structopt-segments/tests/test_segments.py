@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import replace
-from io import StringIO
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from structopt_segments.graph import Segments
 
 from structopt.plugin import ConfigError, Encoded, LossFamily, Structure
-from structopt.testing.components import command, component
+from structopt.testing.components import component, run_words
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from structopt.testing.inference import InferenceSuite, run
 from structopt.testing.loss import LossSuite
@@ -221,22 +219,6 @@ def test_gold_is_counted_in_tied_groups() -> None:
     assert (lengths[0, 4], lengths[1, 1], lengths.sum()) == (2, 1, 3)
     assert (pairs[4, 1], pairs[1, 4], pairs.sum()) == (1, 1, 2)
     assert not gold_and_cost(make_problem(encoded, graph, LossFamily(), exact()), 0, len(z))[1][20:].any()
-
-
-class Done(NamedTuple):
-    """What a command returned, and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-
-def run_words(folder: Path, *words: str) -> Done:
-    """Type a command in a folder."""
-    out, err = StringIO(), StringIO()
-    with chdir(folder), redirect_stdout(out), redirect_stderr(err):
-        code = command(words)
-    return Done(code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
