@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from structopt.model import Model
+    from structopt.model.model import Model
 
 __version__ = "0.1.0"
 __all__ = ["load", "train"]
@@ -36,16 +36,17 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     StructoptError
         For whatever the user can mend.
     """
-    from structopt import configuration, session
+    from structopt.config import composition
+    from structopt.config.overrides import check_single_run
     from structopt.errors import ConfigError
-    from structopt.overrides import check_single_run
+    from structopt.run import session
 
     words = list(overrides)
     check_single_run(words)
-    config, typed = configuration.validate(configuration.compose(words), words), configuration.typed_folder(words)
+    config, typed = composition.validate(composition.compose(words), words), composition.typed_folder(words)
     if typed is not None and folder is not None and Path(folder).absolute() != typed.absolute():
         raise ConfigError(f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}. Leave one of them out.")
-    return session.train(config, configuration.run_folder(config, typed if folder is None else folder))
+    return session.train(config, composition.run_folder(config, typed if folder is None else folder))
 
 
 def load(path: str | Path) -> Model:
@@ -56,6 +57,6 @@ def load(path: str | Path) -> Model:
     ModelError
         If there is none, or it is truncated or altered.
     """
-    from structopt.model import Model, find_model
+    from structopt.model.model import Model, find_model
 
     return Model.load(find_model(str(path)))

@@ -10,33 +10,25 @@ decorators, signatures, records; and the kinds of structures (`StructureKind`) w
 from __future__ import annotations
 
 from structopt.core.ability import Ability
+from structopt.core.certificate import Certificate
 from structopt.core.cost import Cost
-from structopt.core.data import (
-    NONE,
-    ROOT,
-    AttributeTable,
-    Encoded,
-    EncodedGraphs,
-    EncodedTrees,
-    PartGroup,
-    SparseVectors,
-    Structure,
-    part_offsets,
-)
-from structopt.core.executor import Executor, Placement
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import NONE, ROOT, Encoded, EncodedGraphs, EncodedTrees
+from structopt.core.data.polytope import Rows
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
+from structopt.core.data.table_schema import Column, Schema
+from structopt.core.data.targets import AllowedParts, Targets
+from structopt.core.executor import Executor, InThisProcess, Placement
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.core.factor_kind import FactorAbility, FactorKernels, FactorKind
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.needs import CONVEX, DUAL, FAMILY, MARGINS, Demand, Needs, Property
-from structopt.core.objective import Certificate, Objective
+from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.core.placement import InThisProcess
-from structopt.core.polytope import Rows
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
-from structopt.core.table_schema import Column, Schema
-from structopt.core.targets import AllowedParts, Targets
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
@@ -44,13 +36,15 @@ from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, LOOPY, PROJECTIVE, SINGLE
 from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
-from structopt.kernels.factors import FACTORS, open_factors
-from structopt.kernels.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
-from structopt.kernels.layout import RecordLayout
-from structopt.kernels.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
-from structopt.kernels.ranked_lists import insert
-from structopt.kernels.record import EMPTY, Array, Record
-from structopt.kernels.signatures import (
+from structopt.formats.conll import Columns
+from structopt.formats.text_files import read_text, write_text
+from structopt.kernels.arrays.ranked_lists import insert
+from structopt.kernels.loopy.factors import FACTORS, open_factors
+from structopt.kernels.loopy.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
+from structopt.kernels.waist.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
+from structopt.kernels.waist.layout import RecordLayout
+from structopt.kernels.waist.record import EMPTY, Array, Record
+from structopt.kernels.waist.signatures import (
     EVALUATE,
     INTS,
     K_BEST,
@@ -67,14 +61,12 @@ from structopt.kernels.signatures import (
     inlined,
     kernel,
 )
-from structopt.kernels.target import add_cost, add_gold, gold_score, is_set, list_parts, open_target, restrict
-from structopt.kernels.visit import size, visit
+from structopt.kernels.waist.target import add_cost, add_gold, gold_score, is_set, list_parts, open_target, restrict
+from structopt.kernels.waist.visit import size, visit
 from structopt.loss.family import HAMMING, LossFamily
-from structopt.task.columns import Columns
 from structopt.task.labelling import check_keys
 from structopt.task.sequence_labelling import SequenceLabelling
 from structopt.task.split_files import checked_paths
-from structopt.task.text_files import read_text, write_text
 
 __all__ = [
     "ARBORESCENCE", "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CHAIN", "CONVEX", "Calculus",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from structopt import kernels
 
-ROOT = Path(kernels.__file__).parent
+KERNELS, ROOT = kernels.__name__, Path(kernels.__file__).parent
 
 
 def compile_kernels(workers: int) -> None:
@@ -27,16 +27,16 @@ def compile_kernels(workers: int) -> None:
 
 def _imports() -> dict[str, set[str]]:
     """The modules of kernels, and which of them each imports."""
-    modules = {path.stem: ast.parse(path.read_text(encoding="utf8")) for path in ROOT.glob("[!_]*.py")}
-    return {name: {other for other in modules if other != name and _names(tree, other)} for name, tree in modules.items()}
+    paths = {f"{KERNELS}.{'.'.join(path.relative_to(ROOT).with_suffix('').parts)}": path for path in ROOT.rglob("[!_]*.py")}
+    trees = {name: ast.parse(path.read_text(encoding="utf8")) for name, path in paths.items()}
+    return {name: {other for other in _imported(tree) if other in trees and other != name} for name, tree in trees.items()}
 
 
-def _names(tree: ast.Module, module: str) -> bool:
-    """Whether a module imports another of the kernels, or something of it."""
+def _imported(tree: ast.Module) -> set[str]:
+    """What a module imports, modules and things of them alike."""
     found = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    whole = any(node.module == kernels.__name__ and module in [name.name for name in node.names] for node in found)
-    return whole or any(node.module == f"{kernels.__name__}.{module}" for node in found)
+    return {str(node.module) for node in found} | {f"{node.module}.{name.name}" for node in found for name in node.names}
 
 
 def _compile(name: str) -> None:
-    import_module(f"{kernels.__name__}.{name}")
+    import_module(name)

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import structopt
-from structopt import cli
-from structopt.task import tags
+from structopt.command import main
+from structopt.formats import tag_schemes
 
 GOOD = "Jan NNP B-NP B-PER\nslept VBD B-VP O\n\nOslo NNP B-NP B-LOC\n"
 QUICK = ["task=ner", "task.limit=60", "optimizer.epochs=2", "tracker=none"]
 
 
 def failed(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> str:
-    assert cli.main(["tracker=none", f"hydra.run.dir={folder / 'run'}", *words]) == 2
+    assert main.main(["tracker=none", f"hydra.run.dir={folder / 'run'}", *words]) == 2
     *before, error = capsys.readouterr().err.splitlines()
     assert error.startswith("structopt: ") and all(" columns, read as {" in line for line in before)
     return error.removeprefix("structopt: ").strip()
@@ -80,7 +80,7 @@ def test_valid_tags(tmp_path: Path, scheme: str) -> None:
     words = ["task.valid_tags=true", f"task.target_scheme={scheme}", "optimizer.epochs=1"]
     model = structopt.train([*QUICK, *words], tmp_path)
     sentences = [["Jan", "von", "Purnman", "visited", "Oslo"], ["Oslo"], ["the", "New", "Jan", "Council", "of", "Oslo", "."]] * 4
-    assert all(tags.valid(output, "iob2") is None for output in model.predict(sentences))
+    assert all(tag_schemes.valid(output, "iob2") is None for output in model.predict(sentences))
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from structopt import corpus as shipped
-from structopt import registry
-from structopt.core.data import SparseVectors
+from structopt import datasets as shipped
+from structopt.config import registry
+from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.tracker import Run
-from structopt.experiments.report import Report, Table
+from structopt.experiment.report import Report, Table
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from structopt import cli
-from structopt import corpus as shipped
-from structopt.configuration import compose, validate
+from structopt import datasets as shipped
+from structopt.command import main
+from structopt.config.composition import compose, validate
 from tests.pages import NOT_TRAINING, PAGES, ROOT, anchors, blocks, commands, console, headings, links, runs, trainings
 
 README = ROOT / "README.md"
@@ -71,7 +71,7 @@ def texts(tmp_path_factory):
 
 def test_every_kind_has_an_example(plugins):
     """One of each kind, found by name, from the example's distribution."""
-    from structopt import registry
+    from structopt.config import registry
 
     for kind in registry.KINDS:
         own = [one for one in registry.installed(kind).values() if one.distribution == "structopt-example"]
@@ -87,7 +87,7 @@ def test_plugins_train(line, plugins, texts, tmp_path, monkeypatch):
     for file in texts.iterdir():
         (tmp_path / file.name).symlink_to(file)
     words = [*runs(line)[0], "hydra.run.dir=run", *([] if "tracker=" in line else ["tracker=none"])]
-    assert cli.main(words) == 0
+    assert main.main(words) == 0
     scores = json.loads((tmp_path / "run" / "metrics.json").read_text(encoding="utf8"))["dev"]
     assert scores["f1" if "task=" not in line else "accuracy"] > 0.2
     if "tracker=jsonlines" in line:
@@ -95,7 +95,7 @@ def test_plugins_train(line, plugins, texts, tmp_path, monkeypatch):
         assert events == ["start", "pass", "pass", "end"]
     if "task=slashed" in line:
         predict = next(line for line in commands(PLUGINS) if line.startswith("predict "))
-        assert cli.main(predict.replace("MODEL", "run").split()) == 0
+        assert main.main(predict.replace("MODEL", "run").split()) == 0
         tagged = (tmp_path / "tagged.txt").read_text(encoding="utf8").split()
         assert [token.rpartition("/")[0] for token in tagged] == (tmp_path / "plain.txt").read_text().split()
 
@@ -113,7 +113,7 @@ def test_the_scorer_is_that_of_the_plugin():
 def test_experiments_report(line, plugins, tmp_path, monkeypatch):
     """A plugin's experiment runs its jobs and writes its report."""
     monkeypatch.chdir(tmp_path)
-    assert cli.main([*runs(line)[0], "tracker=none", "hydra.sweep.dir=sweep"]) == 0
+    assert main.main([*runs(line)[0], "tracker=none", "hydra.sweep.dir=sweep"]) == 0
     written = (tmp_path / "sweep" / "report.md").read_text(encoding="utf8")
     assert all(f"| {name} | " in written for name in ("crf", "softmax margin", "svm"))
     assert (tmp_path / "sweep" / "table.csv").is_file()
@@ -171,7 +171,7 @@ def test_consoles_show_what_happens(block, tmp_path, monkeypatch, capsys):
                 file.write_text(shown, encoding="utf8")
             continue
         words = shlex.split(typed.removeprefix("python -m structopt ").removesuffix(" > log"))
-        cli.main(words if words[0] in NOT_TRAINING else [*words, "tracker=none"])
+        main.main(words if words[0] in NOT_TRAINING else [*words, "tracker=none"])
         printed = capsys.readouterr()
         if not typed.endswith(" > log"):
             assert printed.err + printed.out == shown

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import structopt
-from structopt import cli, corpus
-from structopt.configuration import compose
+from structopt import datasets
+from structopt.command import main
+from structopt.config.composition import compose
 from structopt.errors import ConfigError
 
 QUICK = ["task=ner", "task.limit=40", "optimizer.epochs=2", "tracker=none"]
@@ -20,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of two columns, made of the shipped corpus: word, tag."""
     made = tmp_path_factory.mktemp("two")
     for part in ("train", "dev"):
-        lines = corpus.path(part, "conll").read_text(encoding="utf8").splitlines()[:800]
+        lines = datasets.path(part, "conll").read_text(encoding="utf8").splitlines()[:800]
         rows = [line.split() for line in lines if not line.startswith("-DOCSTART-")]
         (made / part).write_text("".join(f"{row[0]} {row[3]}\n" if row else "\n" for row in rows))
     return made
@@ -40,20 +41,20 @@ def test_two_columns(run: Path, folder: Path, capsys: pytest.CaptureFixture[str]
     assert vocabulary["task"]["columns"] == {"word": 0, "tag": 1}
     assert "pos[-2..2]" not in vocabulary["task"]["templates"]["label"]["templates"]
     assert model.evaluate(folder / "dev") == json.loads((run / "metrics.json").read_text())["dev"]
-    assert cli.main(["evaluate", f"model={run}", f"input={corpus.path('dev', 'conll')}"]) == 2
+    assert main.main(["evaluate", f"model={run}", f"input={datasets.path('dev', 'conll')}"]) == 2
     assert ": this line has 4 columns, but the training file has 2, read as {word: 0, tag: 1}: " in capsys.readouterr().err
 
 
 def test_printed_logged_and_resumed(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [*QUICK, f"task.train={folder / 'train'}", f"hydra.run.dir={tmp_path / 'run'}"]
-    assert cli.main(words) == 0
+    assert main.main(words) == 0
     printed = capsys.readouterr().err.splitlines()
     assert printed[0] == f"{folder / 'train'}: 2 columns, read as {{word: 0, tag: 1}}."
     left_out = "features.templates: there is no column pos or chunk, so these templates are left out: 'pos[-2..2]', "
     assert printed[1].startswith(left_out)
     log = (tmp_path / "run" / "structopt.log").read_text()
     assert all(log.count(line) == 1 for line in printed[:2])
-    assert cli.main([f"resume={tmp_path / 'run'}", "optimizer.epochs=3"]) == 0
+    assert main.main([f"resume={tmp_path / 'run'}", "optimizer.epochs=3"]) == 0
     again = structopt.train([*words[:-1], "optimizer.epochs=3"], tmp_path / "again")
     assert (structopt.load(tmp_path / "run").weights == again.weights).all()
 
@@ -77,8 +78,8 @@ def test_columns_are_typed_whole() -> None:
     ("task", "columns"), [("ner", ["word", "pos", "chunk"]), ("chunking", ["word", "pos"]), ("tagging", ["word"])]
 )
 def test_the_shipped_corpus_has_a_layout(task: str, columns: list[str]) -> None:
-    from structopt import feature_keys
-    from structopt.configuration import validate
+    from structopt.config import feature_keys
+    from structopt.config.composition import validate
 
     config = validate(compose([f"task={task}"]))
     made = feature_keys.task_of(config)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from structopt import pairs, registry
-from structopt.configuration import compose, validate
-from structopt.hydra_glue import conf_folders
+from structopt.config import pairs, registry
+from structopt.config.composition import compose, validate
+from structopt.config.hydra_setup import conf_folders
 from tests.pages import ROOT, runs, trainings
 
 README = (ROOT / "README.md").read_text(encoding="utf8")

@@ -32,6 +32,6 @@ def test_methods_prove_the_same_optimum(tmp_path: Path, loss: str) -> None:
 
 
 def certified_passes(folder: Path) -> list[dict[str, float]]:
-    from structopt.history import read
+    from structopt.run.history import read
 
     return [row for row in read(folder / "history.csv") if row["dual"] is not None]

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from structopt.core.component import Component
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Cost(Component):

@@ -10,15 +10,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from structopt.core.component import Component
-from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
+from structopt.core.data.targets import AllowedParts, Targets
 from structopt.core.structure_kind import StructureKind
-from structopt.core.targets import AllowedParts, Targets
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Calculus(NamedTuple):
-    """Closed forms of the marginals of positional structures (signatures in `structopt.kernels.signatures`)."""
+    """Closed forms of the marginals of positional structures (signatures in `structopt.kernels.waist.signatures`)."""
 
     entropy: Any
     slope: Any

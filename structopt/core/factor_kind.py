@@ -7,9 +7,9 @@ from enum import Flag, auto
 from typing import Any, ClassVar, NamedTuple
 
 from structopt.core.component import Component
-from structopt.core.polytope import Rows
+from structopt.core.data.polytope import Rows
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class FactorAbility(Flag):
@@ -29,7 +29,7 @@ COMPILED = FactorAbility.MAXIMUM | FactorAbility.MARGINALS | FactorAbility.MESSA
 
 
 class FactorKernels(NamedTuple):
-    """Compiled functions of one factor, of the signatures in `structopt.kernels.open_kinds`; None where there is none.
+    """Compiled functions of one factor, of the signatures in `structopt.kernels.loopy.open_kinds`; None where there is none.
 
     They are given the extra numbers of the factor, scores s of the parts of its linked variables, one variable after the other,
     and scores p of its private parts; scores of -inf forbid parts. `floats` and `ints` are scratch of the sizes that the kind's

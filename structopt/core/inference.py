@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from structopt.core.ability import Ability
 from structopt.core.component import Component
-from structopt.core.data import Structure
+from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Messages(Enum):

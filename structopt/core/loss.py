@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from structopt.core.ability import Ability
 from structopt.core.component import Component
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Beginning(NamedTuple):
@@ -66,7 +66,7 @@ class Loss(Component):
 
     @abstractmethod
     def kernel(self, variant: str = "max_loss") -> Any:
-        """Return the function of signature `structopt.kernels.signatures.EVALUATE` (compiled or plain Python).
+        """Return the function of signature `structopt.kernels.waist.signatures.EVALUATE` (compiled or plain Python).
 
         The variant is the optimizer's (`Plan.variant`): ``max_loss``, or ``prediction`` (the residual at the output that is
         best under the scores alone).

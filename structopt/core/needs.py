@@ -74,7 +74,7 @@ CONVEX: tuple[Demand, ...] = (Demand(Property.CONVEX),)
 
 @dataclass(frozen=True)
 class Needs:
-    """What an optimizer needs of the other components; `structopt.compatibility` compares it with what they are.
+    """What an optimizer needs of the other components; `structopt.config.compatibility` compares it with what they are.
 
     Attributes
     ----------

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from structopt.core.data import SparseVectors, Structure
+from structopt.core.certificate import Certificate
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
+from structopt.core.data.targets import Targets
 from structopt.core.factor_graph import Calculus
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
-from structopt.core.targets import Targets
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 if TYPE_CHECKING:  # they compile
-    from structopt.kernels.signatures import Data, Kernels, Space
+    from structopt.kernels.waist.signatures import Data, Kernels, Space
 
 
-class Certificate(NamedTuple):
-    """P at some weights, and a lower bound D on the least P there is."""
-
-    primal: float
-    dual: float
 
 
 class Objective(Protocol):
@@ -129,6 +126,3 @@ class Objective(Protocol):
 
     def bound(self, slope: float, norm: float) -> float:
         """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda)."""
-
-    def passes(self, optimizer: Any, shards: int) -> Any:
-        """Place shards over which an online optimizer is to pass side by side."""

@@ -13,7 +13,7 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 State = dict[str, Any]
 

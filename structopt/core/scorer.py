@@ -10,13 +10,15 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from structopt.core.component import Component
-from structopt.core.data import Encoded, SparseVectors, Structure
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 
 class FeatureKernels(NamedTuple):
-    """The kernels of a feature block (signatures in `structopt.kernels.signatures`)."""
+    """The kernels of a feature block (signatures in `structopt.kernels.waist.signatures`)."""
 
     scores: Any
     pullback: Any

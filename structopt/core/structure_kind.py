@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 
 class InferenceKernels(NamedTuple):
-    """The algorithms of one inference on one kind of structure, with the signatures of `structopt.kernels.signatures`."""
+    """The algorithms of one inference on one kind of structure, with the signatures of `structopt.kernels.waist.signatures`."""
 
     solve: Any
     k_best: Any = None
@@ -32,8 +32,8 @@ class StructureKind:
         of all outputs of instance i, shape (outputs, parts): the reference for every inference. It raises `TooManyOutputs`
         where it would have to look at more. None where outputs cannot be listed.
     loopy : bool
-        Whether the record is one of variables and factors (`structopt.kernels.factors`), which the inferences on loopy graphs
-        read.
+        Whether the record is one of variables and factors (`structopt.kernels.loopy.factors`), which the inferences on loopy
+        graphs read.
     """
 
     name: str

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
 from structopt.core.component import Component
-from structopt.core.data import Encoded
-from structopt.core.parts import Part
-from structopt.core.table_schema import Schema
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.splits import Part
+from structopt.core.data.table_schema import Schema
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 Ranked = list[tuple[float, Any]]
 """Scores and outputs of one instance, the best first."""

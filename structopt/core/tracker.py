@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from structopt.core.component import Component
-from structopt.core.parts import Part
+from structopt.core.data.splits import Part
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from structopt.core.executor import Executor
-from structopt.core.placement import in_order
+from structopt.core.executor import Executor, in_order
 from structopt.errors import ConfigError, StructoptError
 from structopt.executor import options
 

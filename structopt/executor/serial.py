@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from structopt.core.executor import Executor
-from structopt.core.placement import InThisProcess
+from structopt.core.executor import Executor, InThisProcess
 from structopt.executor import options
 
 

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from structopt.core.executor import Executor
-from structopt.core.placement import InThisProcess, in_order
+from structopt.core.executor import Executor, InThisProcess, in_order
 from structopt.executor import options
 
 

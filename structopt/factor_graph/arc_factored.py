@@ -8,13 +8,15 @@ from typing import Literal
 
 import numpy as np
 
-from structopt.core.data import ROOT, Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data.encoded import ROOT, Encoded, EncodedTrees
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
+from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
-from structopt.core.targets import AllowedParts
 from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
 from structopt.factor_graph.repair import admitted
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class ArcFactored(FactorGraph):
@@ -68,7 +70,7 @@ class ArcFactored(FactorGraph):
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out the arcs of every sentence, and the labels on them; no part is tied, whether `positional` or not."""
-        from structopt.kernels.arcs import ARCS
+        from structopt.kernels.trees.arcs import ARCS
 
         trees = trees_of(encoded)
         arcs, heads = candidate_arcs(trees)
@@ -77,7 +79,7 @@ class ArcFactored(FactorGraph):
         arc = PartGroup("arc", 1, owned)
         groups = (PartGroup("label", L, owned), arc) if L else (arc,)
         lengths = np.diff(trees.offsets)
-        algorithms, longest = import_module(f"structopt.kernels.{self.kind}"), int(lengths.max(initial=1))
+        algorithms, longest = import_module(f"structopt.kernels.trees.{self.kind}"), int(lengths.max(initial=1))
         return Structure(
             record=ARCS.pack(labels=L, single_root=self.single_root, tokens=trees.offsets, arcs=arcs, heads=heads),
             groups=groups,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from structopt.core.data import Encoded, EncodedTrees
+from structopt.core.data.encoded import Encoded, EncodedTrees
 from structopt.errors import ConfigError
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 
 class Block(NamedTuple):
@@ -43,7 +43,7 @@ class FactorBlock(NamedTuple):
 
 def pairs(offsets: Array, linked: Array) -> FactorBlock:
     """One PAIRS factor for every sentence that has parts."""
-    from structopt.kernels.factors import PAIRS
+    from structopt.kernels.loopy.factors import PAIRS
 
     sizes = np.diff(offsets)
     used = sizes > 0
@@ -54,7 +54,7 @@ def pairs(offsets: Array, linked: Array) -> FactorBlock:
 
 def pack_blocks(tokens: Array, arcs: Array, blocks: Sequence[FactorBlock]) -> Record:
     """Pack the factor graphs: binary variables, the arcs; and the factors of a sentence block by block."""
-    from structopt.kernels.factors import FACTORS
+    from structopt.kernels.loopy.factors import FACTORS
 
     owned = arcs[tokens]
     sizes = np.diff(owned)

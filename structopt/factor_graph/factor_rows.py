@@ -1,4 +1,4 @@
-"""Factor graphs of any shape as a record for the kernels (`structopt.kernels.factors` says what the arrays mean)."""
+"""Factor graphs of any shape as a record for the kernels (`structopt.kernels.loopy.factors` says what the arrays mean)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from structopt.core.factor_kinds import number_of
-from structopt.kernels.record import Array, Record
+from structopt.core.factor_kind_table import number_of
+from structopt.kernels.waist.record import Array, Record
 
 
 @dataclass
@@ -42,7 +42,7 @@ class FactorRows:
 
 def pack_factors(rows: list[FactorRows]) -> Record:
     """Pack the factor graphs of a corpus, one `FactorRows` an instance."""
-    from structopt.kernels.factors import FACTORS
+    from structopt.kernels.loopy.factors import FACTORS
 
     links = [one for row in rows for one in row.links]
     extras = [one for row in rows for one in row.extras]

@@ -9,10 +9,10 @@ from math import prod
 import numpy as np
 
 from structopt.core.factor_kind import FactorKind
-from structopt.core.factor_kinds import kind_of
+from structopt.core.factor_kind_table import kind_of
 from structopt.core.structure_kind import check_count
-from structopt.kernels.factors import FACTORS, Factors, private_start
-from structopt.kernels.record import Array, Record
+from structopt.kernels.loopy.factors import FACTORS, Factors, private_start
+from structopt.kernels.waist.record import Array, Record
 
 
 def factor_vertices(structure: Record, i: int, parts: int, most: int) -> Array:

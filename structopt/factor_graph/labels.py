@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.core.data import Encoded, SparseVectors, Structure
-from structopt.core.targets import AllowedParts
-from structopt.kernels.record import Array
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
+from structopt.core.data.targets import AllowedParts
+from structopt.kernels.waist.record import Array
 
 
 def chosen_labels(encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
+from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
-from structopt.core.targets import AllowedParts
 from structopt.errors import ConfigError
 from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.labels import allowed_labels, chosen_labels
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 LARGEST_STATE_SPACE = 1_000_000
 
@@ -54,7 +56,7 @@ class LinearChain(FactorGraph):
         """Closed forms of the marginals of first-order chains."""
         if self.order > 1:
             return None
-        from structopt.kernels import chain_calculus as closed
+        from structopt.kernels.chain import calculus as closed
 
         return Calculus(closed.entropy, closed.slope, closed.conditionals)
 
@@ -119,10 +121,10 @@ class LinearChain(FactorGraph):
         return labels, *(PartGroup(_ngram_name(j), L ** (j + 1), once, tied=True) for j in range(1, self.order + 1))
 
     def _record(self, encoded: Encoded, L: int, anchored: bool) -> Record:
-        from structopt.kernels import chain
+        from structopt.kernels.chain import any_order
 
         excluded_offsets, excluded = _excluded(encoded)
-        return chain.CHAIN.pack(
+        return any_order.CHAIN.pack(
             labels=L,
             order=self.order,
             anchored=anchored,
@@ -136,8 +138,8 @@ class LinearChain(FactorGraph):
 
     def _work(self, offsets: Array, L: int, anchored: bool) -> Record:
         """Scratch for the longest sentence; rows of labels are padded where the order is 1."""
-        from structopt.kernels.chain import SCRATCH
-        from structopt.kernels.first_order import padded
+        from structopt.kernels.chain.any_order import SCRATCH
+        from structopt.kernels.chain.first_order import padded
 
         n = int(np.diff(offsets).max(initial=1))
         if self.order == 1:

@@ -7,15 +7,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.data import Encoded, EncodedGraphs, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data.encoded import Encoded, EncodedGraphs
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
+from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
-from structopt.core.targets import AllowedParts
+from structopt.core.memory import free_bytes
 from structopt.errors import ConfigError
 from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
 from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.labels import allowed_labels, chosen_labels
-from structopt.kernels.record import Array, Record
-from structopt.memory import free_bytes
+from structopt.kernels.waist.record import Array, Record
 
 EDGE_BYTES = 100
 """About what an edge takes while its factor and its gold part are laid out, beside 8 bytes for each of its parts."""
@@ -50,12 +52,12 @@ class Pairwise(FactorGraph):
     >>> from functools import partial
     >>> import numpy as np
     >>> from structopt import features
-    >>> from structopt.core.data import AttributeTable, EncodedGraphs
+    >>> from structopt.core.data.encoded import AttributeTable, EncodedGraphs
     >>> from structopt.factor_graph.pairwise import Pairwise
     >>> from structopt.inference.ad3 import AD3
     >>> from structopt.loss.family import LossFamily
     >>> from structopt.optimizer.dca import DualCoordinateAscent
-    >>> from structopt.problem import Problem
+    >>> from structopt.objective.problem import Problem
     >>> x = np.array([[1.0, 0.9], [1.0, 0.2], [1.0, -0.5], [1.0, -0.8], [1.0, 0.1]])  # a row for each variable
     >>> table = AttributeTable(np.arange(0, 11, 2), np.tile(np.arange(2, dtype=np.int32), 5), x.ravel(), 2)
     >>> edges = np.array([0, 3, 4]), np.array([[0, 1], [0, 2], [1, 2], [0, 1]], np.int32)
@@ -74,7 +76,7 @@ class Pairwise(FactorGraph):
 
     And its weights decode any corpus of such graphs; outputs are sparse vectors over the parts, of which a view is read:
 
-    >>> from structopt.decoding import best_outputs
+    >>> from structopt.objective.decoding import best_outputs
     >>> from structopt.executor.serial import Serial
     >>> outputs = best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial())
     >>> graph.view("labels", encoded, problem.structure, outputs).tolist()
@@ -136,7 +138,7 @@ class Pairwise(FactorGraph):
     @property
     def rounding(self) -> Any:
         """The kernel that takes the likeliest state of every variable."""
-        from structopt.kernels.state_rounding import round_states
+        from structopt.kernels.loopy.rounding import round_states
 
         return round_states
 
@@ -255,7 +257,7 @@ def _label_parts(graphs: EncodedGraphs) -> Array:
 
 def _record(graphs: EncodedGraphs, edges: Edges) -> Record:
     """Pack variables of width K, and one TABLE factor an edge."""
-    from structopt.kernels.factors import FACTORS, TABLE
+    from structopt.kernels.loopy.factors import FACTORS, TABLE
 
     (begin, joined), K, offsets = edges, len(graphs.labels), np.ascontiguousarray(graphs.offsets, np.int64)
     variables, count, lengths = int(offsets[-1]), len(joined), np.diff(offsets)

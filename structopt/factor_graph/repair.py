@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.core.data import EncodedTrees
+from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Demand(NamedTuple):
@@ -94,7 +94,7 @@ def _one_root(offsets: Array, heads: Array) -> Array:
 
 def _lifted(offsets: Array, heads: Array) -> Array:
     """Lift the arcs that make a tree non-projective."""
-    from structopt.kernels.lifting import lift
+    from structopt.kernels.trees.lifting import lift
 
     changed = heads.astype(np.int32)
     lift(offsets, changed)

@@ -7,17 +7,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core import ranges
-from structopt.core.data import Encoded, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data import ranges
+from structopt.core.data.encoded import Encoded, EncodedTrees
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
+from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
-from structopt.core.targets import AllowedParts
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import allowed_arcs, arc_places, candidate_arcs, chosen_heads, gold_arcs, head_tables
 from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.factor_blocks import Block, FactorBlock, ends_of, interleaved, numbers, pack_blocks, pairs
 from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.repair import admitted
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 Listed = tuple[FactorBlock, Array, Array]
 """Factors, where the parts of each sentence begin, and the places of the parts."""
@@ -102,7 +104,7 @@ class SecondOrder(FactorGraph):
     @property
     def rounding(self) -> Any:
         """The kernel that makes a tree of fractional arc marginals."""
-        from structopt.kernels.tree_rounding import round_trees
+        from structopt.kernels.trees.rounding import round_trees
 
         return round_trees
 
@@ -139,7 +141,7 @@ class SecondOrder(FactorGraph):
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold arcs, and of the siblings and grandparents among them."""
-        from structopt.kernels.second_order import list_output
+        from structopt.kernels.trees.second_order import list_output
 
         trees = trees_of(encoded)
         tokens, chosen = trees.offsets, gold_arcs(trees, structure).astype(np.int64)
@@ -163,7 +165,7 @@ class SecondOrder(FactorGraph):
 
     def _tree(self, tokens: Array, arcs: Array, places: Array) -> FactorBlock:
         """One TREE factor a sentence, over all its arcs."""
-        from structopt.kernels.factors import TREE
+        from structopt.kernels.loopy.factors import TREE
 
         owned, lengths = arcs[tokens], np.diff(tokens)
         sizes = np.diff(owned)
@@ -176,8 +178,8 @@ class SecondOrder(FactorGraph):
 
     def _siblings(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> Listed | None:
         """List head automata, or the pairs of arcs on one side."""
-        from structopt.kernels import second_order as kernels
-        from structopt.kernels.factors import AUTOMATON
+        from structopt.kernels.loopy.factors import AUTOMATON
+        from structopt.kernels.trees import second_order as kernels
 
         if self.siblings == "none":
             return None
@@ -205,7 +207,7 @@ class SecondOrder(FactorGraph):
 
     def _grandparents(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> Listed | None:
         """List the pairs of arcs g -> h -> m."""
-        from structopt.kernels.second_order import grandparents
+        from structopt.kernels.trees.second_order import grandparents
 
         if not self.grandparents:
             return None

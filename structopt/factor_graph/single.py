@@ -6,14 +6,16 @@ from types import MappingProxyType
 
 import numpy as np
 
-from structopt.core.data import Encoded, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
+from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
-from structopt.core.targets import AllowedParts
 from structopt.errors import ConfigError
 from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.kinds import SINGLE
 from structopt.factor_graph.labels import allowed_labels, chosen_labels
-from structopt.kernels.record import EMPTY, Array
+from structopt.kernels.waist.record import EMPTY, Array
 
 
 class Single(FactorGraph):
@@ -31,9 +33,9 @@ class Single(FactorGraph):
     @property
     def calculus(self) -> Calculus:
         """Closed forms of the marginals, which are the probabilities of the outputs."""
-        from structopt.kernels import single
+        from structopt.kernels.chain import single_variable
 
-        return Calculus(single.entropy, single.slope, single.conditionals)
+        return Calculus(single_variable.entropy, single_variable.slope, single_variable.conditionals)
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
         """Lay out L label parts an instance; no part is tied, whether `positional` or not."""

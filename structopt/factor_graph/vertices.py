@@ -8,12 +8,12 @@ from math import inf, prod
 import numpy as np
 
 from structopt.core.structure_kind import check_count
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 
 def chain_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
     """Part vectors of all labellings of chain i that the hard constraints allow."""
-    from structopt.kernels.chain import CHAIN, constrain, mark
+    from structopt.kernels.chain.any_order import CHAIN, constrain, mark
 
     c = CHAIN.open(structure)
     n, L = int(c.tokens[i + 1] - c.tokens[i]), c.labels
@@ -37,7 +37,7 @@ def single_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
 
 def tree_vertices(structure: Record, i: int, parts: int, most: int, projective: bool = False) -> Array:
     """Part vectors of all trees that the candidate arcs of sentence i make, with all labels."""
-    from structopt.kernels.arcs import ARCS
+    from structopt.kernels.trees.arcs import ARCS
 
     a = ARCS.open(structure)
     arcs = a.arcs[a.tokens[i] : a.tokens[i + 1] + 1]

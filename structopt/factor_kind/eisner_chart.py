@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Chart(NamedTuple):

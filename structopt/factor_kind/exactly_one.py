@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.core.data.polytope import Rows
 from structopt.core.factor_kind import COMPILED, FactorKind
-from structopt.core.polytope import Rows
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class ExactlyOne(FactorKind):

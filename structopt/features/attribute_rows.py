@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.data import AttributeTable, Encoded, PartGroup, SparseVectors, Structure
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
+from structopt.features.row_groups import RowGroup, pack_rows
 from structopt.features.support import OTHER_FEATURES, Supported, unpacked
-from structopt.kernels.record import Array, Record
-
-
-@dataclass(frozen=True)
-class RowGroup:
-    """Rows of weights of one part group: `size` attributes, each with `width` weights."""
-
-    name: str
-    width: int
-    size: int
+from structopt.kernels.waist.record import Array, Record
 
 
 class AttributeRows(Supported):
@@ -60,7 +54,7 @@ class AttributeRows(Supported):
         return self.of(groups, np.concatenate(masks))
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
-        """Pack the attributes of a corpus for the kernels of `structopt.kernels.attribute_rows`."""
+        """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attribute_rows`."""
         return self.pack(self.tables(encoded, structure), structure)
 
     def tables(self, encoded: Encoded, structure: Structure) -> list[AttributeTable]:
@@ -69,51 +63,24 @@ class AttributeRows(Supported):
 
     def pack(self, tables: Sequence[AttributeTable], structure: Structure) -> Record:
         """Pack tables of attributes, one a group."""
-        from structopt.kernels.attribute_rows import ROWS
-
-        entries = np.cumsum([0, *(len(table.ids) for table in tables)])
-        offsets = [table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)]
-        starts = np.cumsum([0, *(len(o) for o in offsets)])[:-1]
-        valued = any(table.values is not None for table in tables)
-        values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
-        masks, support = self._support_words()
-        return ROWS.pack(
-            widths=[group.width for group in self.groups],
-            ids=np.concatenate([table.ids for table in tables]),
-            weights=np.cumsum([0, *(group.width * group.size for group in self.groups)]),
-            attributes=np.cumsum([0, *(group.size for group in self.groups)]),
-            positions=np.concatenate([group.offsets for group in structure.groups]),
-            starts=starts,
-            offsets=np.concatenate(offsets),
-            values=np.concatenate([*values, np.zeros(0)]),
-            masks=masks,
-            support=support,
-        )
-
-    def _support_words(self) -> tuple[Array, Array]:
-        """Support as bits, ceil(width / 64) words an attribute, and where the words of each group begin."""
-        if self.support is None:
-            return np.zeros(len(self.groups), np.int64), np.zeros(0, np.int64)
-        ends = np.cumsum([group.width * group.size for group in self.groups])[:-1]
-        blocks = [_words(block, g.width) for block, g in zip(np.split(self.support, ends), self.groups, strict=True)]
-        return np.cumsum([0, *(len(block) for block in blocks[:-1])]), np.concatenate(blocks)
+        return pack_rows(self.groups, self.support, tables, structure)
 
     @property
     def kernels(self) -> FeatureKernels:
         """The kernels of the block."""
-        from structopt.kernels import attribute_rows as k
+        from structopt.kernels.features import attribute_rows as k
 
         return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Bundle attributes that come together, and turn the tables round."""
-        from structopt.features.batch import BatchFeatures
+        from structopt.features.batch.attribute_rows import BatchFeatures
 
-        return BatchFeatures(self, self.tables(encoded, structure), structure)
+        return BatchFeatures(self, self.groups, self.tables(encoded, structure), structure)
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
-        from structopt.kernels.attribute_rows import GRADIENT
+        from structopt.kernels.features.attribute_rows import GRADIENT
 
         entries = [_most_entries(group, _table(group, encoded)) for group in structure.groups]
         rows = sum(n * group.width for n, group in zip(entries, self.groups, strict=True))
@@ -155,14 +122,6 @@ class AttributeRows(Supported):
         return cls.of(groups, unpacked(arrays, sum(g.width * g.size for g in groups)))
 
 
-def _words(support: Array, width: int) -> Array:
-    """Bits of rows of a given width, each row in whole int64 words, lowest bit first."""
-    rows = support.reshape(-1, width)
-    padded = np.zeros((len(rows), -(-width // 64) * 64), bool)
-    padded[:, :width] = rows
-    return np.packbits(padded, axis=1, bitorder="little").view("<i8").astype(np.int64).ravel()
-
-
 def _table(group: PartGroup, encoded: Encoded) -> AttributeTable:
     """Attributes of a group's positions: the task's, or the one constant attribute, or both on anchored transitions."""
     positions = int(group.offsets[-1])
@@ -182,7 +141,7 @@ def _with_constant(table: AttributeTable) -> AttributeTable:
 
 def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseVectors, given: bool) -> Array:
     """Which (attribute, configuration) pairs of one group occur in a gold output; all where the task gave no attributes."""
-    from structopt.kernels.attribute_rows import mark_support
+    from structopt.kernels.features.attribute_rows import mark_support
 
     group = structure.groups[index]
     support = np.zeros(table.size * group.width)

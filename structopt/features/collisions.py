@@ -6,9 +6,10 @@ from math import exp
 
 import numpy as np
 
-from structopt.core.data import PartGroup, SparseVectors, Structure
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure
 from structopt.features.template_layout import KINDS, Layout
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 MOST = 2**22
 """About as many occurrences of features are looked at where they are those of all parts."""
@@ -43,7 +44,7 @@ def _counts(
     layout: Layout, record: Record, structure: Structure, gold: SparseVectors | None, rows: bool, size: int
 ) -> tuple[int, float]:
     """Number of distinct features, and of those that share their weight with no other."""
-    from structopt.kernels.hashed_templates import occurrences
+    from structopt.kernels.features.hashed_templates import occurrences
 
     features, once, often = 0, np.zeros(size, bool), np.zeros(size, bool)
     groups = [k for k, group in enumerate(structure.groups) if (group.name == "label") == rows]

@@ -7,12 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure
+from structopt.core.data.encoded import Encoded, EncodedTrees
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
 from structopt.features.support import OTHER_FEATURES, Supported, unpacked
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, check_sizes, shape
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 OTHER_CODES = (
     "warm_start.vocabulary=new: hashed weights stand where the numbers of the values put them, and other data number values "
@@ -86,12 +88,12 @@ class HashedTemplates(Supported):
     @property
     def kernels(self) -> FeatureKernels:
         """The kernels of the block."""
-        from structopt.kernels import hashed_templates as k
+        from structopt.kernels.features import hashed_templates as k
 
         return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
-        """Pack what the kernels of `structopt.kernels.hashed_templates` read of a corpus."""
+        """Pack what the kernels of `structopt.kernels.features.hashed_templates` read of a corpus."""
         labels = next((group.width for group in structure.groups if group.name == "label"), self.layout.labels)
         if labels != self.layout.labels:
             raise ConfigError(f"features: the model has weights for {self.layout.labels} labels, the corpus has {labels}.")
@@ -120,13 +122,13 @@ class HashedTemplates(Supported):
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Return the features for evaluations over all instances."""
-        from structopt.features.hashed_batch import HashedBatch
+        from structopt.features.batch.hashed_templates import HashedBatch
 
         return HashedBatch(self, self.record(encoded, structure), structure)
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
-        from structopt.kernels.template_gradient import GRADIENT
+        from structopt.kernels.features.template_gradient import GRADIENT
 
         layout = self.layout
         weights, rows = (int(found.max(initial=0)) for found in _most_features(layout, _trees(encoded), structure))

@@ -12,7 +12,7 @@ import numpy as np
 
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Pool:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core.arc_templates import BETWEEN, ROLES, Template, check_columns, columns_of, parse
-from structopt.core.data import EncodedTrees, Structure
+from structopt.core.data.encoded import EncodedTrees
+from structopt.core.data.structure import Structure
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
+from structopt.templates.arc_templates import BETWEEN, ROLES, Template, check_columns, columns_of, parse
 
 KINDS = {"label": "labels", "arc": "templates", "sibling": "siblings", "grandparent": "grandparents"}
 """The templates that score each part group, in the order in which the kernels number the kinds of parts."""
@@ -121,8 +122,8 @@ class Layout:
         return cls(*numbers, tuple(state["distances"]), texts, tuple(state["columns"]))
 
     def record(self, encoded: EncodedTrees, structure: Structure, support: Array | None) -> Record:
-        """Pack a corpus for the kernels of `structopt.kernels.hashed_templates` (see `structopt.kernels.template_parts`)."""
-        from structopt.kernels.template_parts import HASHED
+        """Pack a corpus for the kernels of hashed templates (see `structopt.kernels.features.template_parts`)."""
+        from structopt.kernels.features.template_parts import HASHED
 
         kinds = list(KINDS)
         groups = [kinds.index(_known(group.name)) for group in structure.groups]

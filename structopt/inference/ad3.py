@@ -8,14 +8,14 @@ from math import inf
 import numpy as np
 
 from structopt.core.ability import Ability
-from structopt.core.data import Structure
+from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
 from structopt.inference.open_kinds import admit_kinds
 from structopt.inference.programs import check_kind
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 TOLERANCE, OF_TABLES = 1e-3, 2e-5
 """When the passes end by themselves: the second in graphs of tables alone, where a pass takes little and converges fast."""
@@ -83,7 +83,7 @@ class AD3(Inference):
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver."""
-        from structopt.kernels.ad3 import solve
+        from structopt.kernels.ad3.solve import solve
 
         check_kind("ad3", kind)
         return InferenceKernels(solve)
@@ -91,7 +91,7 @@ class AD3(Inference):
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure scratch for its largest instance, and memory where visits start from the last."""
         from structopt.inference.factor_sizes import factor_scratch
-        from structopt.kernels.ad3_work import WORK
+        from structopt.kernels.ad3.work import WORK
 
         admit_kinds("ad3", self, structure.record)
         sizes = Sizes(structure.record)
@@ -134,8 +134,8 @@ class Sizes:
     """
 
     def __init__(self, record: Record) -> None:
-        from structopt.kernels.ad3_factors import kept_size, set_size
-        from structopt.kernels.factors import FACTORS, TABLE
+        from structopt.kernels.ad3.factor_problems import kept_size, set_size
+        from structopt.kernels.loopy.factors import FACTORS, TABLE
 
         f = FACTORS.open(record)
         self.tolerance = OF_TABLES if (f.kinds == TABLE).all() else TOLERANCE

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt.inference.polytopes import described
-from structopt.kernels.factors import FACTORS, TABLE, Factors
-from structopt.kernels.record import Array, Record
+from structopt.kernels.loopy.factors import FACTORS, TABLE, Factors
+from structopt.kernels.waist.record import Array, Record
 
 
 class CompactPolytope(NamedTuple):

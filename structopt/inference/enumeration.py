@@ -11,7 +11,7 @@ from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 MOST_OUTPUTS = 1_000_000
 

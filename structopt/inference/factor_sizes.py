@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.inference.open_kinds import open_scratch
-from structopt.kernels.factors import FACTORS, Factors
-from structopt.kernels.record import Array, Record
+from structopt.kernels.loopy.factors import FACTORS, Factors
+from structopt.kernels.waist.record import Array, Record
 
 
 class FactorSizes(NamedTuple):
@@ -50,7 +50,7 @@ def factor_sizes(record: Record) -> FactorSizes:
 
 def factor_scratch(record: Record) -> tuple[int, int]:
     """Floats and ints that any one factor of a record needs."""
-    from structopt.kernels.factor_kinds import scratch_sizes
+    from structopt.kernels.loopy.factor_kinds import scratch_sizes
 
     f = FACTORS.open(record)
     parts = np.diff(_parts_before(f)[f.links])

@@ -11,7 +11,7 @@ import numpy as np
 
 from structopt.errors import ConfigError
 from structopt.inference.compact import CompactPolytope
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Answer(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from structopt.core.ability import Ability
-from structopt.core.data import Structure
+from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
@@ -13,7 +13,7 @@ from structopt.errors import ConfigError
 from structopt.inference.highs import Program
 from structopt.inference.open_kinds import admit_kinds
 from structopt.inference.programs import Programs, check_kind, check_temperature
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 
 class IntegerProgram(Inference):

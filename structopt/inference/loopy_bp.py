@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from structopt.core.ability import Ability
-from structopt.core.data import Structure
+from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import COMPILED
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class LoopyBP(Inference):
@@ -69,7 +69,7 @@ class LoopyBP(Inference):
             raise CompatibilityError(
                 f"inference=loopy_bp is for factor graphs of kind 'factors', not '{kind}'. Take inference=exact."
             )
-        from structopt.kernels.loopy_bp import solve
+        from structopt.kernels.loopy.loopy_bp import solve
 
         return InferenceKernels(solve)
 
@@ -77,7 +77,7 @@ class LoopyBP(Inference):
         """Give the structure scratch for its largest instance, and for each instance a place for the passes it took."""
         from structopt.inference.factor_sizes import factor_sizes
         from structopt.inference.open_kinds import admit_kinds
-        from structopt.kernels.loopy_bp import PROPAGATION
+        from structopt.kernels.loopy.loopy_bp import PROPAGATION
 
         admit_kinds("loopy_bp", self, structure.record)
         size = factor_sizes(structure.record)

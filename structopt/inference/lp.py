@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from structopt.core.ability import Ability
-from structopt.core.data import Structure
+from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.inference.open_kinds import admit_kinds
 from structopt.inference.programs import Programs, check_kind, check_temperature
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 
 class LinearProgram(Inference):

@@ -8,15 +8,15 @@ from math import inf
 import numpy as np
 
 from structopt.core.ability import Ability
-from structopt.core.data import Structure
+from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.factor_kinds import component_of
+from structopt.core.factor_kind_table import component_of
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.factor_sizes import message_offsets
 from structopt.inference.programs import check_kind
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
 """When messages count as converged: the bound falls by no more than this in a pass."""
@@ -79,7 +79,7 @@ class MPLP(Inference):
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver."""
-        from structopt.kernels.mplp import solve
+        from structopt.kernels.loopy.mplp import solve
 
         check_kind("mplp", kind)
         return InferenceKernels(solve)
@@ -92,8 +92,8 @@ class MPLP(Inference):
         CompatibilityError
             For factors over anything but two variables.
         """
-        from structopt.kernels.factors import FACTORS
-        from structopt.kernels.mplp import STARS
+        from structopt.kernels.loopy.factors import FACTORS
+        from structopt.kernels.loopy.mplp import STARS
 
         f = FACTORS.open(structure.record)
         _check_factors(f.kinds, f.widths)
@@ -121,7 +121,7 @@ class MPLP(Inference):
 
 def _are_binary(record: Record) -> Array:
     """Whether all variables of an instance have two states, shape (instances,)."""
-    from structopt.kernels.factors import FACTORS
+    from structopt.kernels.loopy.factors import FACTORS
 
     f = FACTORS.open(record)
     others = np.concatenate([[0], np.cumsum(f.widths != 2)])[f.variables]
@@ -130,7 +130,7 @@ def _are_binary(record: Record) -> Array:
 
 
 def _check_factors(kinds: Array, widths: Array) -> None:
-    from structopt.kernels.factors import TABLE
+    from structopt.kernels.loopy.factors import TABLE
 
     numbers = np.unique(kinds[kinds != TABLE]).tolist()
     others = [component_of(number).name.upper() for number in numbers]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.core.entry_points import installed
 from structopt.core.factor_kind import FactorAbility
-from structopt.core.factor_kinds import component_of, kind_of
+from structopt.core.factor_kind_table import component_of, kind_of
 from structopt.core.inference import Inference
-from structopt.core.installed import installed
 from structopt.errors import CompatibilityError, ConfigError
-from structopt.kernels.factors import FACTORS, FIRST_OPEN
-from structopt.kernels.record import Array, Record
+from structopt.kernels.loopy.factors import FACTORS, FIRST_OPEN
+from structopt.kernels.waist.record import Array, Record
 
 WHAT = {
     FactorAbility.ROWS: "a linear description",
@@ -46,7 +46,7 @@ def admit_kinds(name: str, inference: Inference, record: Record) -> None:
                 f"Inferences that can take it: {others}."
             )
         if asked & ~FactorAbility.ROWS:
-            from structopt.kernels.open_kinds import put
+            from structopt.kernels.loopy.open_kinds import put
 
             put(number, kind.hard, tuple(kind.kernels))
 

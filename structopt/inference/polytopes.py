@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.core.factor_kinds import kind_of
-from structopt.core.polytope import Polytope, Rows
-from structopt.kernels.factors import FACTORS, Factors, private_start
-from structopt.kernels.record import Array, Record
+from structopt.core.data.polytope import Polytope, Rows
+from structopt.core.factor_kind_table import kind_of
+from structopt.kernels.loopy.factors import FACTORS, Factors, private_start
+from structopt.kernels.waist.record import Array, Record
 
 
 def local_polytope(structure: Record, i: int, parts: int) -> Polytope:

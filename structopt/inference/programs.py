@@ -12,8 +12,8 @@ from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.compact import CompactPolytope, compact_polytope
 from structopt.inference.highs import Program
-from structopt.kernels.factors import FACTORS, Factors
-from structopt.kernels.record import Record
+from structopt.kernels.loopy.factors import FACTORS, Factors
+from structopt.kernels.waist.record import Record
 
 ROOM = 1_000_000
 """Coefficients of the models that are kept for further visits; some 100 bytes each."""

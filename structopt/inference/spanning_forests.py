@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 LEAST = 4
 """Forests of a graph with cycles that is neither complete nor a grid: with fewer, some edges would appear in too few."""

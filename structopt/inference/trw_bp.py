@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.ability import Ability
-from structopt.core.data import Structure
+from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.spanning_forests import Forests, spanning_forests
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 
 class TreeReweightedBP(Inference):
@@ -104,7 +104,7 @@ class TreeReweightedBP(Inference):
             raise CompatibilityError(
                 f"inference=trw_bp is for factor graphs of kind 'factors', not '{kind}'. Take inference=exact."
             )
-        from structopt.kernels.trw_bp import solve
+        from structopt.kernels.loopy.trw_bp import solve
 
         return InferenceKernels(solve)
 
@@ -112,7 +112,7 @@ class TreeReweightedBP(Inference):
         """Choose forests, and give the structure scratch for its largest instance, and with `warm_start` room for messages."""
         from structopt.inference.factor_sizes import message_offsets
         from structopt.inference.open_kinds import admit_kinds
-        from structopt.kernels.trw_bp import WORK
+        from structopt.kernels.loopy.trw_bp import WORK
 
         admit_kinds("trw_bp", self, structure.record)
         forests, graph = _forests(structure.record)
@@ -131,7 +131,7 @@ class TreeReweightedBP(Inference):
 
 def _forests(record: Record) -> tuple[list[Forests], Array]:
     """Forests of the different graphs of pairs, and the number of each instance's; -1: it is no such graph."""
-    from structopt.kernels.factors import FACTORS, TABLE
+    from structopt.kernels.loopy.factors import FACTORS, TABLE
 
     f = FACTORS.open(record)
     others = np.cumsum([0, *(f.kinds != TABLE)])[f.factors], np.cumsum([0, *(f.widths < 2)])[f.variables]
@@ -162,7 +162,7 @@ def _scratch(record: Record, used: bool) -> dict[str, int]:
 def _room(record: Record, graph: Array, forests: list[Forests]) -> dict[str, Any]:
     """The forests, the number of each instance's, and sizes of the scratch for the largest."""
     from structopt.inference.factor_sizes import factor_sizes
-    from structopt.kernels.factors import FACTORS
+    from structopt.kernels.loopy.factors import FACTORS
 
     packed = [one.packed() for one in forests]
     rows = max((one.downwards.size for one in forests), default=0)
@@ -186,7 +186,7 @@ def _room(record: Record, graph: Array, forests: list[Forests]) -> dict[str, Any
 
 def _shared(record: Record) -> Array:
     """Parts of the variables of each instance."""
-    from structopt.kernels.factors import FACTORS
+    from structopt.kernels.loopy.factors import FACTORS
 
     shared: Array = FACTORS.open(record).shared
     return shared

@@ -7,7 +7,7 @@ from dataclasses import replace
 from structopt.core.loss import Beginning
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
 DONE = "convex_done"

@@ -8,7 +8,7 @@ from math import isfinite
 
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State, copied
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
 MARGIN = 0.2

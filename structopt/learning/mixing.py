@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from structopt.core.executor import Executor
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State
 from structopt.core.scorer import Scorer
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
 ALONE = 1
@@ -54,6 +54,26 @@ class Passed(NamedTuple):
     messages: Array
 
 
+class ShardPasses(Protocol):
+    """Passes of an optimizer over the shards of a problem, wherever they are.
+
+    Attributes
+    ----------
+    problem : Objective
+    """
+
+    @property
+    def problem(self) -> Objective:
+        """The problem whose instances the shards hold."""
+
+    def run(self, parcel: Parcel) -> Iterator[Passed]:
+        """Make a pass on every shard from the same state; what comes of it, in the order of the shards."""
+
+
+Place = Callable[[Objective, Optimizer, int], ShardPasses]
+"""Divides a problem into shards over which an optimizer passes."""
+
+
 class Mixed(Wrapped):
     """An online optimizer whose passes are made on the shards of the corpus, and their states mixed.
 
@@ -73,6 +93,8 @@ class Mixed(Wrapped):
         One that is ``mixable``: its state is a point and statistics of the way to it, without dual variables of instances.
     shards : int
         S.
+    place : callable
+        Divides a problem into so many shards, over which the optimizer then passes.
 
     Notes
     -----
@@ -80,10 +102,10 @@ class Mixed(Wrapped):
     mixture weights, by which a weight that one shard alone has to do with moves 1/S as far; and no first pass alone.
     """
 
-    def __init__(self, optimizer: Optimizer, shards: int) -> None:
+    def __init__(self, optimizer: Optimizer, shards: int, place: Place) -> None:
         super().__init__(optimizer)
-        self.shards = shards
-        self._passes: Any = None
+        self.shards, self.place = shards, place
+        self._passes: ShardPasses | None = None
 
     def init(self, problem: Objective, weights: Array) -> State:
         """The optimizer's first state, of the whole problem."""
@@ -98,7 +120,7 @@ class Mixed(Wrapped):
 
     def _mixed(self, problem: Objective, state: State) -> tuple[State, Report]:
         if self._passes is None or self._passes.problem is not problem:
-            self._passes = problem.passes(self.optimizer, self.shards)
+            self._passes = self.place(problem, self.optimizer, self.shards)
         start = Parcel.of(state, problem.scorer)
         reports, mixture = [], Mixture(start, problem.scorer)
         for passed in self._passes.run(start):
@@ -177,6 +199,6 @@ def shards_of(executor: Executor, optimizer: Optimizer) -> int:
     return 0 if optimizer.plan.form == "batch" else executor.mixing
 
 
-def mixed(optimizer: Optimizer, shards: int) -> Optimizer:
+def mixed(optimizer: Optimizer, shards: int, place: Place) -> Optimizer:
     """The optimizer, mixed where there are shards to be mixed."""
-    return Mixed(optimizer, shards) if shards else optimizer
+    return Mixed(optimizer, shards, place) if shards else optimizer

@@ -8,8 +8,8 @@ import numpy as np
 
 from structopt.core.objective import Objective
 from structopt.core.optimizer import State
-from structopt.kernels.record import Array
-from structopt.learning.planes import PlaneCache
+from structopt.kernels.waist.record import Array
+from structopt.learning.plane_cache import PlaneCache
 
 SWEEPS = 20  # at most, a round: more rounds are cheaper than the last digits of a problem that changes
 
@@ -44,7 +44,7 @@ class NSlack:
 
     def ask(self, weights: Array, margin: float) -> float:
         """Ask the oracle for every instance; cache what is violated by more than a margin. Returns the sum of the losses."""
-        from structopt.kernels.cutting_plane import collect_pass
+        from structopt.kernels.learn.cutting_plane import collect_pass
 
         problem, totals, cache = self.problem, np.zeros(2), self.cache
         gamma, dense = problem.loss.gamma, np.zeros(problem.dimension)
@@ -56,7 +56,7 @@ class NSlack:
 
         Between two sweeps over all instances, those that were not solved to the accuracy are swept alone.
         """
-        from structopt.kernels.cutting_plane import sweep
+        from structopt.kernels.learn.cutting_plane import sweep
 
         problem, cache = self.problem, self.cache
         generator = np.random.default_rng([problem.seed, epoch, 1])
@@ -105,7 +105,7 @@ def block_difference(problem: Objective, cache: PlaneCache, theta: Array, instan
         Largest difference: of theta', relative to how far the instance's planes hold theta' from the center; and of the
         cached Gram matrix, relative to its largest entry.
     """
-    from structopt.kernels.planes import pair_steps
+    from structopt.kernels.learn.half_space_program import pair_steps
 
     largest = 0.0
     for i in instances:

@@ -7,7 +7,7 @@ import numpy as np
 from structopt.core.objective import Objective
 from structopt.core.optimizer import State
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 INACTIVE = 50  # rounds after which a plane with alpha = 0 is dropped
 FINER = 0.01  # share of the asked accuracy to which the small problem is solved
@@ -71,7 +71,7 @@ class OneSlack:
 
     def solve(self, accuracy: float, epoch: int) -> None:
         """Make pair steps until F, times lambda, is well within `accuracy` of its maximum; compute theta anew."""
-        from structopt.kernels.planes import pair_steps
+        from structopt.kernels.learn.half_space_program import pair_steps
 
         alpha, offsets, idle = self.state["slack_duals"]
         gram = self.state["slack_gram"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from structopt.core import ranges
+from structopt.core.data import ranges
 from structopt.errors import ConfigError
 
 

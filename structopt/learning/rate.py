@@ -7,7 +7,7 @@ from math import inf, isfinite
 
 import numpy as np
 
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 CANDIDATES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 SHORTER = 0.25  # of its length, that of the steps by which a pass is made again

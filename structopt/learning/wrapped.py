@@ -9,7 +9,7 @@ from structopt.core.loss import Loss
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, State
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Wrapped(Optimizer):

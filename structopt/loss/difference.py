@@ -74,7 +74,7 @@ class LossDifference(LossFamily):
 
     def kernel(self, variant: str = "max_loss") -> Any:
         """Return the compiled loss; a difference has no other variant than ``max_loss``."""
-        from structopt.kernels.difference import difference
+        from structopt.kernels.loss.difference import difference
 
         if variant != "max_loss":
             raise ConfigError(f"{self.member} has no variant {variant}. Leave optimizer.variant=max_loss.")

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core import ranges
 from structopt.core.ability import Ability
 from structopt.core.cost import Cost
+from structopt.core.data import ranges
 from structopt.core.loss import Beginning, Loss
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.loss.cost.hamming import Hamming
 
 MEMBERS = {(1.0, 0.0): "crf", (inf, 1.0): "svm", (inf, 0.0): "perceptron", (1.0, 1.0): "softmax_margin"}
@@ -95,13 +95,13 @@ class LossFamily(Loss):
 
     def kernel(self, variant: str = "max_loss") -> Any:
         """Return the compiled loss; variant ``prediction`` takes the mode under the scores alone (footnote 7)."""
-        from structopt.kernels import loss
+        from structopt.kernels.loss import family
 
         if variant == "prediction" and not isinf(self.beta):
             raise ConfigError(
                 f"optimizer.variant=prediction needs loss.beta=inf (this is {self.member}). Add loss.beta=inf, or use max_loss."
             )
-        return loss.prediction_based if variant == "prediction" else loss.family
+        return family.prediction_based if variant == "prediction" else family.family
 
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:
         """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the variables an instance."""

@@ -12,10 +12,10 @@ from structopt.core.needs import Needs, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.batches import run_batches
-from structopt.learning.minibatches import implicit_step, run_minibatches
+from structopt.learning.dense_minibatches import implicit_step, run_minibatches
+from structopt.learning.lazy_batches import run_batches
 from structopt.learning.rate import SHORTER
 
 
@@ -94,7 +94,9 @@ class AdaDelta(Optimizer):
         """Passes that can be mixed, with any scorer."""
         return Plan(
             "minibatch", mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
-            kernel_modules=("structopt.kernels.adadelta", "structopt.kernels.lazy", "structopt.kernels.passes"),
+            kernel_modules=(
+                "structopt.kernels.learn.adadelta", "structopt.kernels.learn.lazy_steps", "structopt.kernels.waist.passes",
+            ),
         )  # fmt: skip
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -106,7 +108,7 @@ class AdaDelta(Optimizer):
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
-        from structopt.kernels.adadelta import adadelta_pass
+        from structopt.kernels.learn.adadelta import adadelta_pass
 
         squares, moves, epsilon = state["squares"], state["moves"], state["epsilon"]
         if problem.sparse:

@@ -14,10 +14,10 @@ from structopt.core.needs import Needs, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.batches import run_batches
-from structopt.learning.minibatches import implicit_step, run_minibatches
+from structopt.learning.dense_minibatches import implicit_step, run_minibatches
+from structopt.learning.lazy_batches import run_batches
 from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
 
 
@@ -106,7 +106,9 @@ class AdaGrad(Optimizer):
         return Plan(
             "minibatch", mixable=True, shortens=True, penalty=self.penalty, tolerance=self.tolerance,
             certificate=self.certificate, tried=("eta",) if self.eta == "auto" else (),
-            kernel_modules=("structopt.kernels.adagrad", "structopt.kernels.lazy", "structopt.kernels.passes"),
+            kernel_modules=(
+                "structopt.kernels.learn.adagrad", "structopt.kernels.learn.lazy_steps", "structopt.kernels.waist.passes",
+            ),
         )  # fmt: skip
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -115,7 +117,7 @@ class AdaGrad(Optimizer):
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
-        from structopt.kernels.adagrad import DELTA, adagrad_pass
+        from structopt.kernels.learn.adagrad import DELTA, adagrad_pass
 
         squares, passes = state["squares"], state["epoch"] + 1
         eta = state["eta"] * sqrt(min(1.0, (self.constant or passes) / passes))
@@ -129,7 +131,7 @@ class AdaGrad(Optimizer):
 
     def _move(self, decay: float, theta: Array, squares: Array, eta: float, gradient: Array) -> None:
         """One step at all coordinates, by the mean gradient of a batch."""
-        from structopt.kernels.adagrad import DELTA
+        from structopt.kernels.learn.adagrad import DELTA
 
         squares += gradient * gradient
         implicit_step(theta, gradient, eta / np.sqrt(DELTA + squares), decay, self.penalty == "l1")

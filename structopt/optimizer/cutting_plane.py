@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.ability import Ability
-from structopt.core.certificates import certified_gap
+from structopt.core.certificate import certified_gap
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.needs import MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.n_slack import NSlack, block_difference
 from structopt.learning.one_slack import OneSlack
@@ -24,8 +24,8 @@ SHARE = 0.1  # of the gap: what a round neglects of the violations, and of the m
 FINEST = 1e-8  # gap, relative to the objective, at which more rounds would only move rounding about
 MASTERS: dict[str, Any] = {"n_slack": NSlack, "one_slack": OneSlack}
 KERNEL_MODULES = (
-    "structopt.kernels.cutting_plane", "structopt.kernels.plane_cache", "structopt.kernels.planes",
-    "structopt.kernels.passes", "structopt.kernels.bundles", "structopt.kernels.coordinates",
+    "structopt.kernels.learn.cutting_plane", "structopt.kernels.learn.plane_cache", "structopt.kernels.learn.half_space_program",
+    "structopt.kernels.waist.passes", "structopt.kernels.features.bundles", "structopt.kernels.arrays.coordinates",
 )  # fmt: skip
 
 
@@ -129,7 +129,7 @@ class CuttingPlane(Optimizer):
         maximum of the dual over all planes.
         """
         if self.variant == "n_slack":
-            from structopt.reference.k_best import k_best_step
+            from structopt.reference.half_space_program import k_best_step
 
             cache = NSlack(problem, state, self.limit).cache
             return block_difference(problem, cache, state["theta"], instances, k_best_step)

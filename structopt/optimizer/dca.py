@@ -13,7 +13,7 @@ from structopt.core.needs import CONVEX, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 
 
@@ -81,7 +81,8 @@ class DualCoordinateAscent(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes that can be mixed."""
-        return Plan(mixable=True, variant=self.variant, kernel_modules=("structopt.kernels.dca", "structopt.kernels.proximal"))
+        modules = ("structopt.kernels.learn.dca", "structopt.kernels.learn.proximal_step")
+        return Plan(mixable=True, variant=self.variant, kernel_modules=modules)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
@@ -109,7 +110,7 @@ class DualCoordinateAscent(Optimizer):
             The largest difference of a weight, divided by the largest weight where that is above 1. The reference solves
             the program over the same half-spaces.
         """
-        from structopt.reference.k_best import step_difference
+        from structopt.reference.half_space_program import step_difference
 
         messages, largest = problem.data.messages.copy(), 0.0
         for i in instances:
@@ -123,8 +124,8 @@ class DualCoordinateAscent(Optimizer):
 
     def _visit(self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float) -> Array:
         """Make the steps of some instances; return the sum of their losses, and the number of negative ones."""
-        from structopt.kernels.dca import dca_pass
-        from structopt.kernels.proximal import proximal_pass
+        from structopt.kernels.learn.dca import dca_pass
+        from structopt.kernels.learn.proximal_step import proximal_pass
 
         totals = np.zeros(2)
         if self.inner == "taylor":
@@ -136,7 +137,7 @@ class DualCoordinateAscent(Optimizer):
 
     def _half_spaces(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
         """Residuals r_j, shape (planes, parts), and heights a_j^T theta + b_j of the planes that a visit looks at."""
-        from structopt.kernels.proximal import collect
+        from structopt.kernels.learn.proximal_step import collect
 
         taylor = self.inner == "taylor"  # the first plane of a bundle is the tangent at theta, and one fills it
         bundle = self._bundle(problem, 1 if taylor else self.planes)
@@ -146,6 +147,6 @@ class DualCoordinateAscent(Optimizer):
 
     @staticmethod
     def _bundle(problem: Objective, planes: int) -> Any:
-        from structopt.kernels.proximal import empty_bundle
+        from structopt.kernels.learn.proximal_step import empty_bundle
 
         return empty_bundle(planes, problem.examples.most_parts, problem.dimension)

@@ -8,14 +8,14 @@ from typing import Literal
 import numpy as np
 
 from structopt.core.ability import Ability
+from structopt.core.data.ranges import LARGEST
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.needs import DUAL, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.core.ranges import LARGEST
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.optimizer.smo import dual_at, gold_residuals, pass_over, refuse_weights, weights_at
 
@@ -118,7 +118,7 @@ class ExponentiatedGradient(Optimizer):
         """Passes that keep potentials of every instance."""
         return Plan(
             tolerance=self.tolerance,
-            kernel_modules=("structopt.kernels.eg", "structopt.kernels.smo", "structopt.kernels.bundles"),
+            kernel_modules=("structopt.kernels.learn.eg", "structopt.kernels.learn.smo", "structopt.kernels.features.bundles"),
         )
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -164,7 +164,7 @@ class ExponentiatedGradient(Optimizer):
 
     def _visit_all(self, problem: Objective, state: State) -> None:
         """Online: one visit of every instance."""
-        from structopt.kernels.eg import online_pass
+        from structopt.kernels.learn.eg import online_pass
 
         loss, order = problem.loss, problem.order(state["epoch"])
         rows = [state[name][0] for name in ("etas", "potentials", "residuals", "entropies")]
@@ -196,7 +196,7 @@ class ExponentiatedGradient(Optimizer):
 
     def _in_dual_form(self, problem: Objective, theta: Array, eta: float, potentials: Array) -> State:
         """Potentials after a batch step at theta, with their theta and D."""
-        from structopt.kernels.eg import batch_pass
+        from structopt.kernels.learn.eg import batch_pass
 
         loss, moved, residuals = problem.loss, np.empty_like(potentials), np.empty_like(potentials)
         entropies = np.zeros((1, problem.m))
@@ -208,7 +208,7 @@ class ExponentiatedGradient(Optimizer):
 
     def _in_primal_form(self, problem: Objective, exponents: Array, kappa: float) -> State:
         """Potentials F_i^T exponents + kappa gamma p_i, with their theta and D."""
-        from structopt.kernels.eg import primal_pass
+        from structopt.kernels.learn.eg import primal_pass
 
         loss, theta = problem.loss, np.zeros(problem.dimension)
         total = problem.run(primal_pass, exponents, kappa, self.C, loss.temperature, loss.gamma, theta)
@@ -222,7 +222,7 @@ class ExponentiatedGradient(Optimizer):
 
     def _after_smo(self, problem: Objective, state: State) -> State:
         """Go from SMO's marginals to potentials that have nearly the same."""
-        from structopt.kernels.eg import potentials_pass
+        from structopt.kernels.learn.eg import potentials_pass
 
         potentials = _no_potentials(problem)
         problem.run(potentials_pass, self.mixing, state["residuals"][0], potentials[0])
@@ -237,7 +237,7 @@ def _no_potentials(problem: Objective) -> Array:
 
 def _initial_potentials(problem: Objective, other: float) -> Array:
     """Potentials 0 at the gold parts, `other` elsewhere."""
-    from structopt.kernels.target import open_target
+    from structopt.kernels.waist.target import open_target
 
     potentials, t = _no_potentials(problem), open_target(problem.data.target)
     potentials[:] = other

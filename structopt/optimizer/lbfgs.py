@@ -16,14 +16,14 @@ from structopt.core.needs import Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 
 DECREASE, CURVATURE = 1e-4, 0.9  # constants of the strong Wolfe conditions (Nocedal and Wright, section 3.1)
 
 KERNEL_MODULES = (
-    "structopt.kernels.lbfgs", "structopt.kernels.passes", "structopt.kernels.bundles", "structopt.kernels.coordinates",
-    "scipy.optimize",
+    "structopt.kernels.learn.lbfgs", "structopt.kernels.waist.passes", "structopt.kernels.features.bundles",
+    "structopt.kernels.arrays.coordinates", "scipy.optimize",
 )  # fmt: skip
 
 
@@ -163,7 +163,7 @@ class Ray:
     """
 
     def __init__(self, problem: Objective) -> None:
-        from structopt.kernels import lbfgs
+        from structopt.kernels.learn import lbfgs
 
         support = problem.scorer.support
         self.problem, self.kernels = problem, lbfgs

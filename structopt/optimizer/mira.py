@@ -13,7 +13,7 @@ from structopt.core.loss import Loss
 from structopt.core.needs import MARGINS, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Plan
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.optimizer.dca import DualCoordinateAscent
 
@@ -68,12 +68,12 @@ class Mira(DualCoordinateAscent):
     @property
     def plan(self) -> Plan:
         """Passes that can be mixed."""
-        return replace(super().plan, kernel_modules=("structopt.kernels.mira", "structopt.kernels.dca"))
+        return replace(super().plan, kernel_modules=("structopt.kernels.learn.mira", "structopt.kernels.learn.dca"))
 
     def _visit(self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float) -> Array:
         if self.k_best == 1:
             return super()._visit(problem, order, theta, lag, visits)
-        from structopt.kernels.mira import k_best_pass
+        from structopt.kernels.learn.mira import k_best_pass
 
         totals, prediction = np.zeros(2), self.variant == "prediction"
         scratch = self._lists(problem), self._bundle(problem, self.k_best)
@@ -83,13 +83,13 @@ class Mira(DualCoordinateAscent):
     def _half_spaces(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
         if self.k_best == 1:
             return super()._half_spaces(problem, i, theta)
-        from structopt.kernels.mira import rank
+        from structopt.kernels.learn.mira import rank
 
         lists, bundle, prediction = self._lists(problem), self._bundle(problem, self.k_best), self.variant == "prediction"
         rows, _ = rank(problem.kernels, problem.data, problem.space, i, theta, self.C, prediction, lists, bundle)
         return bundle.residuals[1:rows, : problem.structure.parts[i + 1] - problem.structure.parts[i]], bundle.heights[1:rows]
 
     def _lists(self, problem: Objective) -> Any:
-        from structopt.kernels.mira import empty_lists
+        from structopt.kernels.learn.mira import empty_lists
 
         return empty_lists(self.k_best, problem.structure.most_active)

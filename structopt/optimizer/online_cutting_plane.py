@@ -12,10 +12,10 @@ from structopt.core.loss import Loss
 from structopt.core.needs import MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.n_slack import block_difference, dual
-from structopt.learning.planes import PlaneCache
+from structopt.learning.plane_cache import PlaneCache
 
 
 class OnlineCuttingPlane(Optimizer):
@@ -73,7 +73,7 @@ class OnlineCuttingPlane(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes that keep planes of every instance."""
-        modules = ("structopt.kernels.cutting_plane", "structopt.kernels.plane_cache")
+        modules = ("structopt.kernels.learn.cutting_plane", "structopt.kernels.learn.plane_cache")
         return Plan(tolerance=self.tolerance, kernel_modules=modules)
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -85,7 +85,7 @@ class OnlineCuttingPlane(Optimizer):
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
-        from structopt.kernels.cutting_plane import online_pass
+        from structopt.kernels.learn.cutting_plane import online_pass
 
         cache, totals = self._cache(problem, state), np.array([0.0, state["visits"]])
         vectors = state["theta"], state["guide"], state["lag"], np.zeros(problem.dimension)
@@ -109,7 +109,7 @@ class OnlineCuttingPlane(Optimizer):
 
         Returns the largest relative difference of the resulting weights.
         """
-        from structopt.reference.k_best import k_best_step
+        from structopt.reference.half_space_program import k_best_step
 
         return block_difference(problem, self._cache(problem, state), state["theta"], instances, k_best_step)
 

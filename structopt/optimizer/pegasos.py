@@ -11,7 +11,7 @@ from structopt.core.loss import Loss
 from structopt.core.needs import CONVEX, Demand, Needs, Property, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 
 SHORTER = 3.0  # than Polyak's step at zero weights is the first step with delay=auto, at least
@@ -80,7 +80,7 @@ class Pegasos(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes that can be mixed."""
-        modules = ("structopt.kernels.pegasos",)
+        modules = ("structopt.kernels.learn.pegasos",)
         return Plan(mixable=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules)
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -92,7 +92,7 @@ class Pegasos(Optimizer):
 
     def _delay(self, problem: Objective, ratio: float) -> float:
         """t_0, given P(0)/lambda."""
-        from structopt.kernels.pegasos import mean_square
+        from structopt.kernels.learn.pegasos import mean_square
 
         if self.delay != "auto":
             return float(self.delay)
@@ -103,7 +103,7 @@ class Pegasos(Optimizer):
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
-        from structopt.kernels.pegasos import pegasos_pass
+        from structopt.kernels.learn.pegasos import pegasos_pass
 
         order, batch = problem.order(state["epoch"]), min(self.batch_size, problem.m)
         room = np.zeros(batch * problem.examples.most_parts)

@@ -10,7 +10,7 @@ from structopt.core.loss import Loss
 from structopt.core.needs import FAMILY, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 
 
@@ -47,7 +47,7 @@ class AveragedPerceptron(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes that can be mixed."""
-        return Plan(mixable=True, kernel_modules=("structopt.kernels.perceptron",))
+        return Plan(mixable=True, kernel_modules=("structopt.kernels.learn.perceptron",))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
@@ -55,7 +55,7 @@ class AveragedPerceptron(Optimizer):
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
-        from structopt.kernels.perceptron import perceptron_pass
+        from structopt.kernels.learn.perceptron import perceptron_pass
 
         totals, order = np.zeros(2), problem.order(state["epoch"])
         problem.run(perceptron_pass, order, state["theta"], state["lag"], state["visits"], totals)

@@ -13,7 +13,7 @@ from structopt.core.needs import DUAL, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 
 
@@ -82,7 +82,9 @@ class StochasticDualCoordinateAscent(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes that keep dual variables of every instance."""
-        modules = ("structopt.kernels.sdca", "structopt.kernels.block_frank_wolfe", "structopt.kernels.sampling")
+        modules = (
+            "structopt.kernels.learn.sdca", "structopt.kernels.learn.block_frank_wolfe", "structopt.kernels.arrays.sampling",
+        )  # fmt: skip
         return Plan(tolerance=self.tolerance, kernel_modules=modules)
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -92,7 +94,7 @@ class StochasticDualCoordinateAscent(Optimizer):
                 "optimizer=sdca starts from a dual point, and given weights have none: it cannot take up warm_start. "
                 "Leave warm_start=null, or take an optimizer that starts from weights: lbfgs, sgd, adagrad or dca."
             )
-        from structopt.kernels.sdca import gold_pass
+        from structopt.kernels.learn.sdca import gold_pass
 
         # the two-dimensional arrays cannot be taken for weights, whatever the number of instances or parts
         state: State = {
@@ -109,8 +111,8 @@ class StochasticDualCoordinateAscent(Optimizer):
 
     def _kept(self, problem: Objective, state: State) -> State:
         """Arrays of the kept vertices: each has room for as many parts as the gold output has active, counted with repeats."""
-        from structopt.kernels.block_frank_wolfe import keep_gold_pass
-        from structopt.kernels.target import open_target
+        from structopt.kernels.learn.block_frank_wolfe import keep_gold_pass
+        from structopt.kernels.waist.target import open_target
 
         K = self.planes if problem.loss.temperature == 0 else 0
         gold = open_target(problem.data.target)
@@ -129,8 +131,8 @@ class StochasticDualCoordinateAscent(Optimizer):
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass: as many visits as there are instances."""
-        from structopt.kernels.block_frank_wolfe import block_frank_wolfe_pass
-        from structopt.kernels.sdca import sdca_pass
+        from structopt.kernels.learn.block_frank_wolfe import block_frank_wolfe_pass
+        from structopt.kernels.learn.sdca import sdca_pass
 
         totals, visits = np.zeros(5), state["visits"]
         point = (state["theta"], state["lag"], state["duals"][0], *state["instances"])
@@ -147,7 +149,7 @@ class StochasticDualCoordinateAscent(Optimizer):
 
     def _draws(self, problem: Objective, state: State) -> tuple[Array, Array, Array]:
         """Which instances the visits of a pass take: their numbers (-1: by the gaps), uniform numbers, and a sum tree."""
-        from structopt.kernels.sampling import build
+        from structopt.kernels.arrays.sampling import build
 
         epoch, m = state["epoch"], problem.m
         if self.sampling == "uniform" or epoch == 0:

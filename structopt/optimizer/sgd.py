@@ -13,9 +13,9 @@ from structopt.core.needs import Needs, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.minibatches import run_minibatches
+from structopt.learning.dense_minibatches import run_minibatches
 from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
 
 
@@ -73,7 +73,8 @@ class StochasticGradientDescent(Optimizer):
         """Passes that can be mixed, with any scorer."""
         return Plan(
             "minibatch", mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
-            tried=("eta",) if self.eta == "auto" else (), kernel_modules=("structopt.kernels.sgd", "structopt.kernels.passes"),
+            tried=("eta",) if self.eta == "auto" else (),
+            kernel_modules=("structopt.kernels.learn.sgd", "structopt.kernels.waist.passes"),
         )  # fmt: skip
 
     def init(self, problem: Objective, weights: Array) -> State:
@@ -82,7 +83,7 @@ class StochasticGradientDescent(Optimizer):
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
-        from structopt.kernels.sgd import sgd_pass
+        from structopt.kernels.learn.sgd import sgd_pass
 
         if not problem.sparse:
             losses = run_minibatches(problem, state, 1, partial(self._move, problem, state))

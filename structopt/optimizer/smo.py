@@ -11,7 +11,7 @@ from structopt.core.needs import MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.learning import options
 
 
@@ -57,7 +57,8 @@ class FactoredSMO(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes that keep marginals of every instance."""
-        return Plan(tolerance=self.tolerance, kernel_modules=("structopt.kernels.smo", "structopt.kernels.bundles"))
+        modules = ("structopt.kernels.learn.smo", "structopt.kernels.features.bundles")
+        return Plan(tolerance=self.tolerance, kernel_modules=modules)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, hence from zero weights."""
@@ -78,7 +79,7 @@ class FactoredSMO(Optimizer):
 
 def pass_over(problem: Objective, state: State, steps: int) -> Report:
     """One pass of pair steps on the state's residuals and theta, in the order of its epoch."""
-    from structopt.kernels.smo import smo_pass
+    from structopt.kernels.learn.smo import smo_pass
 
     totals, order, residuals = np.zeros(3), problem.order(state["epoch"]), state["residuals"][0]
     problem.run(smo_pass, order, state["theta"], problem.C, problem.loss.gamma, steps, residuals, totals)

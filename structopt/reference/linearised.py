@@ -7,7 +7,7 @@ from typing import Any
 import cvxpy
 import numpy as np
 
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 cp: Any = cvxpy  # its type hints are incomplete
 

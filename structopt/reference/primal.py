@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import cvxpy
 import numpy as np
 
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 cp: Any = cvxpy  # its type hints are incomplete
 

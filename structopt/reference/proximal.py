@@ -8,8 +8,8 @@ from typing import Any
 import cvxpy
 import numpy as np
 
-from structopt.kernels.record import Array
-from structopt.reference.k_best import k_best_step
+from structopt.kernels.waist.record import Array
+from structopt.reference.half_space_program import k_best_step
 from structopt.reference.primal import Listed
 
 cp: Any = cvxpy  # its type hints are incomplete

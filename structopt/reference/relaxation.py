@@ -9,8 +9,8 @@ from typing import Any
 import cvxpy
 import numpy as np
 
-from structopt.core.polytope import Polytope
-from structopt.kernels.record import Array
+from structopt.core.data.polytope import Polytope
+from structopt.kernels.waist.record import Array
 
 cp: Any = cvxpy  # its type hints are incomplete
 

@@ -8,16 +8,17 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from structopt.core.data import AttributeTable, Encoded
-from structopt.core.table_schema import Column, Schema
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
-from structopt.task import crfsuite_text
-from structopt.task.crfsuite_text import AttributeText
-from structopt.task.instances import MEMORY, Form, shown
+from structopt.formats import crfsuite
+from structopt.formats.crfsuite import AttributeText
+from structopt.formats.instances import MEMORY, Form, shown
+from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.kernels.waist.record import Array
 from structopt.task.labelling import Labelling, check_keys
 from structopt.task.partial_labels import is_open
-from structopt.task.strings import pack_strings, unpack_strings
 
 FORM = Form(
     "sentence",
@@ -77,7 +78,7 @@ class AttributeLabelling(Labelling):
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> AttributeText:
         """Read a file of attribute text."""
-        return crfsuite_text.read(path, limit, self.encoding)
+        return crfsuite.read(path, limit, self.encoding)
 
     def corpus(self, instances: Sequence[Any]) -> AttributeText:
         """Make an unlabelled corpus: a sentence is a sequence of tokens, a token a list of names or a mapping to values.
@@ -146,7 +147,7 @@ class AttributeLabelling(Labelling):
 
     def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
         """Write the label of every token and further columns."""
-        crfsuite_text.write(source, target, added, self.encoding)
+        crfsuite.write(source, target, added, self.encoding)
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """Names of all attributes of a part group."""

@@ -10,20 +10,21 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from structopt.core.data import EncodedTrees
-from structopt.core.table_schema import Column, Schema, example_sentences
+from structopt.core.data.encoded import EncodedTrees
+from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Task
 from structopt.errors import ConfigError, DataError
-from structopt.kernels.record import Array
-from structopt.task import attachment, tree_files, trees
+from structopt.formats.text_files import write_text
+from structopt.formats.trees import tree_files, treebank
+from structopt.formats.trees.tree_checks import numbers_of, positions
+from structopt.formats.trees.tree_picture import draw
+from structopt.formats.trees.treebank import COLUMNS, EMPTY, Arc, Trees
+from structopt.kernels.waist.record import Array
+from structopt.metrics import attachment
+from structopt.metrics.outcomes import Outcomes
 from structopt.task.labelling import check_keys
-from structopt.task.outcomes import Outcomes
 from structopt.task.split_files import checked_paths, files_of
-from structopt.task.text_files import write_text
-from structopt.task.tree_checks import numbers_of, positions
-from structopt.task.tree_columns import TreeColumns, column_names
-from structopt.task.tree_picture import draw
-from structopt.task.trees import COLUMNS, EMPTY, Arc, Trees
+from structopt.templates.arc_columns import TreeColumns, column_names
 
 
 class Reading(TypedDict, total=False):
@@ -61,7 +62,7 @@ class Dependency(Task):
         Whether words of the training file may have no head, or a head and no relation (``_``).
     features : mapping
         ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (see
-        `structopt.task.tree_columns` for what their columns may be); ``min_count``: values of columns that fewer words of the
+        `structopt.templates.arc_columns` for what their columns may be); ``min_count``: values of columns that fewer words of the
         training part have count as unseen. The other keys are the scorer's.
     """
 
@@ -111,7 +112,7 @@ class Dependency(Task):
 
     def corpus(self, instances: Sequence[Any]) -> Trees:
         """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or mappings from column to cells."""
-        return trees.in_memory(instances)
+        return treebank.in_memory(instances)
 
     @property
     def input_schema(self) -> Schema:
@@ -182,7 +183,7 @@ class Dependency(Task):
         ranked: Sequence[tree_files.Ranked] | None = None,
         k_best: int = 1,
     ) -> None:
-        """Write the file of a corpus again with predicted heads and relations: see `structopt.task.tree_files.write`."""
+        """Write the file of a corpus again with predicted heads and relations: see `structopt.formats.trees.tree_files.write`."""
         tree_files.write(corpus, target, outputs, probabilities, ranked, self.encoding)
 
     def write_picture(

@@ -11,16 +11,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.data import EncodedGraphs
-from structopt.core.parts import ROLES, Part, part_of
-from structopt.core.table_schema import Column, Schema
+from structopt.core.data.encoded import EncodedGraphs
+from structopt.core.data.splits import ROLES, Part, part_of
+from structopt.core.data.table_schema import Column, Schema
+from structopt.datasets.snakes import snakes
 from structopt.errors import ConfigError, DataError
-from structopt.kernels.record import Array
+from structopt.formats.labelled_images import Image, Images, image_of_lists, images_of, read_images, share, write_images
+from structopt.formats.npz import side_by_side
+from structopt.kernels.waist.record import Array
+from structopt.metrics.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
 from structopt.task.grid_features import GridFeatures, grid_edges
-from structopt.task.grid_files import Image, Images, image_of_lists, images_of, read_images, share, write_images
-from structopt.task.npz_files import side_by_side
-from structopt.task.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
-from structopt.task.snakes import snakes
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_inputs import WholeInputs
 
@@ -42,7 +42,7 @@ class EncodedImages(EncodedGraphs):
 class Grid(WholeInputs):
     """Labels of the cells of images, which are grids of any size: snakes, segmentations.
 
-    Files are npz (`structopt.task.grid_files` describes them). An output is an `Image`: pixels and predicted labels.
+    Files are npz (`structopt.formats.labelled_images` describes them). An output is an `Image`: pixels and predicted labels.
 
     Parameters
     ----------

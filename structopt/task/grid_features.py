@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.data import AttributeTable
+from structopt.core.data.attribute_table import AttributeTable
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
-from structopt.task.grid_files import Images
+from structopt.formats.labelled_images import Images
+from structopt.kernels.waist.record import Array
 
 MOST_SYMBOLS = 64
 WAYS = ("right", "down")

@@ -12,15 +12,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from structopt.core.data import AttributeTable, Encoded
-from structopt.core.table_schema import Column, Schema
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, did_you_mean
-from structopt.kernels.record import Array
-from structopt.task import entities, tags
-from structopt.task.outcomes import Outcomes
+from structopt.formats import tag_schemes
+from structopt.formats.predicted_cells import predicted_cells
+from structopt.kernels.waist.record import Array
+from structopt.metrics import spans
+from structopt.metrics.outcomes import Outcomes
 from structopt.task.partial_labels import FREE, alternatives, known_runs, label_sets, settled
-from structopt.task.predicted_cells import predicted_cells
 from structopt.task.split_files import checked_paths, files_of
 
 # Where in an entity a prefix can stand, in the letters of bioes.
@@ -90,8 +92,8 @@ class Labelling(Task):
         default_C_by: Mapping[str, float] | None = None,
         partial: bool = False,
     ) -> None:
-        _check_scheme("scheme", scheme, ("auto", *tags.SCHEMES))
-        _check_scheme("target_scheme", target_scheme, tags.SCHEMES)
+        _check_scheme("scheme", scheme, ("auto", *tag_schemes.SCHEMES))
+        _check_scheme("target_scheme", target_scheme, tag_schemes.SCHEMES)
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.scheme, self.target_scheme = limit, encoding, scheme, target_scheme
         self.valid_tags, self.default_C, self.partial = valid_tags, default_C, partial
@@ -116,14 +118,14 @@ class Labelling(Task):
 
     def outcomes(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> Outcomes:
         """What every sentence adds to the scores."""
-        count = entities.token_outcomes if self.scheme == "none" else entities.outcomes
+        count = spans.token_outcomes if self.scheme == "none" else spans.outcomes
         return count(self.gold_outputs(corpus), self.written(predicted))
 
     def report(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> str:
         """Scores as a table to read."""
         if self.scheme == "none":
             return f"accuracy: {100 * self.evaluate(corpus, predicted)['accuracy']:.2f}%\n"
-        return entities.report(self.gold_outputs(corpus), self.written(predicted))
+        return spans.report(self.gold_outputs(corpus), self.written(predicted))
 
     def gold_outputs(self, corpus: Any) -> list[list[str]]:
         """Gold label sequences of a corpus, as they stand in the file."""
@@ -137,7 +139,7 @@ class Labelling(Task):
         """Label sequences in the scheme of the files."""
         if self.target_scheme == "none" or self.scheme in ("none", "auto", self.target_scheme):
             return [list(output) for output in outputs]
-        return [tags.convert(output, self.target_scheme, self.scheme) for output in outputs]
+        return [tag_schemes.convert(output, self.target_scheme, self.scheme) for output in outputs]
 
     @property
     def output_schema(self) -> Schema:
@@ -157,7 +159,7 @@ class Labelling(Task):
         ranked: Sequence[Ranked] | None = None,
         k_best: int = 1,
     ) -> None:
-        """Write the file of a corpus again with further cells behind each token: see `structopt.task.predicted_cells`."""
+        """Write the file of a corpus again with further cells behind each token: see `structopt.formats.predicted_cells`."""
         self.write(corpus.path, target, predicted_cells(self.labels, outputs, probabilities, ranked, k_best))
 
     @abstractmethod
@@ -200,7 +202,7 @@ class Labelling(Task):
     ) -> Encoded:
         numbers = {label: y for y, label in enumerate(self.labels)}
         gold = None if labels is None else np.array([numbers.get(label, -1) for label in labels], np.int32)
-        starts, pairs, ends = tags.constraints(self.labels, self.target_scheme) if self.valid_tags else ((), (), ())
+        starts, pairs, ends = tag_schemes.constraints(self.labels, self.target_scheme) if self.valid_tags else ((), (), ())
         return Encoded(corpus.offsets, tables, self.labels, gold, allowed, starts, ends, pairs)
 
     def _allowed(self, corpus: Labelled, given: Sequence[str]) -> Array:
@@ -238,7 +240,7 @@ class Labelling(Task):
     def _settle_labels(self, corpus: Labelled, cells: Sequence[str], sets: Array) -> None:
         """Leave one label where those beside it say which of the learnt scheme's it is: I-PER after O is B-PER."""
         rows = dict(zip(self.labels, np.eye(len(self.labels), dtype=bool), strict=True))
-        convert = partial(tags.convert, source=self.scheme, target=self.target_scheme)
+        convert = partial(tag_schemes.convert, source=self.scheme, target=self.target_scheme)
         for start, end in pairwise(corpus.offsets.tolist()):
             for position, label in settled(cells[start:end], convert):
                 sets[start + position] = rows[label]
@@ -277,7 +279,9 @@ def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:
         return "none"
     if any(tag[0] in "ES" for tag in prefixed):
         return "bioes"
-    slips = {scheme: sum(tags.valid(sentence, scheme) is not None for sentence in sentences) for scheme in ("iob2", "iob1")}
+    slips = {
+        scheme: sum(tag_schemes.valid(sentence, scheme) is not None for sentence in sentences) for scheme in ("iob2", "iob1")
+    }
     return min(slips, key=slips.__getitem__)
 
 

@@ -9,17 +9,18 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from structopt.core.data import AttributeTable, Encoded
-from structopt.core.table_schema import Column, Schema, vector_columns, vectors
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.table_schema import Column, Schema, vector_columns, vectors
 from structopt.errors import ConfigError, DataError
-from structopt.kernels.record import Array
-from structopt.task import libsvm
-from structopt.task.attribute_columns import unit_rows
+from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.formats.vectors import libsvm
+from structopt.formats.vectors.libsvm import NO_LABEL, Vectors, label_order
+from structopt.kernels.waist.record import Array
+from structopt.metrics.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
 from structopt.task.labelling import check_keys
-from structopt.task.libsvm import NO_LABEL, Vectors, label_order
-from structopt.task.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
 from structopt.task.split_files import checked_paths, files_of
-from structopt.task.strings import pack_strings, unpack_strings
+from structopt.task.vector_attributes import unit_rows
 from structopt.task.whole_inputs import WholeInputs
 
 NORMS = ("none", "unit")

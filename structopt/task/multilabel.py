@@ -11,17 +11,18 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from structopt.core.data import EncodedGraphs
-from structopt.core.table_schema import Column, Schema, vector_columns, vectors
+from structopt.core.data.encoded import EncodedGraphs
+from structopt.core.data.table_schema import Column, Schema, vector_columns, vectors
 from structopt.errors import ConfigError, DataError
-from structopt.kernels.record import Array
-from structopt.task import arff_predictions, label_scores, libsvm, libsvm_multilabel, mulan
-from structopt.task.attribute_columns import AttributeColumns
-from structopt.task.labelled_vectors import LabelledVectors, indicators
+from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.formats.vectors import arff_writer, libsvm, libsvm_multilabel, mulan
+from structopt.formats.vectors.labelled_vectors import LabelledVectors, indicators
+from structopt.kernels.waist.record import Array
+from structopt.metrics import label_sets
+from structopt.metrics.outcomes import Outcomes
 from structopt.task.labelling import check_keys
-from structopt.task.outcomes import Outcomes
 from structopt.task.split_files import checked_paths, files_of
-from structopt.task.strings import pack_strings, unpack_strings
+from structopt.task.vector_attributes import AttributeColumns
 from structopt.task.whole_inputs import WholeInputs
 from structopt.task.wide_graphs import Configuration, of_edges, of_variables
 
@@ -71,7 +72,7 @@ class Multilabel(WholeInputs):
         Whether the training file may leave labels open: ``?`` in a label column of ARFF; in LIBSVM's text ``?a`` for the label a,
         and ``?`` for all that the line does not name.
     features : mapping
-        ``min_count``, ``bias``, ``standardize``, ``normalize``: see `structopt.task.attribute_columns.AttributeColumns`.
+        ``min_count``, ``bias``, ``standardize``, ``normalize``: see `structopt.task.vector_attributes.AttributeColumns`.
     """
 
     reading = Reading
@@ -208,11 +209,11 @@ class Multilabel(WholeInputs):
 
     def outcomes(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> Outcomes:
         """What every instance adds to the scores."""
-        return label_scores.outcomes(*self._compared(corpus, predicted))
+        return label_sets.outcomes(*self._compared(corpus, predicted))
 
     def report(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> str:
         """Scores as a table to read, a line a label, in per cent."""
-        return label_scores.table(self.names, *self._compared(corpus, predicted))
+        return label_sets.table(self.names, *self._compared(corpus, predicted))
 
     def write_outputs(
         self,
@@ -232,12 +233,12 @@ class Multilabel(WholeInputs):
         outputs : sequence of sequences of str
             The labels of each instance.
         probabilities : sequence of float64 arrays of shape (labels, 2), or None
-            Of the states of every label: see `structopt.task.libsvm_multilabel.write` and
-            `structopt.task.arff_predictions.write` for where they stand.
+            Of the states of every label: see `structopt.formats.vectors.libsvm_multilabel.write` and
+            `structopt.formats.vectors.arff_writer.write` for where they stand.
         ranked : sequence, or None
             For every instance, the scores and labels of its best outputs.
         """
-        write = arff_predictions.write if corpus.declared else libsvm_multilabel.write
+        write = arff_writer.write if corpus.declared else libsvm_multilabel.write
         write(corpus.path, target, outputs, self.names, probabilities, ranked, self.encoding)
 
     def vocabulary(self) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 import numpy as np
 
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 FREE = ("_", "?")
 """Marks of a token whose label is not given."""

@@ -11,17 +11,18 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from structopt.core.data import AttributeTable, Encoded
-from structopt.core.table_schema import Column, Schema, example_sentences
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.errors import ConfigError, DataError
-from structopt.kernels.record import Array
-from structopt.task import columns as column_files
-from structopt.task.columns import Columns, first_line
-from structopt.task.instances import MEMORY, columns_of, sentences
+from structopt.formats import conll as column_files
+from structopt.formats.conll import Columns, first_line
+from structopt.formats.conll_layouts import TAG, Layouts, checked, counted, other_width, shown
+from structopt.formats.instances import MEMORY, columns_of, sentences
+from structopt.kernels.waist.record import Array
 from structopt.task.labelling import Labelling, check_keys, detect_scheme, rows_of
-from structopt.task.layouts import TAG, Layouts, checked, counted, other_width, shown
 from structopt.task.partial_labels import is_open
-from structopt.task.templates import FeatureTemplates
+from structopt.templates.column_templates import FeatureTemplates
 
 KEYS = {"label": "features.templates", "transition": "features.transitions"}
 GIVEN = "given tag"  # the label column of a file to predict
@@ -49,13 +50,13 @@ class SequenceLabelling(Labelling):
         Column numbers by name, all of them, from 0 (negative: from the end), such as {word: 0, pos: 1, tag: 3}; ``tag`` is the
         label, the first other one the word. None: found from the number of columns of the training file.
     layouts : sequence of str
-        What the columns of files of each width are: see `structopt.task.layouts.Layouts`. A template on a column that some
-        layouts have is left out where the file lacks it.
+        What the columns of files of each width are: see `structopt.formats.conll_layouts.Layouts`. A template on a column that
+        some layouts have is left out where the file lacks it.
     separator : str or None
         What separates columns; None means any white space.
     features : mapping
-        ``templates`` on tokens and ``transitions`` on pairs of neighbours (see `structopt.task.templates`), word ``lists``,
-        ``min_count``.
+        ``templates`` on tokens and ``transitions`` on pairs of neighbours (see `structopt.templates.column_templates`), word
+        ``lists``, ``min_count``.
     """
 
     reading = Reading
@@ -149,7 +150,7 @@ class SequenceLabelling(Labelling):
         Raises
         ------
         DataError
-            Where it is anything else: see `structopt.task.instances.columns_of`; ``line`` counts the sentences from 1.
+            Where it is anything else: see `structopt.formats.instances.columns_of`; ``line`` counts the sentences from 1.
         """
         names = self.columns
         given = sentences(names).listed(instances)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from structopt import corpus as shipped
+from structopt import datasets as shipped
 from structopt.errors import ConfigError
 
 Paths = Mapping[str, str | None]

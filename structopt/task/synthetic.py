@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core import ranges
-from structopt.core.data import AttributeTable, EncodedGraphs
-from structopt.core.parts import ROLES, Part, part_of
-from structopt.core.table_schema import Column, Schema
+from structopt.core.data import ranges
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import EncodedGraphs
+from structopt.core.data.splits import ROLES, Part, part_of
+from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import ConfigError, DataError
-from structopt.kernels.record import Array
-from structopt.task.instances import MEMORY, Form, shown
-from structopt.task.npz_files import side_by_side, write_arrays
-from structopt.task.outcomes import Outcomes
+from structopt.formats.instances import MEMORY, Form, shown
+from structopt.formats.npz import side_by_side, write_arrays
+from structopt.kernels.waist.record import Array
+from structopt.metrics.outcomes import Outcomes
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_inputs import WholeInputs
 from structopt.task.wide_graphs import of_edges

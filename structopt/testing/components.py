@@ -8,7 +8,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from structopt import cli, compatibility, registry
+from structopt.command import main
+from structopt.config import compatibility, registry
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -33,7 +34,7 @@ def check(factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer
 
 def command(words: Sequence[str]) -> int:
     """Run ``structopt WORDS`` in this process, and return its exit code."""
-    return cli.main(list(words))
+    return main.main(list(words))
 
 
 class Done(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt import registry
+from structopt.config import registry
 from structopt.core.executor import Executor
 from structopt.testing.problems import make_problem, random_encoded, random_weights
 

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.core.data import Encoded, EncodedTrees, SparseVectors, Structure, part_offsets
+from structopt.core.data.encoded import Encoded, EncodedTrees
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph
 from structopt.errors import ConfigError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 def dense(vectors: SparseVectors, i: int, size: int) -> Array:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from structopt.core.data.polytope import Rows
 from structopt.core.factor_kind import FactorAbility, FactorKind
-from structopt.core.polytope import Rows
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 SEEDS = pytest.mark.parametrize("seed", range(8))
 LIMIT = 1e5

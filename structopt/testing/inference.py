@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt import registry
+from structopt.config import registry
 from structopt.core.ability import Ability
-from structopt.core.data import Structure
+from structopt.core.data.structure import Structure
 from structopt.core.inference import Inference
-from structopt.kernels.record import Array, Record
+from structopt.kernels.waist.record import Array, Record
 
 TEMPERATURES = (0.5, 1.0, 3.0)
 MOST = 100_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from structopt.problem import Problem
+from structopt.objective.problem import Problem
 from structopt.testing.problems import gold_and_cost, instance_scores, loss_and_gradient, random_weights, residual
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from structopt.core.optimizer import Optimizer, copied
-from structopt.problem import Problem
+from structopt.objective.problem import Problem
 from structopt.testing.problems import random_weights
 
 MakesOptimizer = Callable[[], Optimizer]

@@ -9,7 +9,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from structopt.core.data import AttributeTable, Encoded, EncodedGraphs, EncodedTrees
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import Encoded, EncodedGraphs, EncodedTrees
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -17,8 +18,8 @@ from structopt.core.optimizer import Plan
 from structopt.core.scorer import Scorer
 from structopt.features.attribute_rows import AttributeRows
 from structopt.features.hashed_templates import HashedTemplates
-from structopt.kernels.record import Array
-from structopt.problem import Problem
+from structopt.kernels.waist.record import Array
+from structopt.objective.problem import Problem
 
 
 class Outputs(NamedTuple):
@@ -267,7 +268,7 @@ def outputs(problem: Problem, i: int) -> Outputs:
 
 def gold_and_cost(problem: Problem, i: int, size: int) -> tuple[Array, Array]:
     """Gold indicators and costs of one instance as dense vectors."""
-    from structopt.kernels.target import TARGET
+    from structopt.kernels.waist.target import TARGET
 
     t = TARGET.open(problem.data.target)
     gold, cost = np.zeros(size), np.zeros(size)

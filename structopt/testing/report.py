@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from structopt.experiments.report import Report, write
-from structopt.records import RunRecord
+from structopt.experiment.report import Report, write
+from structopt.run.records import RunRecord
 
 
 class ReportSuite:

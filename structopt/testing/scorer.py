@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.core.data import Encoded
+from structopt.core.data.encoded import Encoded
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import Scorer
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 from structopt.loss.family import LossFamily
-from structopt.problem import Problem
+from structopt.objective.problem import Problem
 from structopt.testing.problems import make_problem, random_encoded
 
 STEP, TOLERANCE = 1e-5, 1e-6  # of the central differences

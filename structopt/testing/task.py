@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.core.data import Encoded, EncodedTrees
-from structopt.core.table_schema import Schema
+from structopt.core.data.encoded import Encoded, EncodedTrees
+from structopt.core.data.table_schema import Schema
 from structopt.core.task import Task
 from structopt.errors import DataError
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 def assert_same(left: Encoded, right: Encoded) -> None:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from structopt.core.table_schema import Schema
+from structopt.core.data.table_schema import Schema
 from structopt.errors import ModelError
 from structopt.tracker.facts import DISTRIBUTION, version_of
 from structopt.tracker.stores import asked_at, store_address

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structopt.core.parts import Part
+from structopt.core.data.splits import Part
 from structopt.core.tracker import Run, Tracker
 from structopt.tracker import sweep_run
 from structopt.tracker.background import Background

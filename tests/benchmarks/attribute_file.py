@@ -13,11 +13,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from structopt import corpus, registry
-from structopt.configuration import compose, validate
+from structopt import datasets
+from structopt.config import registry
+from structopt.config.composition import compose, validate
 from structopt.core.optimizer import Optimizer, Plan
 from structopt.features.attribute_rows import AttributeRows
-from structopt.problem import Examples, Problem
+from structopt.objective.examples import Examples
+from structopt.objective.problem import Problem
 
 Sentences = list[tuple[list[list[str]], list[str]]]
 
@@ -27,7 +29,7 @@ def files() -> tuple[Path, Path]:
     folder = os.environ.get("STRUCTOPT_ATTRIBUTES")
     if folder:
         return Path(folder) / "train.txt", Path(folder) / "dev.txt"
-    return corpus.path("train", "crfsuite"), corpus.path("dev", "crfsuite")
+    return datasets.path("train", "crfsuite"), datasets.path("dev", "crfsuite")
 
 
 def timed(work: Callable[[], object]) -> float:
@@ -70,7 +72,7 @@ def dev(of: Problem) -> Examples:
 
 def dev_f1(of: Problem, weights: Any) -> float:
     """F1 of entities on the dev part."""
-    from structopt.decoding import best_outputs, decoded
+    from structopt.objective.decoding import best_outputs, decoded
 
     task, _, held_out, _ = _read()
     examples, graph = dev(of), registry.create("factor_graph", {"name": "linear_chain"})

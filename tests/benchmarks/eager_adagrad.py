@@ -7,9 +7,9 @@ from math import sqrt
 import numpy as np
 from numba import types
 
-from structopt.kernels.adagrad import DELTA
-from structopt.kernels.signatures import LONGS, VECTOR, Kernels, driver
-from structopt.kernels.visit import size, visit
+from structopt.kernels.learn.adagrad import DELTA
+from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.visit import size, visit
 
 
 @driver(types.float64, LONGS, types.int64, VECTOR, VECTOR, VECTOR, types.float64, types.float64, types.boolean)

@@ -17,7 +17,7 @@ import pytest
 from structopt.factor_graph.kinds import LOOPY
 from structopt.inference.ad3 import AD3
 from structopt.inference.lp import LinearProgram
-from structopt.kernels.factors import PAIRS
+from structopt.kernels.loopy.factors import PAIRS
 from structopt.testing.inference import run
 from tests.benchmarks.full_tables import full_polytope, milp_value
 from tests.inference.small_graphs import complete, structure_of, tree

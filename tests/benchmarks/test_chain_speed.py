@@ -11,8 +11,8 @@ from statistics import median
 import numpy as np
 import pytest
 
-from structopt import registry
-from structopt.decoding import best_outputs
+from structopt.config import registry
+from structopt.objective.decoding import best_outputs
 from tests.benchmarks.attribute_file import component, dev, peer_pass, problem, sentences, timed
 
 pycrfsuite = pytest.importorskip("pycrfsuite", reason="python-crfsuite is the peer to compare with (extra: dev)")

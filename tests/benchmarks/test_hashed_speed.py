@@ -14,11 +14,13 @@ from time import perf_counter, process_time
 import numpy as np
 import pytest
 
-from structopt.core.data import EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data.encoded import EncodedTrees
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.factor_graph.arc_factored import arc_places, candidate_arcs, gold_arcs
 from structopt.factor_graph.kinds import ARBORESCENCE
 from structopt.features.hashed_templates import HashedTemplates
-from structopt.kernels.record import EMPTY
+from structopt.kernels.waist.record import EMPTY
 
 FILE = Path(os.environ.get("STRUCTOPT_DATA", "")) / "ud" / "en_ewt-ud-train.conllu.gz"
 pytestmark = [

@@ -17,14 +17,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from structopt import corpus, registry
-from structopt.core.targets import Targets
+from structopt import datasets
+from structopt.config import registry
+from structopt.core.data.targets import Targets
 from structopt.features.attribute_rows import AttributeRows
-from structopt.kernels.mira import empty_lists, rank
-from structopt.kernels.planes import pair_steps
-from structopt.kernels.proximal import empty_bundle
-from structopt.problem import Examples, Problem
-from structopt.reference.k_best import half_spaces, solve_step
+from structopt.kernels.learn.half_space_program import pair_steps
+from structopt.kernels.learn.mira import empty_lists, rank
+from structopt.kernels.learn.proximal_step import empty_bundle
+from structopt.objective.examples import Examples
+from structopt.objective.problem import Problem
+from structopt.reference.half_space_program import half_spaces, solve_step
 
 pytestmark = pytest.mark.benchmark
 
@@ -110,7 +112,7 @@ def real_lists() -> list[List]:
 
 def real_problem() -> Problem:
     folder = os.environ.get("STRUCTOPT_ATTRIBUTES")
-    path = Path(folder) / "train.txt" if folder else corpus.path("train", "crfsuite")
+    path = Path(folder) / "train.txt" if folder else datasets.path("train", "crfsuite")
     task = registry.create("task", {"name": "attributes"})
     graph = registry.create("factor_graph", {"name": "linear_chain"})
     loss = registry.create("loss", {"name": "svm", "beta": inf, "gamma": 1.0})

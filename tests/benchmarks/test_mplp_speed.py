@@ -21,10 +21,10 @@ from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import LossFamily
+from structopt.objective.problem import Problem
 from structopt.optimizer.cutting_plane import CuttingPlane
 from structopt.optimizer.dlpw import DLPW
 from structopt.optimizer.pegasos import Pegasos
-from structopt.problem import Problem
 from structopt.testing.inference import run
 from structopt.testing.problems import make_problem, random_graphs
 from tests.benchmarks.full_tables import full_polytope, milp_value

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.decoding import best_outputs
+from structopt.objective.decoding import best_outputs
 from tests.benchmarks.attribute_file import component, dev_f1, problem, timed
 
 pytestmark = pytest.mark.benchmark

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 import pytest
 
-from structopt.kernels import arborescence, projective
+from structopt.kernels.trees import arborescence, projective
 from tests.benchmarks.attribute_file import timed
 
 pytestmark = pytest.mark.benchmark

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from structopt import compatibility, registry
+from structopt.config import compatibility, registry
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.executor import ray as module
 from structopt.executor.ray import Ray

@@ -3,15 +3,17 @@
 import numpy as np
 import pytest
 
-from structopt.core.data import ROOT, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
-from structopt.decoding import joined
+from structopt.core.data.encoded import ROOT, EncodedTrees
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.errors import ConfigError
 from structopt.factor_graph import kinds
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.single import Single
 from structopt.inference.exact import Exact
-from structopt.kernels.record import EMPTY
+from structopt.kernels.waist.record import EMPTY
+from structopt.objective.decoding import joined
 from structopt.testing.inference import best_listed
 from structopt.testing.problems import random_encoded, random_trees
 

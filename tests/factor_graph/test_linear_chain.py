@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from structopt.core.data import Encoded
+from structopt.core.data.encoded import Encoded
 from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.testing.problems import random_encoded

@@ -6,9 +6,9 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt import registry
-from structopt.core.data import AttributeTable, EncodedGraphs
-from structopt.decoding import best_outputs, marginals
+from structopt.config import registry
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.encoded import EncodedGraphs
 from structopt.errors import ConfigError
 from structopt.executor.serial import Serial
 from structopt.factor_graph import kinds, pairwise
@@ -19,9 +19,10 @@ from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
 from structopt.inference.ilp import IntegerProgram
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.kernels.factors import TABLE, open_factors
+from structopt.kernels.loopy.factors import TABLE, open_factors
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import HAMMING, LossFamily
+from structopt.objective.decoding import best_outputs, marginals
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.inference import finite_differences
 from structopt.testing.problems import (

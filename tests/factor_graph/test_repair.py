@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from structopt.core.data import EncodedTrees
+from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import ConfigError
 from structopt.factor_graph.repair import admitted
 from structopt.testing.problems import random_trees

@@ -5,13 +5,14 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from structopt import registry
-from structopt.core import data
-from structopt.core.data import NONE, ROOT, EncodedTrees, SparseVectors
+from structopt.config import registry
+from structopt.core.data import encoded
+from structopt.core.data.encoded import NONE, ROOT, EncodedTrees
+from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.errors import ConfigError
 from structopt.factor_graph.second_order import SecondOrder
-from structopt.kernels import second_order as kernels
-from structopt.kernels.factors import AUTOMATON, PAIRS, TREE, open_factors, private_start
+from structopt.kernels.loopy.factors import AUTOMATON, PAIRS, TREE, open_factors, private_start
+from structopt.kernels.trees import second_order as kernels
 
 SIBLINGS = ("consecutive", "all", "none")
 
@@ -108,7 +109,7 @@ def pruned(generator, n):
 
 
 def test_the_kernels_name_missing_tokens_as_the_data_do():
-    assert (kernels.ROOT, kernels.NONE) == (data.ROOT, data.NONE)
+    assert (kernels.ROOT, kernels.NONE) == (encoded.ROOT, encoded.NONE)
 
 
 def test_pairs_of_an_automaton_are_numbered_in_lexicographic_order():

@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.core.data import Encoded
+from structopt.core.data.encoded import Encoded
 from structopt.errors import ConfigError
 from structopt.factor_graph.kinds import SINGLE
 from structopt.factor_graph.linear_chain import LinearChain

@@ -2,7 +2,7 @@
 
 import pytest
 
-from structopt import registry
+from structopt.config import registry
 from structopt.testing.factor_kind import FactorKindSuite, OneFactor
 from tests.inference import own_kinds
 

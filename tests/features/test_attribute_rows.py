@@ -7,8 +7,8 @@ import pytest
 
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.features.attribute_rows import AttributeRows, RowGroup
-from structopt.kernels import attribute_rows as kernels
-from structopt.problem import Examples
+from structopt.kernels.features import attribute_rows as kernels
+from structopt.objective.examples import Examples
 from structopt.testing.problems import random_encoded
 
 CASES = list(product([{}, {"order": 2}, {"anchored": True}], [False, True], ["all", "seen"]))

@@ -7,14 +7,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from structopt import scoring
-from structopt.core.data import NONE, ROOT, EncodedTrees, PartGroup, SparseVectors, Structure, part_offsets
+from structopt.core.data.encoded import NONE, ROOT, EncodedTrees
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.scorer import FeatureScratch
 from structopt.core.structure_kind import StructureKind
 from structopt.errors import ConfigError
 from structopt.features import collisions
 from structopt.features.hashed_templates import HashedTemplates
-from structopt.kernels.record import EMPTY
+from structopt.kernels.waist.record import EMPTY
+from structopt.objective import scoring
 
 COLUMNS = ("form", "upos", "feat(Case)")
 OPTIONS = {

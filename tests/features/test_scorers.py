@@ -5,9 +5,8 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt import compatibility, scoring
+from structopt.config import compatibility, registry
 from structopt.core.scorer import Scorer
-from structopt.decoding import best_outputs, k_best, marginals
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.factor_graph.linear_chain import LinearChain
@@ -15,12 +14,14 @@ from structopt.features.attribute_rows import AttributeRows
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
+from structopt.objective import scoring
+from structopt.objective.decoding import best_outputs, k_best, marginals
+from structopt.objective.drivers import predicting
 from structopt.optimizer.adadelta import AdaDelta
 from structopt.optimizer.adagrad import AdaGrad
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.optimizer.lbfgs import LBFGS
 from structopt.optimizer.sgd import StochasticGradientDescent
-from structopt.problem import InThisThread, predicting
 from structopt.testing.problems import make_problem, random_encoded, random_trees, random_weights
 from structopt.testing.scorer import ScorerContract
 
@@ -128,7 +129,7 @@ def test_lbfgs_takes_any_scorer_and_proves_nothing_there():
 @pytest.mark.parametrize("graph", [LinearChain(), LinearChain(2)])
 def test_outputs_marginals_and_lists_are_the_same(graph):
     sparse, plain = pair(graph=graph)
-    weights, thread, found = random_weights(sparse, 1), InThisThread(), []
+    weights, thread, found = random_weights(sparse, 1), registry.serial(), []
     for problem in (sparse, plain):
         examples, kernels = problem.examples, predicting(problem.scorer, graph, Exact())
         lists = k_best(examples, kernels, weights, 3, thread)

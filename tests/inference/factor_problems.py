@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.core.data import PartGroup, Structure, part_offsets
+from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
-from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TABLE, TREE
+from structopt.kernels.loopy.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TABLE, TREE
 
 
 def tree_rows(n, single_root=True, projective=False, automata=True, pairs=True, density=1.0, seed=0):

@@ -4,10 +4,10 @@ from itertools import product
 
 import numpy as np
 
-from structopt.core.data import PartGroup, Structure
+from structopt.core.data.structure import PartGroup, Structure
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.kinds import LOOPY
-from structopt.kernels.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TABLE, TREE
+from structopt.kernels.loopy.factors import AUTOMATON, BUDGET, EXACTLY_ONE, PAIRS, TABLE, TREE
 
 
 def structure_of(rows):

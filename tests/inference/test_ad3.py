@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.compatibility import check
+from structopt.config.compatibility import check
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.kinds import CHAIN, LOOPY
@@ -13,9 +13,9 @@ from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
 from structopt.inference.lp import LinearProgram
 from structopt.inference.polytopes import local_polytope
-from structopt.kernels.ad3_work import open_work
-from structopt.kernels.factors import open_factors
-from structopt.kernels.record import Record
+from structopt.kernels.ad3.work import open_work
+from structopt.kernels.loopy.factors import open_factors
+from structopt.kernels.waist.record import Record
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.inference import run

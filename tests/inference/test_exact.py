@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from structopt.core.data import Encoded
+from structopt.core.data.encoded import Encoded
 from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.kinds import CHAIN

@@ -12,9 +12,9 @@ from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.kernels import loopy_bp as kernels
-from structopt.kernels.factors import PAIRS
-from structopt.kernels.record import Record
+from structopt.kernels.loopy import loopy_bp as kernels
+from structopt.kernels.loopy.factors import PAIRS
+from structopt.kernels.waist.record import Record
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.factor_problems import ACYCLIC, LOOPY, beside_a_tree, factor_structure, random_scores, tree_rows
 

@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt.compatibility import check
+from structopt.config.compatibility import check
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.kinds import CHAIN, LOOPY
@@ -14,7 +14,7 @@ from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ilp import IntegerProgram
 from structopt.inference.lp import LinearProgram
 from structopt.inference.polytopes import local_polytope
-from structopt.kernels import arborescence, projective
+from structopt.kernels.trees import arborescence, projective
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.reference.relaxation import relaxed_maximum

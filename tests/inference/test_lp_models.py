@@ -16,7 +16,7 @@ from structopt.inference.ilp import IntegerProgram
 from structopt.inference.lp import LinearProgram
 from structopt.inference.polytopes import local_polytope
 from structopt.inference.programs import Programs
-from structopt.kernels.factors import PAIRS, TABLE
+from structopt.kernels.loopy.factors import PAIRS, TABLE
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import LossFamily
 from structopt.optimizer.cutting_plane import CuttingPlane

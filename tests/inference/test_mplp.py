@@ -6,7 +6,7 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from structopt.compatibility import check
+from structopt.config.compatibility import check
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.factor_rows import FactorRows
@@ -14,7 +14,7 @@ from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
-from structopt.kernels.factors import TABLE
+from structopt.kernels.loopy.factors import TABLE
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.inference import InferenceSuite, finite_differences, run

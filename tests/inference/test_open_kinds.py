@@ -10,9 +10,9 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from structopt import registry
+from structopt.config import registry
 from structopt.core.factor_kind import FactorKind
-from structopt.core.factor_kinds import kind_of, number_of
+from structopt.core.factor_kind_table import kind_of, number_of
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
@@ -23,10 +23,10 @@ from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.lp import LinearProgram
 from structopt.inference.mplp import MPLP
 from structopt.inference.trw_bp import TreeReweightedBP
-from structopt.kernels import open_kinds
-from structopt.kernels.factors import BUDGET, EXACTLY_ONE, FACTORS, FIRST_OPEN, NUMBERS, PAIRS, TABLE
+from structopt.kernels.loopy import open_kinds
+from structopt.kernels.loopy.factors import BUDGET, EXACTLY_ONE, FACTORS, FIRST_OPEN, NUMBERS, PAIRS, TABLE
+from tests.config.test_registry import write_distribution
 from tests.inference.factor_problems import binary_rows, factor_structure, random_scores, table_rows
-from tests.test_registry import write_distribution
 
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = {
@@ -276,7 +276,7 @@ def test_the_algorithms_are_compiled_once_for_all_kinds(plugin):
     expected, _ = solved(AD3(), rows, random_scores(rows))
     code = (
         "import sys; sys.path[:0] = sys.argv[1:]\n"
-        "from structopt.kernels.ad3 import solve\n"
+        "from structopt.kernels.ad3.solve import solve\n"
         "from tests.inference.test_open_kinds import AD3, graph, random_scores, solved\n"
         "rows = graph('any')\n"
         "print(solved(AD3(), rows, random_scores(rows))[0], sum(solve.stats.cache_misses.values()))"

@@ -15,9 +15,9 @@ from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.trw_bp import TreeReweightedBP
-from structopt.kernels import trw_bp as kernels
-from structopt.kernels.factors import open_factors
-from structopt.kernels.record import Record
+from structopt.kernels.loopy import trw_bp as kernels
+from structopt.kernels.loopy.factors import open_factors
+from structopt.kernels.waist.record import Record
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.factor_problems import ACYCLIC, LOOPY, factor_structure, random_scores, table_rows, tree_rows
 

@@ -11,8 +11,8 @@ from structopt.inference.enumeration import Enumeration
 from structopt.inference.lp import LinearProgram
 from structopt.inference.spanning_forests import spanning_forests
 from structopt.inference.trw_bp import TreeReweightedBP
-from structopt.kernels.record import Record
-from structopt.kernels.spanning_forests import EDGE
+from structopt.kernels.loopy.spanning_forests import EDGE
+from structopt.kernels.waist.record import Record
 from structopt.reference.relaxation import tree_weighted
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.factor_problems import chain_edges, complete_edges, factor_structure, random_scores, table_rows

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt import registry
+from structopt.config import registry
 from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact

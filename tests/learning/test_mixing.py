@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from structopt import compatibility, registry
+from structopt.config import compatibility, registry
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.executor.serial import Serial
 from structopt.executor.threads import Threads
@@ -15,8 +15,9 @@ from structopt.inference.exact import Exact
 from structopt.inference.mplp import MPLP
 from structopt.learning.mixing import DONE, Mixed, mixed, shards_of
 from structopt.loss.family import LossFamily
+from structopt.objective.pass_shards import Passes
+from structopt.run.training import Trainer
 from structopt.testing.problems import make_problem, random_encoded, random_graphs
-from structopt.trainer import Trainer
 
 LENGTHS = (3, 1, 4, 2, 5, 1, 3, 2)
 MIXABLE = {
@@ -92,7 +93,7 @@ def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
     """Of each shard as a problem of its own, with the whole problem's lambda; the first pass is over the whole."""
     problem, optimizer = problem_of(name), optimizer_of(name)
     found, reports = trained(Mixed(optimizer, 2), problem, 3)
-    alone = list(problem.passes(optimizer, 2).placement.shards)
+    alone = list(Passes(problem, optimizer, 2).placement.shards)
     assert [shard.m for shard in alone] == [4, 4]
     assert all(shard.regularization == problem.regularization for shard in alone)
     state, _ = optimizer.step(problem, optimizer.init(problem, np.zeros(problem.dimension)))
@@ -109,7 +110,7 @@ def test_a_weight_of_one_shard_alone_moves_as_far_as_there():
     problem, optimizer = problem_of("perceptron"), optimizer_of("perceptron")
     first, second = trained(Mixed(optimizer, 8), problem, 2)[0]
     start = {key: value if value.ndim else value.item() for key, value in first.items() if key != DONE}
-    ends = [optimizer.step(shard, copied(start))[0] for shard in problem.passes(optimizer, 8).placement.shards]
+    ends = [optimizer.step(shard, copied(start))[0] for shard in Passes(problem, optimizer, 8).placement.shards]
     moved = np.array([(end["theta"] != start["theta"]) | (end["lag"] != start["lag"]) for end in ends])
     alone = moved.sum(axis=0) == 1
     assert alone.any()
@@ -123,7 +124,7 @@ def test_means_of_iterates_are_mixed_as_iterates_are(name):
     states, _ = trained(Mixed(optimizer, 2), problem, 2)
     first, second = ({k: v if v.ndim else v.item() for k, v in state.items()} for state in states)
     start = {key: value for key, value in first.items() if key != DONE}
-    ends = [optimizer.step(shard, copied(start))[0] for shard in problem.passes(optimizer, 2).placement.shards]
+    ends = [optimizer.step(shard, copied(start))[0] for shard in Passes(problem, optimizer, 2).placement.shards]
     before = optimizer.weights({**first, "visits": second["visits"]})  # as if the later visits had changed nothing
     moved = np.array([(end["theta"] != first["theta"]) | (end["lag"] != first["lag"]) for end in ends])
     moves = sum(optimizer.weights(end) - before for end in ends)
@@ -172,10 +173,10 @@ def test_resumed_to_the_same_bits(name, first, tmp_path):
 def test_fewer_instances_than_shards(name):
     """Every instance is a shard; one instance alone is the optimizer itself."""
     problem = problem_of(name, lengths=(3, 1, 2))
-    found, expected = (trained(Mixed(optimizer_of(name), shards), problem)[0][-1] for shards in (8, 3))
+    found, expected = (trained(Mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 3))
     assert_same(found, expected)
     problem = problem_of(name, lengths=(4,))
-    found, expected = (trained(mixed(optimizer_of(name), shards), problem)[0][-1] for shards in (8, 0))
+    found, expected = (trained(mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 0))
     assert found.pop(DONE) == 3
     assert_same(found, expected)
 
@@ -196,7 +197,7 @@ def test_messages_of_instances_are_kept():
         inference = MPLP(passes=5, warm_start=True)
         problem = make_problem(encoded, Pairwise("complete"), LossFamily(inf, 1.0), inference, C=1.0)
         problem.executor = Serial()
-        trained(mixed(registry.create("optimizer", {"name": "dlpw"}), shards), problem, 2)
+        trained(mixed(registry.create("optimizer", {"name": "dlpw"}), shards, Passes), problem, 2)
         found.append(problem.messages.copy())
         memory = problem.structure.memory
         assert all(np.abs(problem.messages[a:b]).max() > 0 for a, b in zip(memory[:-1], memory[1:], strict=True))
@@ -208,8 +209,8 @@ def test_who_is_mixed():
     serial, threads = Serial(), Threads(2, mixing=4)
     lbfgs, dca = registry.create("optimizer", {"name": "lbfgs"}), optimizer_of("dca")
     assert [shards_of(serial, dca), shards_of(threads, dca), shards_of(threads, lbfgs)] == [0, 4, 0]
-    assert mixed(dca, 0) is dca
-    assert mixed(dca, 4).epochs == dca.epochs
+    assert mixed(dca, 0, Passes) is dca
+    assert mixed(dca, 4, Passes).epochs == dca.epochs
     compatibility.check_executor(threads, dca)
     compatibility.check_executor(serial, lbfgs)
     text = "executor=threads with executor.mixing=4 .* optimizer=lbfgs is exact.*: adadelta, adagrad, dca, dlpw, mira, "

@@ -5,7 +5,7 @@ from math import inf, isinf, log
 import numpy as np
 import pytest
 
-from structopt import registry
+from structopt.config import registry
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError, StructoptError
 from structopt.factor_graph.linear_chain import LinearChain

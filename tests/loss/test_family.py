@@ -6,7 +6,7 @@ from math import inf, isinf, log
 import numpy as np
 import pytest
 
-from structopt import registry
+from structopt.config import registry
 from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration

@@ -1,6 +1,6 @@
 """Optimizers beside a loss, a graph and an inference: what they refuse, and what they need."""
 
-from structopt import compatibility
+from structopt.config import compatibility
 from structopt.core.ability import Ability
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact

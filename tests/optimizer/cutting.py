@@ -9,8 +9,8 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
 from structopt.reference.primal import Listed, minimum
+from structopt.run.training import Trainer
 from structopt.testing.problems import make_problem, outputs, random_encoded
-from structopt.trainer import Trainer
 
 SHAPES = [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all", "constrained": True}, {"gamma": 2.5}]
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from structopt import corpus
-from structopt.configuration import compose, validate
+from structopt import datasets
+from structopt.config.composition import compose, validate
 from structopt.optimizer.sdca import StochasticDualCoordinateAscent
-from structopt.session import Session
+from structopt.run.session import Session
 
 BINARY = ("sport", "culture")  # two classes of the shipped multiclass corpus
 
@@ -14,7 +14,7 @@ def shipped(task, member, C, folder, optimizer="eg", limit=40):
     """Problem of the first instances of a shipped corpus; ``binary`` is multiclass with two of its classes."""
     overrides = [f"task={task}"]
     if task == "binary":
-        lines = corpus.path("train", "libsvm").read_text().splitlines(True)
+        lines = datasets.path("train", "libsvm").read_text().splitlines(True)
         (folder / "two.libsvm").write_text("".join(line for line in lines if line.split()[0] in BINARY))
         overrides = ["task=multiclass", f"task.train={folder / 'two.libsvm'}"]
     chosen = [f"loss={member}", f"optimizer={optimizer}", f"optimizer.C={C}", f"task.limit={limit}", "tracker=none"]

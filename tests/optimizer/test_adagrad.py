@@ -9,7 +9,7 @@ import pytest
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
-from structopt.kernels.adagrad import DELTA
+from structopt.kernels.learn.adagrad import DELTA
 from structopt.learning.rate import CANDIDATES
 from structopt.optimizer.adagrad import AdaGrad
 from structopt.testing.optimizer import OptimizerSuite

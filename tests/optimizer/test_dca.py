@@ -10,7 +10,7 @@ from structopt.errors import ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
-from structopt.kernels.proximal import collect, drop_idle, empty_bundle
+from structopt.kernels.learn.proximal_step import collect, drop_idle, empty_bundle
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.reference.linearised import linearised_step

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import structopt
-from structopt import cli, corpus
-from structopt.compatibility import check
-from structopt.configuration import compose, validate
+from structopt import datasets
+from structopt.command import main
+from structopt.config.compatibility import check
+from structopt.config.composition import compose, validate
 from structopt.errors import CompatibilityError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
@@ -24,7 +25,7 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.cutting_plane import CuttingPlane
 from structopt.optimizer.dlpw import DLPW
 from structopt.optimizer.pegasos import Pegasos
-from structopt.session import Session
+from structopt.run.session import Session
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import instance_scores, make_problem, random_graphs, random_weights, residual
 
@@ -205,7 +206,7 @@ def test_chooses_loss_and_inference():
 # Whole runs
 
 
-WORDS = ["task=multilabel", f"task.train={corpus.path('train', 'multilabel')}", "task.limit=40", "tracker=none"]
+WORDS = ["task=multilabel", f"task.train={datasets.path('train', 'multilabel')}", "task.limit=40", "tracker=none"]
 
 
 def trained(folder, *words):
@@ -217,7 +218,7 @@ def test_a_resumed_run_has_the_same_bits(tmp_path):
     few = ["inference.passes=1", "optimizer.epochs=5"]
     whole = trained(tmp_path / "whole", *few)
     trained(tmp_path / "half", *few, "optimizer.epochs=2")
-    assert cli.main([f"resume={tmp_path / 'half'}", "optimizer.epochs=5"]) == 0
+    assert main.main([f"resume={tmp_path / 'half'}", "optimizer.epochs=5"]) == 0
     np.testing.assert_array_equal(structopt.load(tmp_path / "half").weights, whole.weights)
     rows = [(tmp_path / name / "history.csv").read_text().splitlines()[1:] for name in ("whole", "half")]
     assert [row.split(",")[3:5] for row in rows[0]] == [row.split(",")[3:5] for row in rows[1]]
@@ -232,5 +233,5 @@ def test_a_run_reports_the_objective_of_the_relaxation(tmp_path):
 
 
 def test_a_run_refuses_what_it_cannot_learn_by(tmp_path, capsys):
-    assert cli.main([*WORDS, "optimizer=dlpw", "inference=lp", f"hydra.run.dir={tmp_path}"]) == 2
+    assert main.main([*WORDS, "optimizer=dlpw", "inference=lp", f"hydra.run.dir={tmp_path}"]) == 2
     assert "inference=lp has none. Type inference=kept/mplp" in capsys.readouterr().err

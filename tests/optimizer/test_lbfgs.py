@@ -17,9 +17,9 @@ from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.lbfgs import LBFGS, Ray
 from structopt.reference.primal import Listed, minimum
+from structopt.run.training import Trainer
 from structopt.testing.optimizer import OptimizerSuite, stored
 from structopt.testing.problems import make_problem, outputs, random_encoded, random_weights
-from structopt.trainer import Trainer
 from tests.optimizer.composed import abilities, check
 
 MEMBERS = [LossFamily(1.0, 0.0), LossFamily(1.0, 1.0), LossFamily(3.0, 2.5), LossFamily(0.5, 1.0)]

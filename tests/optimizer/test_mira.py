@@ -10,12 +10,12 @@ from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
-from structopt.kernels.mira import empty_lists, k_best_pass
-from structopt.kernels.proximal import empty_bundle
+from structopt.kernels.learn.mira import empty_lists, k_best_pass
+from structopt.kernels.learn.proximal_step import empty_bundle
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.optimizer.mira import Mira
-from structopt.reference.k_best import k_best_step
+from structopt.reference.half_space_program import k_best_step
 from structopt.reference.primal import Listed
 from structopt.reference.proximal import proximal_step
 from structopt.testing.inference import best_listed

@@ -7,10 +7,10 @@ import pytest
 
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
-from structopt.learning.planes import PlaneCache
+from structopt.learning.plane_cache import PlaneCache
 from structopt.loss.family import LossFamily
 from structopt.optimizer.online_cutting_plane import OnlineCuttingPlane
-from structopt.reference.k_best import k_best_step
+from structopt.reference.half_space_program import k_best_step
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
 from tests.optimizer.composed import check

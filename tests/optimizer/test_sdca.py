@@ -5,13 +5,14 @@ from math import inf, isinf
 import numpy as np
 import pytest
 
-from structopt.archive import read_arrays, write_arrays
 from structopt.core.ability import Ability
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.linear_chain import LinearChain
+from structopt.formats.durable_files import read_arrays, write_arrays
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.exact import Exact
-from structopt.kernels import block_frank_wolfe, chain_calculus, sdca
+from structopt.kernels.chain import calculus
+from structopt.kernels.learn import block_frank_wolfe, sdca
 from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
@@ -146,7 +147,7 @@ def test_dual_is_that_of_its_point(variant, beta, gamma, sampling, average):
         charge = gamma * cost @ (z - gold)
         assert state["instances"][2, i] == pytest.approx(charge, abs=1e-10)
         if variant == CLOSED:
-            height = chain_calculus.entropy(problem.data.structure, i, z) / beta
+            height = calculus.entropy(problem.data.structure, i, z) / beta
             assert state["instances"][1, i] == pytest.approx(height, abs=1e-10)
         total += state["instances"][1, i] + charge
         listed = outputs(problem, i)

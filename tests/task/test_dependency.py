@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt import corpus as shipped
-from structopt.core.data import EncodedTrees
+from structopt import datasets as shipped
+from structopt.config.schema import of_class
+from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import ConfigError, DataError
-from structopt.schema import of_class
+from structopt.formats.trees.treebank import Arc
 from structopt.task.dependency import Dependency
-from structopt.task.trees import Arc
 
 TEXT = """\
 # sent_id = 1

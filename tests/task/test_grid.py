@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import structopt
-from structopt import cli
+from structopt.command import main
+from structopt.datasets.snakes import BACKGROUND, COLOURS, snakes
 from structopt.errors import ConfigError, DataError
 from structopt.factor_graph.pairwise import Pairwise
+from structopt.formats.labelled_images import Image, images_of, read_images, write_images
 from structopt.task.grid import Grid
-from structopt.task.grid_files import Image, images_of, read_images, write_images
-from structopt.task.snakes import BACKGROUND, COLOURS, snakes
 
 PIXELS = np.array([[1, 2, 1], [3, 1, 1]])
 LABELS = np.array([[0, 5, 0], [2, 0, 0]], np.int32)
@@ -257,7 +257,7 @@ def test_predicts_in_the_form_of_its_files(tmp_path, capsys):
     images = snakes(5, "new")
     write_images(source, [Image(*one) for one in images])
     told = [f"model={tmp_path / 'run'}", f"input={source}"]
-    assert cli.main(["predict", *told, f"output={target}", "probabilities=true"]) == 0
+    assert main.main(["predict", *told, f"output={target}", "probabilities=true"]) == 0
     written = read_images(target)
     np.testing.assert_array_equal(written.pixels, read_images(source).pixels)
     expected = structopt.load(tmp_path / "run").predict([pixels for pixels, _ in images])
@@ -266,11 +266,11 @@ def test_predicts_in_the_form_of_its_files(tmp_path, capsys):
         assert arrays["probabilities"].shape == (len(written.labels), len(model.labels))
         np.testing.assert_allclose(arrays["probabilities"].sum(axis=1), 1.0, atol=1e-6)
         assert arrays["label_names"].tolist() == [int(label) for label in model.labels]
-    assert cli.main(["predict", *told, f"output={target}", "inference=ad3", "probabilities=true"]) == 2
+    assert main.main(["predict", *told, f"output={target}", "inference=ad3", "probabilities=true"]) == 2
     assert "inference=ad3 only maximises" in capsys.readouterr().err
-    assert cli.main(["evaluate", f"model={tmp_path / 'run'}", "input=test"]) == 2  # the model knows no generated images
+    assert main.main(["evaluate", f"model={tmp_path / 'run'}", "input=test"]) == 2  # the model knows no generated images
     assert "test: there is no such file, and the model was trained on a file" in capsys.readouterr().err
-    assert cli.main(["evaluate", *told]) == 0
+    assert main.main(["evaluate", *told]) == 0
     assert '"macro_f1"' in capsys.readouterr().out
 
 

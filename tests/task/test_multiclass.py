@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import structopt
-from structopt import cli, corpus
+from structopt import datasets
+from structopt.command import main
 from structopt.errors import ConfigError, DataError
 from structopt.task.multiclass import Multiclass
 
@@ -150,12 +151,12 @@ def test_input_that_is_refused(path: Path) -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("multiclass")
-    assert cli.main([*QUICK, "features.normalize=unit", f"hydra.run.dir={folder}"]) == 0
+    assert main.main([*QUICK, "features.normalize=unit", f"hydra.run.dir={folder}"]) == 0
     return folder
 
 
 def predicted(run: Path, source: Path, target: Path, *words: str) -> list[list[str]]:
-    assert cli.main(["predict", f"model={run}", f"input={source}", f"output={target}", *words]) == 0
+    assert main.main(["predict", f"model={run}", f"input={source}", f"output={target}", *words]) == 0
     return [line.split(" ") for line in target.read_text().splitlines()]
 
 
@@ -166,14 +167,14 @@ def test_the_shipped_corpus_is_learnt(run: Path) -> None:
 
 
 def test_evaluate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["evaluate", f"model={run}", f"input={corpus.path('test', 'libsvm')}"]) == 0
+    assert main.main(["evaluate", f"model={run}", f"input={datasets.path('test', 'libsvm')}"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert json.loads(lines[-1]) == json.loads((run / "metrics.json").read_text())["test"]
     assert [line.split()[0] for line in lines[2:8]] == ["business", "courts", "culture", "politics", "sport", "weather"]
 
 
 def test_predict(run: Path, tmp_path: Path) -> None:
-    source, model = corpus.path("dev", "libsvm"), structopt.load(run)
+    source, model = datasets.path("dev", "libsvm"), structopt.load(run)
     lines = predicted(run, source, tmp_path / "out.txt")
     instances = [
         {int(i): float(v) for i, v in (pair.split(":") for pair in line.split()[1:])} for line in source.read_text().splitlines()
@@ -203,14 +204,14 @@ def test_predict_with_probabilities_and_k_best(run: Path, tmp_path: Path) -> Non
 
 
 def test_predict_refuses_partial_labels(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [f"model={run}", f"input={corpus.path('dev', 'libsvm')}", f"output={tmp_path / 'out.txt'}", "partial=true"]
-    assert cli.main(["predict", *words]) == 2
+    words = [f"model={run}", f"input={datasets.path('dev', 'libsvm')}", f"output={tmp_path / 'out.txt'}", "partial=true"]
+    assert main.main(["predict", *words]) == 2
     assert "task=multiclass predicts everything and keeps nothing that is given" in capsys.readouterr().err
     assert not (tmp_path / "out.txt").exists()
 
 
 def test_malformed_files_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bad.svm").write_text("a 1:1\nb 1:1 1:2\n")
-    assert cli.main([*QUICK, f"task.train={tmp_path / 'bad.svm'}", f"hydra.run.dir={tmp_path / 'run'}"]) == 2
+    assert main.main([*QUICK, f"task.train={tmp_path / 'bad.svm'}", f"hydra.run.dir={tmp_path / 'run'}"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"structopt: {tmp_path / 'bad.svm'}:2: the index 1 stands twice") and error.count("\n") == 1

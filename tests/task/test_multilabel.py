@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import structopt
-from structopt import cli, corpus, registry
+from structopt import datasets as corpus
+from structopt.command import main
+from structopt.config import registry
 from structopt.errors import ConfigError, DataError
 from structopt.task.multilabel import Multilabel
 
@@ -68,7 +70,7 @@ def test_fit(svm: Path) -> None:
 
 
 def test_every_two_labels_are_joined_unless_typed_otherwise(svm: Path) -> None:
-    from structopt.configuration import compose, validate
+    from structopt.config.composition import compose, validate
 
     for words, edges, parts in (([], "complete", 6 + 12), (["factor_graph.edges=none", "optimizer=dlpw"], "none", 6)):
         node = validate(compose(["task=multilabel", *words]))["factor_graph"]
@@ -222,7 +224,7 @@ def test_input_that_is_refused(svm: Path, arff: Path) -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("multilabel")
-    assert cli.main([*QUICK, "features.normalize=unit", "task.limit=500", f"hydra.run.dir={folder}"]) == 0
+    assert main.main([*QUICK, "features.normalize=unit", "task.limit=500", f"hydra.run.dir={folder}"]) == 0
     return folder
 
 
@@ -239,7 +241,7 @@ def test_the_shipped_corpus_is_learnt(run: Path) -> None:
 
 
 def test_the_cost_is_normalised_unless_it_is_typed() -> None:
-    from structopt.configuration import compose, validate
+    from structopt.config.composition import compose, validate
 
     for words in ([], ["loss=crf"], ["loss=softmax_margin"], ["optimizer=pegasos"]):
         config = validate(compose(["task=multilabel", *words]))
@@ -249,7 +251,7 @@ def test_the_cost_is_normalised_unless_it_is_typed() -> None:
 
 
 def test_evaluate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["evaluate", f"model={run}", f"input={corpus.path('test', 'multilabel')}"]) == 0
+    assert main.main(["evaluate", f"model={run}", f"input={corpus.path('test', 'multilabel')}"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert json.loads(lines[-1]) == json.loads((run / "metrics.json").read_text())["test"]
     assert [line.split()[0] for line in lines[2:6]] == ["LOC", "MISC", "ORG", "PER"]
@@ -258,7 +260,7 @@ def test_evaluate(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_predict(run: Path, tmp_path: Path) -> None:
     source, target = tmp_path / "in.svm", tmp_path / "out.svm"
     source.write_text("# two instances, one of them without a label\nsport,LOC 4:1 7:1\n\n30:2 31:1.50\n")
-    assert cli.main(["predict", f"model={run}", f"input={source}", f"output={target}"]) == 0
+    assert main.main(["predict", f"model={run}", f"input={source}", f"output={target}"]) == 0
     lines = [line.split(" ") for line in target.read_text().splitlines()]
     assert [[cell for cell in line if ":" in cell] for line in lines] == [["4:1", "7:1"], ["30:2", "31:1.50"]]
     found = [line[0].split(",") if ":" not in line[0] else [] for line in lines]
@@ -273,12 +275,12 @@ def test_probabilities_want_an_inference_that_has_them(run: Path, tmp_path: Path
         ("probabilities=true", "marginals, but inference=ad3 only maximises", "enumeration, loopy_bp, trw_bp"),
         ("k_best=3", "the k best outputs, but inference=ad3 gives only the best output", "enumeration"),
     ):
-        assert cli.main([*words, option]) == 2
+        assert main.main([*words, option]) == 2
         error = capsys.readouterr().err
         assert error.startswith(f"structopt: {option} needs {needs}") and error.count("\n") == 1
         assert f"come from: {names}. Type inference=NAME" in error
     source.write_text("sport 4:1 7:1\n30:2\n")
-    assert cli.main([*words, "inference=enumeration", "probabilities=true", "k_best=2"]) == 0
+    assert main.main([*words, "inference=enumeration", "probabilities=true", "k_best=2"]) == 0
     first, *lines = target.read_text().splitlines()
     names = first.removeprefix("# labels ").split()
     for line, second in zip(lines[::2], lines[1::2], strict=True):
@@ -290,7 +292,7 @@ def test_probabilities_want_an_inference_that_has_them(run: Path, tmp_path: Path
 
 def test_predict_refuses_partial_labels(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"model={run}", f"input={corpus.path('dev', 'multilabel')}", f"output={tmp_path / 'out.txt'}", "partial=true"]
-    assert cli.main(["predict", *words]) == 2
+    assert main.main(["predict", *words]) == 2
     assert "task=multilabel predicts everything and keeps nothing that is given" in capsys.readouterr().err
     assert not (tmp_path / "out.txt").exists()
 
@@ -301,7 +303,7 @@ def test_a_model_of_arff_needs_no_xml_to_predict(arff: Path, tmp_path: Path) -> 
     assert model.evaluate(arff)["subset_accuracy"] == 1.0
     source, target = tmp_path / "in.arff", tmp_path / "out.arff"
     source.write_text("@attribute y real\n@attribute x real\n@attribute z {0,1}\n@data\n2,1,0\n{0 4,1 3,2 1}\n6.5,5,0\n")
-    assert cli.main(["predict", f"model={tmp_path / 'run'}", f"input={source}", f"output={target}"]) == 0
+    assert main.main(["predict", f"model={tmp_path / 'run'}", f"input={source}", f"output={target}"]) == 0
     assert target.read_text().splitlines()[3:] == [
         "@attribute b {0,1}",
         "@attribute a {0,1}",
@@ -329,7 +331,7 @@ def test_probabilities_take_the_place_of_labels(arff: Path, tmp_path: Path) -> N
 
 def test_malformed_files_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bad.svm").write_text("a 1:1\na,,b 1:1\n")
-    assert cli.main([*QUICK, f"task.train={tmp_path / 'bad.svm'}", f"hydra.run.dir={tmp_path / 'run'}"]) == 2
+    assert main.main([*QUICK, f"task.train={tmp_path / 'bad.svm'}", f"hydra.run.dir={tmp_path / 'run'}"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"structopt: {tmp_path / 'bad.svm'}:2: 'a,,b' has a comma with no label") and error.count("\n") == 1
 

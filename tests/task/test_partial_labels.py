@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 import structopt
-from structopt import cli, corpus
+from structopt import datasets
+from structopt.command import main
 from structopt.errors import DataError
+from structopt.formats.tag_schemes import convert
 from structopt.task.attributes import AttributeLabelling
 from structopt.task.dependency import Dependency
 from structopt.task.multilabel import Multilabel
 from structopt.task.partial_labels import alternatives, is_open, known_runs, settled
 from structopt.task.sequence_labelling import SequenceLabelling
-from structopt.task.tags import convert
 
 COLUMNS = {"word": 0, "tag": 1}
 
@@ -185,10 +186,10 @@ def test_what_is_open_is_better_left_open(tmp_path):
     found = {}
     for name, cell in (("open", "_"), ("other", "O")):
         path = tmp_path / f"{name}.txt"
-        half_open(corpus.path("train", "conll"), path, cell)
-        words = [f"task.train={path}", f"task.dev={corpus.path('dev', 'conll')}", "task.partial=true", "optimizer.epochs=3"]
+        half_open(datasets.path("train", "conll"), path, cell)
+        words = [f"task.train={path}", f"task.dev={datasets.path('dev', 'conll')}", "task.partial=true", "optimizer.epochs=3"]
         model = structopt.train([*words, "task=ner", "tracker=none", f"hydra.run.dir={tmp_path / name}"])
-        found[name] = model.evaluate(corpus.path("dev", "conll"))["f1"]
+        found[name] = model.evaluate(datasets.path("dev", "conll"))["f1"]
     assert found["open"] > found["other"] + 0.3
     assert found["open"] > 0.8
 
@@ -205,16 +206,16 @@ def test_what_is_open_is_better_left_open(tmp_path):
     ],
 )  # fmt: skip
 def test_learners_that_need_points_refuse(tmp_path, capsys, words, message):
-    assert cli.main(["task=ner", "task.partial=true", "tracker=none", f"hydra.run.dir={tmp_path}", *words]) == 2
+    assert main.main(["task=ner", "task.partial=true", "tracker=none", f"hydra.run.dir={tmp_path}", *words]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_runs_go_on_to_the_same_bits(tmp_path):
     path = tmp_path / "open.txt"
-    half_open(corpus.path("train", "conll"), path, "_")
+    half_open(datasets.path("train", "conll"), path, "_")
     words = ["task=ner", "task.partial=true", f"task.train={path}", "task.limit=60", "tracker=none"]
-    assert cli.main([*words, "optimizer.epochs=4", f"hydra.run.dir={tmp_path / 'straight'}"]) == 0
-    assert cli.main([*words, "optimizer.epochs=2", f"hydra.run.dir={tmp_path / 'parts'}"]) == 0
-    assert cli.main([f"resume={tmp_path / 'parts'}", "optimizer.epochs=4"]) == 0
+    assert main.main([*words, "optimizer.epochs=4", f"hydra.run.dir={tmp_path / 'straight'}"]) == 0
+    assert main.main([*words, "optimizer.epochs=2", f"hydra.run.dir={tmp_path / 'parts'}"]) == 0
+    assert main.main([f"resume={tmp_path / 'parts'}", "optimizer.epochs=4"]) == 0
     one, other = (tmp_path / name / "model" / "weights.safetensors" for name in ("straight", "parts"))
     assert one.read_bytes() == other.read_bytes()

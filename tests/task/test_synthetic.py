@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import structopt
-from structopt import cli
+from structopt.command import main
 from structopt.errors import ConfigError, DataError
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.task.synthetic import Synthetic
@@ -134,7 +134,7 @@ def test_trains_and_predicts(tmp_path):
     assert (np.array(outputs) == samples.y).mean() == pytest.approx(accuracy["complete"])
     target = tmp_path / "out.npz"
     words = [f"model={tmp_path / 'complete'}", "input=test", f"output={target}", "probabilities=true", "k_best=3"]
-    assert cli.main(["predict", *words]) == 0
+    assert main.main(["predict", *words]) == 0
     with np.load(target) as written:
         np.testing.assert_array_equal(written["y"], outputs)
         np.testing.assert_allclose(written["probabilities"], model.marginals(samples.x.tolist()))

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from structopt.core.table_schema import Column, Schema
+from structopt.core.data.table_schema import Column, Schema
 from structopt.core.tracker import Run
 from structopt.tracker.facts import flatten
 from structopt.tracker.logged_model import download_model
@@ -244,7 +244,7 @@ def test_broken_store_costs_seconds(tmp_path, uri, caplog):
 PROCESS = """
 import sys
 from pathlib import Path
-from structopt.core.table_schema import Column, Schema
+from structopt.core.data.table_schema import Column, Schema
 from structopt.core.tracker import Run
 from structopt.tracker.mlflow import MLflowTracker
 tracker = MLflowTracker()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from structopt.core.cost import Cost
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class HammingNormalized(Cost):

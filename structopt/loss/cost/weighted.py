@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from structopt.core import ranges
 from structopt.core.cost import Cost
+from structopt.core.data import ranges
 from structopt.errors import ConfigError, did_you_mean
-from structopt.kernels.record import Array
+from structopt.kernels.waist.record import Array
 
 
 class Weighted(Cost):

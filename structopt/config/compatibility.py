@@ -1,0 +1,322 @@
+"""What a loss or an optimizer requires must be among what the inference provides; the errors name components that would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Any
+
+from structopt.config import registry
+from structopt.config.registry import name_of
+from structopt.core.ability import Ability
+from structopt.core.component import Component
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference, Messages
+from structopt.core.loss import Loss
+from structopt.core.needs import OF_GRAPH, Demand, met, refusal
+from structopt.core.optimizer import Optimizer
+from structopt.core.scorer import Scorer, SparseFeatures
+from structopt.core.structure_kind import StructureKind
+from structopt.core.task import Task
+from structopt.errors import CompatibilityError, StructoptError
+
+NEEDS = {
+    Ability.MAP: "the best output",
+    Ability.MARGINALS: "marginals",
+    Ability.K_BEST: "the k best outputs",
+    Ability.EXACT: "an exact value",
+    Ability.UPPER: "an upper bound",
+    Ability.CONVEX: "a convex value",
+}
+SOURCES = {
+    Ability.MAP: "the best output comes from",
+    Ability.MARGINALS: "marginals come from",
+    Ability.K_BEST: "the k best outputs come from",
+    Ability.EXACT: "exact values come from",
+    Ability.UPPER: "upper bounds come from",
+    Ability.CONVEX: "convex values come from",
+}
+
+
+def check(
+    factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer, partial: bool = False
+) -> None:
+    """Raise where the chosen components cannot work together.
+
+    Parameters
+    ----------
+    factor_graph, inference, loss, optimizer : components
+        The optimizer's `needs` are compared with what the others are, and what the loss ``requires`` with what the inference
+        provides.
+    partial : bool
+        Whether the gold outputs may be known in part only.
+
+    Raises
+    ------
+    CompatibilityError
+        Naming who needs what, what the inference does instead, and the inferences that would do.
+    """
+    needs, kind = optimizer.needs(loss, factor_graph), factor_graph.kind
+    missed = [demand for demand in needs.demands if not met(demand.asks, loss, factor_graph, inference, partial)]
+    _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference)
+    _check_role(loss, factor_graph)
+    provided = check_solves(inference, factor_graph)
+    for role, component, asked in (("loss", loss, loss.requires), ("optimizer", optimizer, needs.abilities)):
+        _check_abilities(role, component, asked, provided, inference, kind)
+    _refuse(missed, optimizer, loss, inference)
+    if partial:
+        _check_partial(inference, loss, optimizer)
+    if optimizer.plan.tolerance > 0 and not certifies(provided):
+        raise CompatibilityError(
+            "optimizer.tolerance stops at a certified gap, which needs values that are convex and exact or upper bounds, but "
+            f"inference={name_of('inference', inference)} {_what_it_does(provided, Ability.CONVEX)}. "
+            f"Type optimizer.tolerance=0. {_advice(Ability.CONVEX, able(Ability.CONVEX, kind))}"
+        )
+
+
+def check_task(task: Task, factor_graph: FactorGraph, name: str = "") -> None:
+    """Raise where a graph's outputs cannot be read as the task decodes them.
+
+    Parameters
+    ----------
+    task, factor_graph : components
+    name : str
+        The task's name, since several may share a class; empty for the first of its class.
+
+    Raises
+    ------
+    CompatibilityError
+        Naming the graphs whose outputs can.
+    """
+    if task.view in factor_graph.views:
+        return
+    others = ", ".join(_graphs(lambda graph: task.view in graph.views)) or "none is installed"
+    raise CompatibilityError(
+        f"task={name or name_of('task', task)} reads the {task.view} of outputs, but "
+        f"factor_graph={name_of('factor_graph', factor_graph)} offers {', '.join(factor_graph.views)}. "
+        f"Factor graphs that offer {task.view}: {others}."
+    )
+
+
+def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
+    """Raise where a cost counts what the graph does not have."""
+    if loss.role in factor_graph.roles:
+        return
+    graphs = ", ".join(_graphs(lambda graph: loss.role in graph.roles)) or "none is installed"
+    costs = ", ".join(name for name, cost in _made("cost").items() if cost.role in factor_graph.roles)
+    raise CompatibilityError(
+        f"This loss counts its cost in parts of the role {loss.role}, which factor_graph="
+        f"{name_of('factor_graph', factor_graph)} does not have. Type loss.cost=NAME with one of {costs}; "
+        f"or take a factor graph that has the role: {graphs}."
+    )
+
+
+def _check_partial(inference: Inference, loss: Loss, optimizer: Optimizer) -> None:
+    """Raise where gold outputs that are known in part cannot be completed."""
+    if not loss.takes_sets:
+        raise CompatibilityError(
+            f"task.partial=true makes targets of several outputs, and loss={name_of('loss', loss)} takes single ones only. "
+            "Type task.partial=false, or take a loss of the family, such as loss=crf or loss=svm."
+        )
+    if inference.messages is Messages.KEPT:
+        raise CompatibilityError(
+            f"task.partial=true asks twice at every visit, but inference={name_of('inference', inference)} keeps the messages of "
+            "the last answer. Type inference.warm_start=false."
+        )
+    if optimizer.plan.tolerance > 0:
+        raise CompatibilityError(
+            "optimizer.tolerance stops at a certified gap, but the losses of task.partial=true are not convex, and have none. "
+            "Type optimizer.tolerance=0."
+        )
+
+
+def _graphs(fits: Callable[[Any], bool]) -> list[str]:
+    """Names of the installed factor graphs that fit, with the switch that makes them fit where one does."""
+    found = []
+    for name, graph in _made("factor_graph").items():
+        switches = [one.name for one in registry.schema(type(graph)).values() if one.default is False]
+        if fits(graph):
+            found.append(name)
+        else:
+            found += [
+                f"{name} with factor_graph.{switch}=true"
+                for switch in switches
+                if fits(registry.create("factor_graph", {"name": name, switch: True}))
+            ]
+    return found
+
+
+def _made(kind: str) -> dict[str, Any]:
+    """The installed components of a kind, as they are without options; those that cannot be made are no advice."""
+    made = {}
+    for name in registry.installed(kind):
+        try:
+            made[name] = registry.create(kind, {"name": name})
+        except StructoptError:
+            continue
+    return made
+
+
+def _refuse(missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inference: Inference) -> None:
+    """Raise at the first demand of the optimizer that is missed."""
+    if missed:
+        who, name = name_of("optimizer", optimizer), name_of("inference", inference)
+        raise CompatibilityError(refusal(missed[0], who, loss, inference, name))
+
+
+def _check_abilities(
+    role: str, component: Component, asked: Ability, provided: Ability, inference: Inference, kind: StructureKind
+) -> None:
+    """Raise at the first ability that a component asks for and the inference does not provide."""
+    for ability in asked & ~provided:
+        names = able(ability, kind)
+        remedy = " Type loss.beta=inf, which needs none." if ability is Ability.MARGINALS and not names else ""
+        complaint = _complaint(_who(role, component), ability, name_of("inference", inference), provided, names)
+        raise CompatibilityError(complaint + remedy)
+
+
+def check_executor(executor: Executor, optimizer: Optimizer) -> None:
+    """Raise where an executor cannot share out the work of an optimizer.
+
+    Raises
+    ------
+    CompatibilityError
+        For parameters that are to be mixed and cannot be, and for workers elsewhere that would have nothing to do.
+    """
+    batch, mixable = optimizer.plan.form == "batch", optimizer.plan.mixable
+    if mixable and executor.remote and not executor.mixing:
+        raise CompatibilityError(
+            f"executor.mixing=0 leaves the workers of executor={name_of('executor', executor)} nothing to do, since "
+            f"optimizer={name_of('optimizer', optimizer)} goes from instance to instance. Type executor.mixing=null."
+        )
+    if mixable or (batch if executor.remote else not executor.mixing):
+        return
+    what = "is exact, and has no passes to be mixed" if batch else "has variables of instances, which cannot be mixed"
+    remedy = "executor=threads" if executor.remote else "executor.mixing=null"
+    raise CompatibilityError(
+        f"executor={name_of('executor', executor)} with executor.mixing={executor.mixing} divides passes among shards and mixes "
+        f"their parameters, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, or take one of the optimizers "
+        f"that are mixed: {', '.join(_mixable())}."
+    )
+
+
+def check_features(scorer: Scorer, optimizer: Optimizer, loss: Loss, factor_graph: FactorGraph) -> None:
+    """Raise where an optimizer needs sparse features, and the scorer is of another kind.
+
+    Raises
+    ------
+    CompatibilityError
+        Naming the optimizers that would do.
+    """
+    needs = optimizer.needs(loss, factor_graph)
+    if needs.features == "any" or isinstance(scorer, SparseFeatures):
+        return
+    who, name = needs.by or f"optimizer={name_of('optimizer', optimizer)}", name_of("features", scorer)
+    bounds = ", so that nothing bounds the least objective" if needs.by else ""
+    others = ", ".join(_of_any(loss, factor_graph))
+    remedy = f"Leave {needs.by.partition('=')[0]} out." if needs.by else f"Take one that needs their gradients alone: {others}."
+    raise CompatibilityError(
+        f"{who} needs scores that are linear in the weights, with sparse columns, and those of features={name} are any function "
+        f"of them{bounds}. {remedy}"
+    )
+
+
+def _of_any(loss: Loss, factor_graph: FactorGraph) -> list[str]:
+    """Names of the optimizers that work with every scorer, as they are without options."""
+    found = []
+    for name in registry.installed("optimizer"):
+        try:
+            needs = registry.create("optimizer", {"name": name}).needs(loss, factor_graph)
+        except StructoptError:  # it cannot be imported: then it is no advice either
+            continue
+        found += [name] if needs.features == "any" else []
+    return found
+
+
+def _mixable() -> list[str]:
+    """Names of the optimizers whose states can be mixed, as they are without options."""
+    return [name for name, optimizer in _made("optimizer").items() if optimizer.plan.mixable]
+
+
+def certifies(provided: Ability) -> bool:
+    """Whether P - D bounds how far P is from its minimum: losses are no less than they are, and their planes lie below them."""
+    return Ability.CONVEX in provided and bool(provided & (Ability.EXACT | Ability.UPPER))
+
+
+def check_solves(inference: Inference, factor_graph: FactorGraph) -> Ability:
+    """Return what an inference provides on structures of a graph; raise `CompatibilityError` where that is nothing."""
+    if reason := inference.refusal(factor_graph):
+        raise CompatibilityError(reason)
+    provided: Ability = inference.provides(factor_graph.kind)
+    if not provided:
+        name, others = name_of("inference", inference), _able(factor_graph.kind)
+        raise CompatibilityError(
+            f"inference={name} cannot solve structures of kind {factor_graph.kind}. Those that can: {others}."
+        )
+    return provided
+
+
+def check_option(option: str, ability: Ability, inference: Inference, factor_graph: FactorGraph) -> None:
+    """Raise where an option of a command needs what a model's inference does not provide.
+
+    Raises
+    ------
+    CompatibilityError
+        Naming the inferences that would do: weights are any inference's, so the command may take another.
+    """
+    provided, name = check_solves(inference, factor_graph), name_of("inference", inference)
+    if ability in provided:
+        return
+    names = able(ability, factor_graph.kind)
+    remedy = " Type inference=NAME with one of them." if names else f" Leave out {option}."
+    raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
+
+
+def _who(kind: str, component: Component) -> str:
+    """What asks for an ability: of a loss its temperature, which is what asks."""
+    if isinstance(component, Loss):
+        return f"loss.beta={1 / component.temperature if component.temperature else inf:g}"
+    return f"{kind}={name_of(kind, component)}"
+
+
+def _what_it_does(provided: Ability, wanted: Ability) -> str:
+    if wanted in Ability.MARGINALS | Ability.EXACT and Ability.MARGINALS not in provided:
+        return "only maximises"
+    return "gives only " + ", ".join(NEEDS[ability] for ability in provided)
+
+
+def _complaint(who: str, ability: Ability, inference: str, provided: Ability, names: Sequence[str]) -> str:
+    does = _what_it_does(provided, ability)
+    return f"{who} needs {NEEDS[ability]}, but inference={inference} {does}. {_advice(ability, names)}"
+
+
+def _advice(ability: Ability, names: Sequence[str]) -> str:
+    if names:
+        return f"With this factor graph, {SOURCES[ability]}: {', '.join(names)}."
+    return f"With this factor graph, no installed inference gives {NEEDS[ability]}."
+
+
+def able(ability: Ability, kind: StructureKind) -> list[str]:
+    """Return the names of the installed inferences that have an ability on a kind of structure, if need be by ``exact=true``."""
+    found = []
+    for name in registry.installed("inference"):
+        if ability in _provided(kind, name=name):
+            found.append(name)
+        elif ability in _provided(kind, name=name, exact=True):
+            found.append(f"{name} with inference.exact=true")
+    return found
+
+
+def _provided(kind: StructureKind, **node: Any) -> Ability:
+    """What an inference with these parameters provides."""
+    try:
+        provided: Ability = registry.create("inference", node).provides(kind)
+    except StructoptError:  # it cannot be imported, or has other parameters: then it is no advice either
+        return Ability(0)
+    return provided
+
+
+def _able(kind: StructureKind) -> str:
+    names = [name for name in registry.installed("inference") if _provided(kind, name=name)]
+    return ", ".join(names) or "none is installed"

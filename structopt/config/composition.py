@@ -1,0 +1,247 @@
+"""From what was typed to one plain config that was checked, before any data is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, TypedDict, cast
+
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from structopt.config import feature_keys, registry, schema
+from structopt.config.hydra_setup import conf_dir, friendly, register
+from structopt.config.overrides import OWN_FOLDER, key_of, spelled_out
+from structopt.errors import ConfigError, did_you_mean
+
+CHANGEABLE = ("optimizer.epochs", "optimizer.tolerance", "threads", "tracker")
+"""What a run that is resumed may be told anew; of the tracker, its parameters too."""
+
+
+class Sweep(TypedDict, total=False):
+    """The keys of the node ``sweep``."""
+
+    resume: bool
+
+
+class WarmStart(TypedDict, total=False):
+    """The keys of the node ``warm_start``."""
+
+    model: str | None
+    vocabulary: Literal["union", "new"]
+
+
+class Settings(TypedDict, total=False):
+    """The keys of the config beside the components; conf/config.yaml holds the defaults."""
+
+    label: str | None
+    seed: int
+    threads: int
+    resume: str | None
+    warm_start: WarmStart
+    check: bool
+    data: str | None
+    scale: Literal["small", "full"] | None
+    sweep: Sweep
+    objective_every: int
+    patience: int | None
+    time_decoding: bool
+
+
+LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}
+
+
+def compose(overrides: list[str]) -> dict[str, Any]:
+    """Compose a config as the command line would.
+
+    Parameters
+    ----------
+    overrides : list of str
+        What one would type: ``["task=ner", "loss.beta=inf"]``.
+
+    Returns
+    -------
+    dict
+        Nested plain values, interpolations resolved; not yet validated.
+
+    Raises
+    ------
+    ConfigError
+        At an unknown group, choice or key, with the closest known name.
+    """
+    register()
+    try:
+        with _no_other_hydra(), initialize_config_dir(config_dir=conf_dir(), version_base="1.3", job_name="structopt"):
+            config = hydra_compose("config", overrides=spelled_out(overrides))
+    except (HydraException, OmegaConfBaseException, ValueError) as error:  # ValueError: task=null
+        raise ConfigError(friendly(error, list(overrides))) from error
+    return resolved(config)
+
+
+def typed_folder(overrides: Sequence[str]) -> Path | None:
+    """The run folder that ``hydra.run.dir=FOLDER`` names among overrides, interpolations resolved; None where it is not typed."""
+    words = [word for word in overrides if key_of(word) == OWN_FOLDER]
+    if not words:
+        return None
+    register()
+    try:
+        with _no_other_hydra(), initialize_config_dir(config_dir=conf_dir(), version_base="1.3", job_name="structopt"):
+            return Path(str(hydra_compose("config", overrides=spelled_out(overrides), return_hydra_config=True).hydra.run.dir))
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        raise ConfigError(friendly(error, list(overrides))) from error
+
+
+@contextmanager
+def _no_other_hydra() -> Iterator[None]:
+    """Set aside the Hydra application that may be running around us."""
+    running = GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().hydra = running
+
+
+def resolved(config: DictConfig) -> dict[str, Any]:
+    """Return a composed config as nested plain values, interpolations resolved, or raise `ConfigError`."""
+    try:
+        plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{error.full_key or 'the config'}: {str(error).splitlines()[0]}") from error
+    return {str(key): value for key, value in plain.items()} if isinstance(plain, dict) else {}
+
+
+def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, Any]:
+    """Check every key and value against the chosen components' signatures; no data is read.
+
+    Parameters
+    ----------
+    config : mapping
+        From `compose`.
+    typed : sequence of str
+        The overrides: parameters of features that nobody typed, and that other features than the task's do not take, are left
+        out (see `structopt.config.feature_keys.checked`).
+
+    Returns
+    -------
+    dict
+        The same config with every number in its type (1 is 1.0 where a float is meant).
+
+    Raises
+    ------
+    ConfigError
+        At a component that is not installed, an unknown key, an ill-typed or out-of-range value.
+    """
+    known = [*Settings.__annotations__, *registry.KINDS]
+    for key in config:
+        if key not in known:
+            raise ConfigError(f"There is no key '{key}'.{did_you_mean(str(key), known)} Keys: {', '.join(sorted(known))}.")
+    if "warm_start" in config:
+        config = {**config, "warm_start": _warm_start(config["warm_start"])}
+    settings = {key: _setting(key, config[key]) for key in config if key in Settings.__annotations__}
+    given, rest = settings | {"features": {}}, [kind for kind in registry.KINDS if kind != "features"]
+    nodes = {kind: registry.checked(kind, config.get(kind, {}), given) for kind in rest}
+    keys = [key_of(word) for word in spelled_out(typed)]
+    checked = settings | nodes | {"features": feature_keys.checked(config.get("features", {}), nodes["task"], given, keys)}
+    _check_ranges(checked)
+    return {key: schema.plain(checked[key]) for key in config if key in checked}
+
+
+def continued(saved: Mapping[str, Any], overrides: list[str]) -> dict[str, Any]:
+    """Apply what was typed beside ``resume=`` to a run's saved config.
+
+    Parameters
+    ----------
+    saved : mapping
+        The validated config of the run.
+    overrides : list of str
+        Only the keys of `CHANGEABLE`.
+
+    Returns
+    -------
+    dict
+        A new config, validated.
+
+    Raises
+    ------
+    ConfigError
+        At any other key, or a value that is refused.
+    """
+    keys = [word.partition("=")[0] for word in overrides]
+    for key, word in zip(keys, overrides, strict=True):
+        if key not in CHANGEABLE and not key.startswith("tracker."):
+            allowed = f"{', '.join(CHANGEABLE)} and tracker's parameters"
+            raise ConfigError(f"A run that goes on keeps its saved config, so '{word}' is refused. It takes {allowed}.")
+    choices = [f"{kind}={saved[kind]['name']}" for kind in registry.KINDS if kind not in keys]
+    typed = compose([*choices, *overrides])
+    config = {key: dict(value) if isinstance(value, Mapping) else value for key, value in saved.items()}
+    for key in sorted(keys):
+        place, _, name = key.rpartition(".")
+        target, source = (config[place], typed[place]) if place else (config, typed)
+        target[name] = source[name]
+    return validate(config)
+
+
+def saved_config(folder: Path) -> dict[str, Any]:
+    """Read the validated config of a run from its folder.
+
+    Raises
+    ------
+    ConfigError
+        If the folder holds none.
+    """
+    path = folder / ".hydra" / "config.yaml"
+    if not path.is_file():
+        raise ConfigError(f"resume={folder}: {path} is missing, so this is no run folder that can go on.")
+    register()
+    saved = resolved(cast(DictConfig, OmegaConf.load(path)))
+    if isinstance(saved.get("warm_start"), str):  # of version 0.1.0, which kept no vocabulary
+        saved["warm_start"] = {"model": saved["warm_start"], "vocabulary": "new"}
+    if "name" not in saved.get("features", {}):  # of version 0.1.0, where the task's data said which features there are
+        chosen = compose([f"task={saved['task']['name']}"])["features"]["name"]
+        saved["features"] = {"name": chosen, **saved.get("features", {})}
+    return validate(saved)
+
+
+def run_folder(config: Mapping[str, Any], folder: str | Path | None) -> Path:
+    """Make the folder of a run that Hydra did not start, and save its config there.
+
+    Parameters
+    ----------
+    config : mapping
+        The validated config.
+    folder : str or Path or None
+        The folder; None makes one under ``outputs`` that is named by the time.
+    """
+    made = Path(folder) if folder is not None else Path("outputs") / datetime.now().strftime("%Y-%m-%d/%H-%M-%S-%f")
+    (made / ".hydra").mkdir(parents=True, exist_ok=True)
+    OmegaConf.save(OmegaConf.create(dict(config)), made / ".hydra" / "config.yaml")
+    return made
+
+
+def _setting(key: str, value: Any) -> Any:
+    return schema.coerce("", {key: value}, Settings)[key]
+
+
+def _warm_start(given: Any) -> dict[str, Any]:
+    """The node ``warm_start`` in full; in a YAML file it cannot be short."""
+    node = {"model": None} if given is None else given
+    if not isinstance(node, Mapping) or "model" not in node:
+        raise ConfigError("warm_start has keys of its own: in YAML write 'warm_start: {model: PATH}'; type warm_start=PATH.")
+    if node["model"] is None and node.get("vocabulary", "union") != "union":
+        raise ConfigError(f"warm_start.vocabulary={node['vocabulary']} needs a model: type warm_start=MODEL too.")
+    return {"model": None, "vocabulary": "union", **node}
+
+
+def _check_ranges(config: Mapping[str, Any]) -> None:
+    for key, lowest in LOWEST.items():
+        place, _, name = key.rpartition(".")
+        value = (config[place] if place else config).get(name)
+        if value is not None and value < lowest:
+            raise ConfigError(f"{key}={value} is too small: at least {lowest}.")

@@ -1,0 +1,96 @@
+"""The node ``features`` of a config: a scorer with its parameters, and beside them what the task reads of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, get_type_hints
+
+from structopt.config import registry
+from structopt.config.schema import coerce
+from structopt.errors import ConfigError, did_you_mean
+
+GIVEN = ("seed", "threads")
+"""What a constructor may ask for by name beside its own node; a task's, what it reads of the features too."""
+
+
+def task_of(config: Mapping[str, Any], node: Mapping[str, Any] | None = None) -> Any:
+    """Make the task of a config, from another node than its own if one is given."""
+    node = config["task"] if node is None else node
+    keys = _read_by(node)
+    features = {key: value for key, value in config.get("features", {}).items() if key in keys}
+    return registry.create("task", node, features=features, **_offered(config))
+
+
+def scorer_of(config: Mapping[str, Any], left_out: Collection[str] = ()) -> Any:
+    """Make the scorer of a config, not fitted; parameters that are left out have their defaults."""
+    node = _node(config["features"])
+    parameters = registry.schema(registry.load("features", node["name"]))
+    taken = {key: value for key, value in node.items() if key == "name" or (key in parameters and key not in left_out)}
+    return registry.create("features", taken, **_offered(config))
+
+
+def _offered(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What a constructor may ask for by name beside its own node."""
+    return {key: config[key] for key in GIVEN if key in config}
+
+
+def checked(node: Mapping[str, Any], task: Mapping[str, Any], given: Mapping[str, Any], typed: Collection[str]) -> dict[str, Any]:
+    """Return the node with every value in the type that the scorer, or else the task, asks for.
+
+    A task's config file may name parameters of the features that it chooses. Where other features are typed which do not take
+    them, they are left out, unless they were typed too.
+
+    Parameters
+    ----------
+    node : mapping
+        ``name``, parameters of the scorer, and keys of the task.
+    task : mapping
+        The config's node ``task``.
+    given : mapping
+        What the program offers beside the node.
+    typed : collection of str
+        The keys that were typed, in full.
+
+    Raises
+    ------
+    ConfigError
+        At a key that neither the scorer nor the task takes, or an ill-typed value.
+    """
+    node, keys = _node(node), _read_by(task)
+    parameters = registry.schema(registry.load("features", node["name"]))
+    known = {key: value for key, value in node.items() if key in ("name", *parameters, *keys)}
+    for key in node.keys() - known.keys():
+        if f"features.{key}" in typed or not _taken_by_others(key):
+            raise ConfigError(_unknown(key, node["name"], task["name"], list(parameters), list(keys)))
+    read = {key: coerce(f"features.{key}", value, keys[key]) for key, value in known.items() if key in keys}
+    own = {key: value for key, value in known.items() if key == "name" or key in parameters}
+    values = read | registry.checked("features", own, given)
+    return {key: values[key] for key in known}
+
+
+def _node(node: Any) -> Mapping[str, Any]:
+    """A node that names a component, or a `ConfigError`."""
+    if isinstance(node, Mapping) and "name" in node:
+        return node
+    raise ConfigError(f"features needs the name of a component: type features=NAME. Installed: {_names()}.")
+
+
+def _names() -> str:
+    return ", ".join(registry.installed("features"))
+
+
+def _read_by(task: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that a task reads, with their types: none, where its constructor takes no ``features``."""
+    cls = registry.load("task", task["name"])
+    return get_type_hints(cls.reading) if "features" in registry.schema(cls) else {}
+
+
+def _taken_by_others(key: str) -> bool:
+    """Whether some installed scorer has a parameter of this name."""
+    return any(key == one.name for scorer in registry.installed("features").values() for one in registry.described(scorer))
+
+
+def _unknown(key: str, name: str, task: str, parameters: list[str], keys: list[str]) -> str:
+    near = did_you_mean(key, [*parameters, *keys]).replace("'", "'features.", 1)
+    takes, reads = (", ".join(some) or "none" for some in (parameters, keys))
+    return f"There is no key 'features.{key}'.{near} features={name} takes: {takes}; task={task} reads: {reads}."

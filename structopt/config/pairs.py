@@ -1,0 +1,92 @@
+"""Which optimizer learns by which loss with which inference: the verdict of every combination that is installed."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from structopt.config import compatibility, registry
+from structopt.config.composition import compose, validate
+from structopt.config.hydra_setup import conf_folders
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.optimizer import Optimizer
+from structopt.errors import CompatibilityError, ConfigError
+
+Verdicts = dict[tuple[str, str, str], str]
+
+
+def made(kind: str, name: str) -> Any:
+    """Make one component as its config file sets it."""
+    config = _config(kind, name)
+    return registry.create(kind, config[kind], seed=config["seed"], threads=config["threads"])
+
+
+@cache
+def _config(kind: str, name: str) -> dict[str, Any]:
+    """The defaults, with this component; to be read only. Composing them takes longer than all that is asked of a pair."""
+    return validate(compose([f"{kind}={name}"]))
+
+
+def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
+    """Ask for every (optimizer, loss, inference), each as its config file sets it, on one kind of factor graph.
+
+    Inferences that know nothing of that graph are left out; variants with a config file of their own (kept/mplp) are not.
+
+    Returns
+    -------
+    dict
+        The empty string where the three work together, else the message that a user would get.
+    """
+    graph = made("factor_graph", factor_graph)
+    optimizers, losses, inferences = (
+        {name: made(kind, name) for name in [*registry.installed(kind), *_variants(kind)]}
+        for kind in ("optimizer", "loss", "inference")
+    )
+    inferences = {name: inference for name, inference in inferences.items() if _solves(inference, graph)}
+    return {
+        (o, name, i): _verdict(graph, inference, loss, optimizer)
+        for o, optimizer in optimizers.items()
+        for name, loss in losses.items()
+        for i, inference in inferences.items()
+    }
+
+
+def table(found: Verdicts) -> str:
+    """Optimizers against losses as Markdown: yes, no, or the inferences that do where not all of them do."""
+    losses = list(dict.fromkeys(loss for _, loss, _ in found))
+    inferences = list(dict.fromkeys(inference for _, _, inference in found))
+    lines = ["| optimizer | " + " | ".join(losses) + " |", "|---" * (len(losses) + 1) + "|"]
+    for optimizer in dict.fromkeys(optimizer for optimizer, _, _ in found):
+        cells = []
+        for loss in losses:
+            able = [name for name in inferences if not found[optimizer, loss, name]]
+            cells.append("yes" if able == inferences else ", ".join(able) or "no")
+        lines.append(f"| {optimizer} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _variants(kind: str) -> list[str]:
+    """Config files of a kind that stand in a folder of their own: components with other presets."""
+    folders = [folder / kind for folder in conf_folders()]
+    found = [path.relative_to(folder).with_suffix("") for folder in folders for path in folder.glob("*/*.yaml")]
+    return sorted(path.as_posix() for path in found)
+
+
+def _solves(inference: Inference, graph: FactorGraph) -> bool:
+    """Whether an inference can do anything with the structures of a graph."""
+    try:
+        compatibility.check_solves(inference, graph)
+    except CompatibilityError:
+        return False
+    return True
+
+
+def _verdict(graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer) -> str:
+    try:
+        compatibility.check(graph, inference, loss, optimizer)
+        loss.kernel(optimizer.plan.variant)
+    except (CompatibilityError, ConfigError) as error:
+        return str(error)
+    return ""

@@ -1,0 +1,154 @@
+"""The only door to components: entry points, the core's own among them. YAML names a component, never a class.
+
+``installed`` tells what there is and imports nothing; ``load`` gives the class, ``schema`` its parameters, and ``create``
+an instance from a config node that it checks first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Literal
+
+from structopt.config.schema import REQUIRED, Parameter, check_keys, coerce, of_class, of_source
+from structopt.core.component import Component, unset
+from structopt.core.entry_points import Installed
+from structopt.core.entry_points import installed as discovered
+from structopt.core.executor import Executor
+from structopt.errors import ConfigError, did_you_mean
+
+KINDS = ("task", "features", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor")
+"""Kinds that a config has a node of."""
+CONTRACTS = {
+    "task": "task.Task", "features": "scorer.Scorer", "factor_graph": "factor_graph.FactorGraph",
+    "factor_kind": "factor_kind.FactorKind", "inference": "inference.Inference", "loss": "loss.Loss", "cost": "cost.Cost",
+    "optimizer": "optimizer.Optimizer", "tracker": "tracker.Tracker", "executor": "executor.Executor",
+}  # fmt: skip
+"""What a class of each kind must be: module and class within `structopt.core`."""
+
+
+def installed(kind: str) -> dict[str, Installed]:
+    """Return the components of one kind by name, sorted; none of them is imported.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such kind, or two distributions claim one name.
+    """
+    if kind not in CONTRACTS:
+        kinds = ", ".join(CONTRACTS)
+        raise ConfigError(f"There is no kind of component called '{kind}'.{did_you_mean(kind, CONTRACTS)} Kinds: {kinds}.")
+    return discovered(kind)
+
+
+def load(kind: str, name: str) -> Any:
+    """Import and return a component's class, held to the contract of its kind.
+
+    Raises
+    ------
+    ConfigError
+        If it is not installed, its package cannot be imported, or it lacks what a component of its kind must have.
+    """
+    known = installed(kind)
+    if name not in known:
+        raise ConfigError(not_installed(kind, name))
+    return known[name].load(contract(kind))
+
+
+def contract(kind: str) -> type[Component]:
+    """Return what a class of a kind must be; imported when it is asked for, since listing components needs none of it."""
+    module, _, name = CONTRACTS[kind].partition(".")
+    found: type[Component] = vars(import_module(f"structopt.core.{module}"))[name]
+    return found
+
+
+def not_installed(kind: str, name: str) -> str:
+    """Say that there is no such component, and what there is, from which package."""
+    known = installed(kind)
+    listing = ", ".join(map(str, known.values())) or "none; is structopt itself installed? Run: pip install -e ."
+    return f"{kind} '{name}' is not installed.{did_you_mean(str(name), known)} Installed: {listing}"
+
+
+def schema(cls: Any) -> dict[str, Parameter]:
+    """Return the parameters of a component's constructor: types, defaults and documentation."""
+    return of_class(cls)
+
+
+def described(component: Installed) -> list[Parameter]:
+    """Return a component's parameters for display: from its source where that tells, else by importing it."""
+    module, _, name = component.entry_point.value.partition(":")
+    found = of_source(module, name)
+    return list(schema(load(component.kind, component.name)).values()) if found is None else found
+
+
+def create(kind: str, node: Mapping[str, Any], **given: Any) -> Any:
+    """Make a component from its config node.
+
+    Parameters
+    ----------
+    kind : str
+    node : mapping
+        ``name`` and parameters.
+    **given
+        What the program offers beside the node (features, seed, threads); a constructor takes what it asks for by name.
+
+    Raises
+    ------
+    ConfigError
+        At an unknown component or parameter, an ill-typed value, or a required parameter that is missing.
+    """
+    values = checked(kind, node, given)
+    cls = load(kind, values.pop("name"))
+    parameters = schema(cls)
+    offered = {key: value for key, value in given.items() if key in parameters and key not in values}
+    made = cls(**offered, **{key: _component(parameters[key].type, value) for key, value in values.items()})
+    if absent := unset(made, contract(kind)):
+        raise ConfigError(
+            f"{kind}={node['name']}: {type(made).__name__} leaves unset what every {kind} has: {', '.join(absent)}. "
+            f"Its constructor must set it. Update {installed(kind)[node['name']].distribution}."
+        )
+    return made
+
+
+def name_of(kind: str, component: Component) -> str:
+    """Return the name under which a component's class is installed, its class's name where it is not."""
+    cls = type(component)
+    value = f"{cls.__module__}:{cls.__qualname__}"
+    names = [one.name for one in installed(kind).values() if one.entry_point.value == value]
+    return names[0] if names else cls.__name__
+
+
+def _component(hint: Any, value: Any) -> Any:
+    """Make the component that a parameter names, where its type is a contract: ``cost: Cost`` takes the name of a cost."""
+    kind = _kind_of(hint)
+    return create(kind, {"name": value}) if kind and isinstance(value, str) else value
+
+
+def _kind_of(hint: Any) -> str:
+    """The kind of component that a parameter of this type names, or the empty string."""
+    return str(hint.kind_of_component) if isinstance(hint, type) and issubclass(hint, Component) else ""
+
+
+def _checked_value(where: str, value: Any, hint: Any) -> Any:
+    """Return a value in the type that a parameter asks for; of a parameter that names a component, the name."""
+    kind = _kind_of(hint)
+    return coerce(where, value, Literal[tuple(installed(kind))] if kind else hint)
+
+
+def checked(kind: str, node: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a node with every value in the type that the constructor asks for, or raise `ConfigError`."""
+    if not isinstance(node, Mapping) or "name" not in node:
+        raise ConfigError(f"{kind} needs the name of a component: type {kind}=NAME. Installed: {', '.join(installed(kind))}.")
+    name, parameters = node["name"], schema(load(kind, node["name"]))
+    values = {key: value for key, value in node.items() if key != "name"}
+    check_keys(f"{kind}={name}", list(values), parameters)
+    missing = [p for p in parameters.values() if p.default is REQUIRED and p.name not in values and p.name not in given]
+    if missing:
+        raise ConfigError(f"{kind}={name} needs a value: type {kind}.{missing[0].name}=... ({missing[0]}).")
+    return {"name": name} | {key: _checked_value(f"{kind}.{key}", value, parameters[key].type) for key, value in values.items()}
+
+
+def serial() -> Executor:
+    """Work in this thread: the executor of callers that were given none."""
+    executor: Executor = create("executor", {"name": "serial"})
+    return executor

@@ -1,0 +1,1 @@
+"""The data that travel between components."""

@@ -1,0 +1,35 @@
+"""Attribute tables: which attributes every position has, and their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from structopt.kernels.waist.record import Array
+
+
+@dataclass(frozen=True)
+class AttributeTable:
+    """Sparse attributes of positions, as compressed rows.
+
+    Attributes
+    ----------
+    offsets : int64, shape (positions + 1,)
+        Where the attributes of each position begin and end in `ids`.
+    ids : int32, shape (entries,)
+        Attribute numbers, 0 <= id < size.
+    values : float64, shape (entries,), or None
+        Values of the attributes; None when every value is 1.
+    size : int
+        Number of distinct attributes.
+    """
+
+    offsets: Array
+    ids: Array
+    values: Array | None
+    size: int
+
+    def subset(self, first: int, last: int) -> AttributeTable:
+        """The rows first <= p < last; ids and values are views."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        values = None if self.values is None else self.values[begin:end]
+        return AttributeTable(self.offsets[first : last + 1] - begin, self.ids[begin:end], values, self.size)

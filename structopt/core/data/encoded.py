@@ -1,0 +1,177 @@
+"""What travels between components: attribute tables, encoded corpora, part layouts; ragged data as buffers and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.errors import ConfigError
+from structopt.kernels.waist.record import Array
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A corpus as arrays, made by the task: what the factor graph and the scorer are built from.
+
+    Attributes
+    ----------
+    offsets : int64, shape (instances + 1,)
+        Where the variables (for sequences: the tokens) of each instance begin.
+    tables : mapping of part group name to AttributeTable
+        One row a position of that group: ``label`` has one position a variable; ``transition`` one a pair of neighbours.
+    labels : tuple of str
+        The label set.
+    gold : int32, shape (variables,), or None
+        Gold label numbers; -1 where the gold label was not seen in training; None for unlabelled input.
+    allowed : bool, shape (variables, labels), or None
+        Which labels each variable may take in any output (predictions that keep given labels).
+    forbidden_starts, forbidden_ends, forbidden_transitions : label numbers, and pairs of them
+        Hard constraints that the task asks for (valid BIO, say).
+    gold_sets : bool, shape (variables, labels), or None
+        Which labels the gold output may have, where training data say it in part only; `gold` is then one of them.
+    """
+
+    offsets: Array
+    tables: Mapping[str, AttributeTable]
+    labels: tuple[str, ...]
+    gold: Array | None = None
+    allowed: Array | None = None
+    forbidden_starts: tuple[int, ...] = ()
+    forbidden_ends: tuple[int, ...] = ()
+    forbidden_transitions: tuple[tuple[int, int], ...] = ()
+    gold_sets: Array | None = None
+
+    def __len__(self) -> int:
+        """Number of instances."""
+        return len(self.offsets) - 1
+
+    def subset(self, first: int, last: int) -> Self:
+        """The instances first <= i < last, in arrays that are views where they can be. A class with more data extends it."""
+        return replace(self, **self._sliced(Encoded, first, last))
+
+    def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
+        """The fields of this class as they are for a subset; `known` is the class whose fields the caller knows to slice.
+
+        Raises
+        ------
+        ConfigError
+            Where there are others, or tables of which it is not known how many rows an instance has.
+        """
+        if len(fields(self)) > len(fields(known)):
+            raise ConfigError(
+                f"{type(self).__name__} has data beyond those of {known.__name__} and does not tell how to take some of the "
+                "instances: give it a method subset(first, last)."
+            )
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        return {
+            "offsets": self.offsets[first : last + 1] - begin,
+            "tables": {name: table.subset(*self._rows(name, first, last)) for name, table in self.tables.items()},
+            "gold": None if self.gold is None else self.gold[begin:end],
+            "gold_sets": None if self.gold_sets is None else self.gold_sets[begin:end],
+            "allowed": None if self.allowed is None else self.allowed[begin:end],
+        }
+
+    def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
+        """The rows of a table that belong to the instances first <= i < last."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        if name == "label":
+            return begin, end
+        if name == "transition":  # no instance is without a token
+            return begin - first, end - last
+        raise ConfigError(f"{type(self).__name__} does not tell which rows of its table {name} belong to which instance.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedTrees(Encoded):
+    """A corpus of dependency trees as arrays: one variable a token, its head.
+
+    `labels` are the relations and `gold` the gold relation of every token; `tables` is empty.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns of `codes`.
+    codes : int32, shape (tokens, columns)
+        Interned values of the columns; 0 where the value was not seen in training, 1 where the cell is empty.
+    heads : int32, shape (tokens,), or None
+        Position of the gold head within the sentence, from 0; a token's own position stands for the root.
+    free_heads : bool, shape (tokens,), or None
+        Which tokens may have any head, where training data do not say it; `heads` is then one of them.
+    candidates : (int64 of shape (tokens + 1,), int32 of shape (arcs,)), or None
+        Heads that a token may take, ascending, in the same numbering, and where those of each token begin; None when it
+        may take all.
+    """
+
+    columns: tuple[str, ...]
+    codes: Array
+    heads: Array | None = None
+    free_heads: Array | None = None
+    candidates: tuple[Array, Array] | None = None
+
+    def subset(self, first: int, last: int) -> Self:
+        """The sentences first <= i < last."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        kept = None
+        if self.candidates is not None:
+            starts, heads = self.candidates
+            kept = starts[begin : end + 1] - starts[begin], heads[starts[begin] : starts[end]]
+        given, free = (None if one is None else one[begin:end] for one in (self.heads, self.free_heads))
+        known = self._sliced(EncodedTrees, first, last)
+        return replace(self, **known, codes=self.codes[begin:end], heads=given, free_heads=free, candidates=kept)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedGraphs(Encoded):
+    """A corpus of graphs as arrays: variables that all have the same states, `labels`, and edges between them.
+
+    The table ``label`` has one row a variable, whose weights all variables share; or, where the graphs are *wide*, one row an
+    instance: all graphs then have the same variables and edges, each with weights of its own (with one row a variable, only
+    the edges have). The table ``edge``, where there is one, has likewise one row an edge, or an instance; without it an edge
+    has one weight for every pair of states.
+
+    Attributes
+    ----------
+    edges : (int64 of shape (instances + 1,), int32 of shape (edges, 2))
+        Where the edges of each instance begin, and the variables they join, numbered within the instance, the lower first;
+        none, where the factor graph is to say.
+    wide : bool
+    """
+
+    edges: tuple[Array, Array]
+    wide: bool = False
+
+    def subset(self, first: int, last: int) -> Self:
+        """The graphs first <= i < last."""
+        return replace(self, **self._sliced(EncodedGraphs, first, last))
+
+    def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
+        starts, pairs = self.edges
+        edges = starts[first : last + 1] - starts[first], pairs[starts[first] : starts[last]]
+        return {**super()._sliced(known, first, last), "edges": edges}
+
+    def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
+        if name not in ("label", "edge"):
+            return super()._rows(name, first, last)
+        if self.wide and len(self.tables[name].offsets) == len(self) + 1:
+            return first, last
+        starts = self.offsets if name == "label" else self.edges[0]
+        return int(starts[first]), int(starts[last])
+
+
+ROOT = -1
+"""The root, where places name tokens by their position in the sentence."""
+NONE = -2
+"""No token: before the first modifier of a head, and after the last."""
+
+
+
+
+
+
+
+
+
+
+Config = Mapping[str, Any]

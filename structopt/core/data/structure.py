@@ -1,0 +1,105 @@
+"""The graphs of a corpus: groups of parts, and where the parts of every instance stand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.structure_kind import StructureKind
+from structopt.kernels.waist.record import EMPTY, Array, Record
+
+
+@dataclass(frozen=True)
+class PartGroup:
+    """A run of parts of every instance: `positions` of them, each with `width` configurations.
+
+    The part vector of an instance is the concatenation, over the groups in order, of its positions x width parts.
+    A *tied* group has one position an instance, whose parts stand for all the factors that share their scores, and
+    whose marginals are expected counts.
+
+    Attributes
+    ----------
+    name : str
+    width : int
+        Configurations of one position (labels, or pairs of labels).
+    offsets : int64, shape (instances + 1,)
+        Where the positions of each instance begin.
+    tied : bool
+    """
+
+    name: str
+    width: int
+    offsets: Array
+    tied: bool = False
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The factor graphs of a corpus: their layout of parts, and the record that the inference kernels open.
+
+    Attributes
+    ----------
+    record : Record
+    groups : tuple of PartGroup
+    parts : int64, shape (instances + 1,)
+        Offsets of the instances in a vector over all parts of the corpus.
+    kind : StructureKind
+        How `record` reads, and the algorithms that are exact on it.
+    memory : int64, shape (instances + 1,)
+        Offsets of what a stateful inference keeps for each instance; all zero when it is stateless.
+    work : Record
+        Scratch for one thread, large enough for the largest instance.
+    active : int or None
+        The most parts that an output has; None: all of its instance.
+    places : mapping of part group name to int32 array, shape (positions, tokens a part)
+        Positions in the sentence of the tokens that a part joins, where features are computed from them: ``arc``: head,
+        modifier; ``sibling``: head, nearer modifier, farther modifier; ``grandparent``: head's head, head, modifier.
+        `ROOT` and `NONE` are -1 and -2.
+    """
+
+    record: Record
+    groups: tuple[PartGroup, ...]
+    parts: Array
+    kind: StructureKind
+    memory: Array
+    work: Record = field(default=EMPTY)
+    active: int | None = None
+    places: Mapping[str, Array] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Number of instances."""
+        return len(self.parts) - 1
+
+    @property
+    def most_active(self) -> int:
+        """The most parts that an output of any instance has."""
+        return int(np.diff(self.parts).max(initial=0)) if self.active is None else self.active
+
+    def spans(self, name: str) -> tuple[Array, Array]:
+        """Where the parts of a group begin within each instance, and where those of each begin in a vector over the group's."""
+        begins = np.zeros(len(self), np.int64)
+        for group in self.groups:
+            if group.name == name:
+                return begins, group.offsets * group.width
+            begins = begins + np.diff(group.offsets) * group.width
+        raise KeyError(name)
+
+    def numbered_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
+        """Numbers of all parts of outputs in a vector over the parts of a group, and which of them belong to the group."""
+        begins, offsets = self.spans(name)
+        instance = np.repeat(np.arange(len(self)), np.diff(outputs.offsets))
+        within = outputs.parts - begins[instance]
+        return within + offsets[instance], (within >= 0) & (within < np.diff(offsets)[instance])
+
+    def active_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
+        """The parts of outputs that belong to a group: their numbers in a vector over the group's, ascending, and how often."""
+        numbers, inside = self.numbered_in(name, outputs)
+        return numbers[inside], outputs.values[inside]
+
+
+def part_offsets(groups: tuple[PartGroup, ...]) -> Array:
+    """Offsets of the instances in the vector over all parts: the sum of positions x width over the groups."""
+    return np.asarray(sum(group.offsets * group.width for group in groups), dtype=np.int64)

@@ -1,0 +1,77 @@
+"""Numbers out of an experiment's runs: runs of one setting that differ by their seed only are averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean
+from typing import TypeVar
+
+from structopt.experiment.report import Claim
+from structopt.run.records import RunRecord
+from structopt.sweep.experiment_plan import setting
+
+Key = TypeVar("Key")
+Points = tuple[list[float], list[float]]
+SMALL = (
+    "This is the experiment at scale=small, which shows that it runs. Its numbers and verdicts say nothing about the paper: "
+    "for those, type data=DIR."
+)
+
+
+def grouped(records: Iterable[RunRecord], key: Callable[[RunRecord], Key]) -> dict[Key, list[RunRecord]]:
+    """Return the runs of every key, keys in the order in which they come first."""
+    found: dict[Key, list[RunRecord]] = {}
+    for record in records:
+        found.setdefault(key(record), []).append(record)
+    return found
+
+
+def setting_of(record: RunRecord) -> str:
+    """Return the name of a run's setting: its label up to the first comma."""
+    return setting(record.name)
+
+
+def mean(runs: Sequence[RunRecord], metric: str, times: float = 1.0) -> float | None:
+    """Return the mean of a metric over runs, times a factor; None where no run has it."""
+    known = [value for run in runs if (value := run.metric(metric)) is not None]
+    return times * fmean(known) if known else None
+
+
+def mean_curve(runs: Sequence[RunRecord], key: str, against: str = "epoch", times: float = 1.0) -> Points:
+    """Return two columns of the history, averaged over runs, as far as all of them go."""
+    curves = [run.curve(key, against) for run in runs]
+    xs = [fmean(column) for column in zip(*(x for x, _ in curves), strict=False)]
+    ys = [times * fmean(column) for column in zip(*(y for _, y in curves), strict=False)]
+    return xs, ys
+
+
+def at(points: Points, x: float) -> float | None:
+    """Return the last value of a curve at or before `x`; None where it has none."""
+    return next((value for place, value in reversed(list(zip(*points, strict=True))) if place <= x), None)
+
+
+def at_pass(points: Points, epoch: int) -> float | None:
+    """Return a curve's value after a pass; None where it did not come so far."""
+    return dict(zip(*points, strict=True)).get(float(epoch))
+
+
+def first_reaching(points: Points, value: float) -> float | None:
+    """Return where a curve first reaches a value; None where it does not."""
+    return next((x for x, y in zip(*points, strict=True) if y >= value), None)
+
+
+def cannot_tell(text: str, missing: str) -> Claim:
+    """Return an observation on which these runs say nothing, for want of some."""
+    return Claim(text, None, f"these runs have no {missing}")
+
+
+def several_seeds(records: Sequence[RunRecord]) -> list[str]:
+    """Say how many seeds every number is the mean of, where there are several."""
+    seeds = {record.setting("seed") for record in records}
+    return [f"Every number is the mean over {len(seeds)} seeds."] if len(seeds) > 1 else []
+
+
+def instances(records: Sequence[RunRecord]) -> str:
+    """Return on how many instances these runs trained, such as ``3,000``, or ``3,000 to 14,041``."""
+    counts = sorted({int(count) for record in records if (count := record.metric("train.instances")) is not None})
+    return " to ".join(f"{count:,}" for count in dict.fromkeys(counts[:1] + counts[-1:])) or "no"

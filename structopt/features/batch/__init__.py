@@ -1,0 +1,1 @@
+"""Features for batch work: scores of all instances, and the gradient of all their residuals."""

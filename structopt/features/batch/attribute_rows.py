@@ -1,0 +1,143 @@
+"""Features for batch work: scores of all instances from widened weights, and all instances' residuals to one gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.structure import Structure
+from structopt.features.batch.columns import SparseGroup
+from structopt.features.batch.dense import DenseGroup
+from structopt.features.row_groups import RowGroup, pack_rows, starts_of
+from structopt.features.support import Supported
+from structopt.kernels.waist.record import Array, Record
+
+
+class BatchGroup(Protocol):
+    """One part group in evaluations over all instances.
+
+    Attributes
+    ----------
+    attributes : int64, shape (occurring,)
+        The attributes that occur, in ascending order. Its *rows* are their weights, one after the other.
+    table : AttributeTable
+        The widened rows that each position reads.
+    rows : int
+        How many there are.
+    """
+
+    attributes: Array
+    table: AttributeTable
+    rows: int
+
+    def open(self, wide: Array) -> Array:
+        """Take the group's part of the widened weights; return the vector that its rows are to be written to."""
+
+    def widen(self) -> None:
+        """Make the widened weights of the rows."""
+
+    def gradient(self, residuals: Array, out: Array) -> None:
+        """Fill `out` with the gradient by the rows."""
+
+
+class Share(NamedTuple):
+    """What one group has of the weights that may move.
+
+    Attributes
+    ----------
+    group : BatchGroup
+    rows : float64 vector
+        Weights of the attributes that occur.
+    places, to : int64, shape (moving,)
+        Where those that may move stand among all weights that may, and in `rows`.
+    """
+
+    group: BatchGroup
+    rows: Array
+    places: Array
+    to: Array
+
+
+class BatchFeatures:
+    """The features of a corpus for evaluations over all its instances.
+
+    Weights are *widened*, group by group, to rows of which positions read few: by the sums over bundles of attributes that come
+    together (`SparseGroup`), or, where positions have all attributes, to the scores themselves (`DenseGroup`). Only attributes
+    that occur have rows, so that what a shard of a corpus reads and writes fits into smaller caches, and is soon sent.
+
+    Parameters
+    ----------
+    rows : Supported
+        Which weights there are, and which of them may move.
+    groups : sequence of RowGroup
+    tables : sequence of AttributeTable
+        Of the corpus, one a part group.
+    structure : Structure
+    """
+
+    def __init__(
+        self, rows: Supported, groups: Sequence[RowGroup], tables: Sequence[AttributeTable], structure: Structure
+    ) -> None:
+        widths = [group.width for group in groups]
+        self.groups = [_batch_group(*one) for one in zip(tables, widths, _places(structure), strict=True)]
+        wide = [RowGroup(g.name, g.width, batch.rows) for g, batch in zip(groups, self.groups, strict=True)]
+        self.record: Record = pack_rows(wide, None, [group.table for group in self.groups], structure)
+        self._weights = np.zeros(starts_of(wide)[-1])
+        runs = zip(groups, self.groups, starts_of(groups), pairwise(starts_of(wide)), strict=False)
+        self._shares = [_share(rows, g, batch, at, self._weights[slice(*run)]) for g, batch, at, run in runs]
+        self.coordinates: Array = np.concatenate([share.places for share in self._shares])
+        ends = np.cumsum([len(share.places) for share in self._shares])[:-1]
+        own = np.split(self.coordinates, ends)
+        self._shares = [share._replace(places=places) for share, places in zip(self._shares, own, strict=True)]
+        self._pool = rows.pool
+
+    @contextmanager
+    def widened(self, moving: Array) -> Iterator[Array]:
+        """Weights as `record` reads them, given those that may move; the next call overwrites them."""
+        from structopt.kernels.arrays.coordinates import carry
+
+        for share in self._shares:
+            carry(moving, share.places, share.to, share.rows)
+            share.group.widen()
+        yield self._weights
+
+    def gradient(self, residuals: Array) -> Array:
+        """sum_i F_i r_i at the `coordinates`, given residuals over the parts of all instances."""
+        from structopt.kernels.arrays.coordinates import take
+
+        out, end = np.empty(len(self.coordinates)), 0
+        for share in self._shares:
+            begin, end = end, end + len(share.to)
+            with self._pool.lend(len(share.rows)) as rows:
+                share.group.gradient(residuals, rows)
+                take(rows, share.to, out[begin:end])
+        return out
+
+
+def _batch_group(table: AttributeTable, width: int, places: Array) -> BatchGroup:
+    return DenseGroup.find(table, width, places) or SparseGroup(table, width, places)
+
+
+def _share(rows: Supported, layout: RowGroup, group: BatchGroup, start: int, wide: Array) -> Share:
+    """Find what a group, whose weights begin at `start`, has of the weights that may move."""
+    opened = group.open(wide)
+    stand = (start + group.attributes[:, np.newaxis] * layout.width + np.arange(layout.width)).ravel()
+    if rows.moving is None or rows.support is None:
+        return Share(group, opened, stand, np.arange(len(stand)))
+    to = np.flatnonzero(rows.support[stand])
+    return Share(group, opened, np.searchsorted(rows.moving, stand[to]), to)
+
+
+def _places(structure: Structure) -> list[Array]:
+    """Where the row of every position begins in a vector over the parts of all instances, group by group."""
+    found, before = [], np.zeros(len(structure), np.int64)
+    for group in structure.groups:
+        first = structure.parts[:-1] + before - group.offsets[:-1] * group.width  # of a position 0 of each instance
+        found.append(np.repeat(first, np.diff(group.offsets)) + np.arange(int(group.offsets[-1])) * group.width)
+        before += np.diff(group.offsets) * group.width
+    return found

@@ -1,0 +1,77 @@
+"""Rows of weights, one an attribute, group by group of parts: their layout, and the record that kernels open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.structure import Structure
+from structopt.kernels.waist.record import Array, Record
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows of weights of one part group: `size` attributes, each with `width` weights."""
+
+    name: str
+    width: int
+    size: int
+
+
+def starts_of(groups: Sequence[RowGroup]) -> list[int]:
+    """Where the weights of each group begin, and where the last one's end."""
+    return [0, *np.cumsum([group.width * group.size for group in groups]).tolist()]
+
+
+def pack_rows(
+    groups: Sequence[RowGroup], support: Array | None, tables: Sequence[AttributeTable], structure: Structure
+) -> Record:
+    """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attribute_rows`.
+
+    Parameters
+    ----------
+    groups : sequence of RowGroup
+    support : bool vector over the weights, or None
+        Which of them may move; None: all.
+    tables : sequence of AttributeTable
+        One a group: the attributes of its positions.
+    structure : Structure
+    """
+    from structopt.kernels.features.attribute_rows import ROWS
+
+    entries = np.cumsum([0, *(len(table.ids) for table in tables)])
+    offsets = [table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)]
+    valued = any(table.values is not None for table in tables)
+    values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
+    masks, words = _support_words(groups, support)
+    return ROWS.pack(
+        widths=[group.width for group in groups],
+        ids=np.concatenate([table.ids for table in tables]),
+        weights=np.array(starts_of(groups)),
+        attributes=np.cumsum([0, *(group.size for group in groups)]),
+        positions=np.concatenate([group.offsets for group in structure.groups]),
+        starts=np.cumsum([0, *(len(o) for o in offsets)])[:-1],
+        offsets=np.concatenate(offsets),
+        values=np.concatenate([*values, np.zeros(0)]),
+        masks=masks,
+        support=words,
+    )
+
+
+def _support_words(groups: Sequence[RowGroup], support: Array | None) -> tuple[Array, Array]:
+    """Support as bits, ceil(width / 64) words an attribute, and where the words of each group begin."""
+    if support is None:
+        return np.zeros(len(groups), np.int64), np.zeros(0, np.int64)
+    blocks = [_words(block, g.width) for block, g in zip(np.split(support, starts_of(groups)[1:-1]), groups, strict=True)]
+    return np.cumsum([0, *(len(block) for block in blocks[:-1])]), np.concatenate(blocks)
+
+
+def _words(support: Array, width: int) -> Array:
+    """Bits of rows of a given width, each row in whole int64 words, lowest bit first."""
+    rows = support.reshape(-1, width)
+    padded = np.zeros((len(rows), -(-width // 64) * 64), bool)
+    padded[:, :width] = rows
+    return np.packbits(padded, axis=1, bitorder="little").view("<i8").astype(np.int64).ravel()

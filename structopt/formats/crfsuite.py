@@ -1,0 +1,210 @@
+r"""CRFsuite's attribute text: ``label TAB attribute[:value] TAB ...`` a token, a blank line between sentences.
+
+A literal colon is written ``\:`` and a backslash ``\\``; an unescaped colon parts an attribute from its value (1 if none).
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structopt.core.data import ranges
+from structopt.errors import DataError
+from structopt.formats.conll import check_counts
+from structopt.formats.text_files import check_limit, read_text, write_text
+
+ESCAPED = re.compile(r"\\([:\\])")
+NAME_AND_VALUE = re.compile(r"((?:[^\\:]|\\.|\\$)*)(?::(.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class AttributeText:
+    """The sentences of a file in CRFsuite's attribute text.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    offsets : int64, shape (sentences + 1,)
+        Where each sentence begins and ends in the tokens.
+    attribute_offsets : int64, shape (tokens + 1,)
+        Where the attributes of each token begin and end in `ids`.
+    attributes : list of str
+        The distinct attribute names, unescaped, in order of first occurrence.
+    ids : int32, shape (entries,)
+        Attribute numbers into `attributes`.
+    values : float64, shape (entries,), or None
+        Values of the attributes; None when every value is 1.
+    labels : list of str, length tokens
+        The labels.
+    lines : int64, shape (tokens,)
+        The line of each token, from 1.
+    """
+
+    path: str
+    offsets: NDArray[np.int64]
+    attribute_offsets: NDArray[np.int64]
+    attributes: list[str]
+    ids: NDArray[np.int32]
+    values: NDArray[np.float64] | None
+    labels: list[str]
+    lines: NDArray[np.int64]
+
+
+def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> AttributeText:
+    """Read a file, plain or gzip, or its first `limit` sentences; O(characters).
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read or has no sentences, a line without a label, a value that is not a finite number.
+    ConfigError
+        A limit below 1, or an unknown encoding.
+    """
+    check_limit(limit)
+    reader = _Reader(path)
+    lines = read_text(path, encoding).split("\n")
+    reader.read(lines, limit)
+    if not reader.labels:
+        raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
+    return reader.result()
+
+
+def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]], encoding: str = "utf8") -> None:
+    """Write the label of each token of `source` and the added cells, tab-separated, a blank line after each sentence.
+
+    Parameters
+    ----------
+    source, target : str or Path
+        The files; the target is gzip if its name ends in ``.gz``, and appears whole or not at all.
+    added : sequence over sentences, over tokens, over cells
+        What follows the label, in the order of the source.
+    encoding : str
+        Of both files.
+
+    Raises
+    ------
+    DataError
+        As in `read`; `added` does not match the source; the target cannot be written.
+    """
+    labels, offsets, lines = _labels(source, encoding)
+    check_counts(source, offsets, lines, added)
+    rows = []
+    for start, sentence in zip(offsets, added, strict=False):
+        rows += ["\t".join((labels[start + i], *cells)) + "\n" for i, cells in enumerate(sentence)]
+        rows.append("\n")
+    write_text(target, "".join(rows), encoding)
+
+
+class _Numbering(dict[str, int]):
+    """Name to number, in order of first use."""
+
+    def __missing__(self, name: str) -> int:
+        self[name] = number = len(self)
+        return number
+
+
+class _Reader:
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+        self.number = _Numbering()
+        self.share: dict[str, str] = {}
+        self.labels: list[str] = []
+        self.lines, self.offsets, self.ends = array("q"), array("q", [0]), array("q", [0])
+        self.ids, self.valued, self.values = array("i"), array("q"), array("d")
+
+    def read(self, lines: Sequence[str], limit: int | None) -> None:
+        ids, number_of = self.ids, self.number.__getitem__
+        for number, line in enumerate(lines, 1):
+            if not line or line.isspace():
+                self.end_sentence()
+                if limit is not None and len(self.offsets) > limit:
+                    return
+                continue
+            label, *fields = line.split("\t")
+            if "\\" in line or ":" in line or "\t\t" in line or line[-1] == "\t":
+                self.add_carefully(fields, number)
+            else:
+                ids.extend(map(number_of, fields))
+            self.add_label(label, number)
+        self.end_sentence()
+
+    def end_sentence(self) -> None:
+        if len(self.labels) > self.offsets[-1]:
+            self.offsets.append(len(self.labels))
+
+    def add_label(self, label: str, line: int) -> None:
+        name = self.share.get(label)
+        if name is None:
+            name = self.share[label] = _label(self.path, label, line)
+        self.labels.append(name)
+        self.lines.append(line)
+        self.ends.append(len(self.ids))
+
+    def add_carefully(self, fields: Sequence[str], line: int) -> None:
+        for field in fields:
+            if not field:
+                continue
+            name, value = field, None
+            if "\\" in field:
+                name, value = _unescaped(field)
+            elif ":" in field:
+                name, _, value = field.partition(":")
+            if value is not None:
+                self.valued.append(len(self.ids))
+                self.values.append(self.parsed(value, name, line))
+            self.ids.append(self.number[name])
+
+    def parsed(self, value: str, name: str, line: int) -> float:
+        try:
+            parsed = float(value)
+        except ValueError:
+            parsed = nan
+        if fault := ranges.fault(parsed):
+            advice = r"write attribute:number, and a colon that belongs to the name as \:"
+            raise DataError(self.path, line, f"the value {value!r} of attribute {name!r} {fault}: {advice}.")
+        return parsed
+
+    def result(self) -> AttributeText:
+        offsets, ends, lines = (np.array(a, np.int64) for a in (self.offsets, self.ends, self.lines))
+        names, ids = list(self.number), np.array(self.ids, np.int32)
+        return AttributeText(str(self.path), offsets, ends, names, ids, self.all_values(), self.labels, lines)
+
+    def all_values(self) -> NDArray[np.float64] | None:
+        given = np.array(self.values, np.float64)
+        if not np.any(given != 1):
+            return None
+        values = np.ones(len(self.ids))
+        values[np.array(self.valued, np.int64)] = given
+        return values
+
+
+def _labels(path: str | Path, encoding: str) -> tuple[list[str], array[int], array[int]]:
+    reader = _Reader(path)
+    reader.read([line.partition("\t")[0] if not line.isspace() else "" for line in read_text(path, encoding).split("\n")], None)
+    return reader.labels, reader.offsets, reader.lines
+
+
+def _label(path: str | Path, label: str, line: int) -> str:
+    if not label:
+        raise DataError(path, line, "the line begins with a tab, so it has no label: write label TAB attribute TAB ....")
+    if label.startswith("@weight"):
+        raise DataError(path, line, "instance weights (@weight) are not supported: remove the line.")
+    return _unescape(label)
+
+
+def _unescape(text: str) -> str:
+    return ESCAPED.sub(r"\1", text) if "\\" in text else text
+
+
+def _unescaped(field: str) -> tuple[str, str | None]:
+    match = NAME_AND_VALUE.match(field)
+    assert match is not None
+    return _unescape(match[1]), match[2]

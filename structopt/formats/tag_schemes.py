@@ -1,0 +1,156 @@
+"""Tag schemes of segmentation tasks: IOB1, IOB2 and BIOES, their spans, conversions and constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from structopt.errors import ConfigError, did_you_mean
+from structopt.metrics.spans import Span, spans
+
+SCHEMES = ("iob1", "iob2", "bioes", "none")
+PREFIXES = {"iob1": "BI", "iob2": "BI", "bioes": "BIES"}
+
+
+class TagError(ValueError):
+    """A tag that does not belong to the scheme.
+
+    Parameters
+    ----------
+    position : int
+        Where it stands in the sequence, from 0.
+    tag : str
+        The tag.
+    scheme : str
+        The scheme it was read in.
+    """
+
+    def __init__(self, position: int, tag: str, scheme: str) -> None:
+        self.position, self.tag, self.scheme = position, tag, scheme
+        begins = ", ".join(f"{prefix}-" for prefix in PREFIXES[scheme])
+        super().__init__(
+            f"tag {tag!r} is neither O nor begins with one of {begins} as {scheme} asks: "
+            f"check the column and the scheme ({', '.join(SCHEMES)}; none takes labels as they are)"
+        )
+
+
+def check_scheme(scheme: str) -> None:
+    """Raise ConfigError for an unknown scheme."""
+    if scheme not in SCHEMES:
+        raise ConfigError(f"tag scheme {scheme!r} is unknown.{did_you_mean(scheme, SCHEMES)} Schemes: {', '.join(SCHEMES)}.")
+
+
+def check_tags(tags: Sequence[str], scheme: str) -> None:
+    """Raise TagError at the first tag that is neither ``O`` nor has a prefix of the scheme; ``none`` takes any tag."""
+    check_scheme(scheme)
+    if scheme == "none":
+        return
+    prefixes = PREFIXES[scheme]
+    unknown = {tag for tag in set(tags) if tag != "O" and not _has_prefix(tag, prefixes)}
+    if unknown:
+        position = next(i for i, tag in enumerate(tags) if tag in unknown)
+        raise TagError(position, tags[position], scheme)
+
+
+def to_spans(tags: Sequence[str], scheme: str) -> list[Span]:
+    """Return the entities ``(start, end, type)``, end exclusive, of one sentence, in order.
+
+    Irregular sequences are read the conlleval way: a stray ``I-`` starts a new entity.
+
+    Raises
+    ------
+    TagError
+        A tag outside the scheme, with its position.
+    ConfigError
+        An unknown scheme, or ``none``, which has no spans.
+    """
+    check_tags(tags, scheme)
+    if scheme == "none":
+        raise ConfigError("scheme 'none' has plain labels and no entities: name the scheme of the tags (iob1, iob2 or bioes).")
+    return spans(tags)
+
+
+def from_spans(entities: Sequence[Span], length: int, scheme: str) -> list[str]:
+    """Return the tags of a sentence of `length` tokens with these entities (in order, disjoint, end exclusive)."""
+    check_scheme(scheme)
+    tags, before = ["O"] * length, (0, 0, "")
+    for start, end, kind in entities:
+        adjacent = before[1] == start and before[0] < start and before[2] == kind
+        tags[start:end] = [f"{prefix}-{kind}" for prefix in _prefixes(scheme, end - start, adjacent)]
+        before = (start, end, kind)
+    return tags
+
+
+def convert(tags: Sequence[str], source: str, target: str) -> list[str]:
+    """Return the tags of one sentence in another scheme; irregular ones come out repaired (see `to_spans`).
+
+    To or from ``none`` means as they are, except that plain labels cannot become a scheme's tags.
+
+    Raises
+    ------
+    TagError
+        A tag outside the source scheme, with its position.
+    ConfigError
+        An unknown scheme, or a conversion from ``none`` to another one.
+    """
+    check_tags(tags, source)
+    check_scheme(target)
+    if target == "none":
+        return list(tags)
+    return from_spans(to_spans(tags, source), len(tags), target)
+
+
+def valid(tags: Sequence[str], scheme: str) -> int | None:
+    """Return the position of the first tag the scheme does not allow there, or None.
+
+    A BIOES entity that the sentence leaves open is a violation at the last position.
+    """
+    check_scheme(scheme)
+    if scheme == "none":
+        return None
+    previous = "O"
+    for position, tag in enumerate(tags):
+        if not _follows(previous, tag, scheme):
+            return position
+        previous = tag
+    return None if _follows(previous, "O", scheme) else len(tags) - 1
+
+
+def constraints(
+    labels: Sequence[str], scheme: str
+) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...]]:
+    """Return what the scheme forbids over a label set: label numbers at the start, pairs (previous, next), at the end.
+
+    Raises
+    ------
+    TagError
+        A label outside the scheme, with its number.
+    """
+    check_tags(labels, scheme)
+    if scheme == "none":
+        return (), (), ()
+    numbers = range(len(labels))
+    starts = tuple(i for i in numbers if not _follows("O", labels[i], scheme))
+    ends = tuple(i for i in numbers if not _follows(labels[i], "O", scheme))
+    pairs = tuple((i, j) for i in numbers for j in numbers if not _follows(labels[i], labels[j], scheme))
+    return starts, pairs, ends
+
+
+def _has_prefix(tag: str, prefixes: str) -> bool:
+    return tag[:1] in prefixes and tag[1:2] == "-"
+
+
+def _prefixes(scheme: str, length: int, adjacent: bool) -> str:
+    if scheme == "bioes":
+        return "S" if length == 1 else "B" + "I" * (length - 2) + "E"
+    return ("B" if scheme == "iob2" or adjacent else "I") + "I" * (length - 1)
+
+
+def _follows(previous: str, tag: str, scheme: str) -> bool:
+    if tag != "O" and not _has_prefix(tag, PREFIXES[scheme]):
+        return False
+    same, before, now = previous[2:] == tag[2:], previous[0], tag[0]
+    if scheme == "iob1":
+        return now != "B" or (before in "BI" and same)
+    if scheme == "iob2":
+        return now != "I" or (before in "BI" and same)
+    return now in "IE" and same if before in "BI" else now not in "IE"

@@ -1,0 +1,84 @@
+"""CoNLL-U, the format of Universal Dependencies: ten columns parted by tabs, comments, multi-word tokens, empty nodes.
+
+Rows with an ID like ``3-4`` (a multi-word token) or ``8.1`` (an empty node) are no words: they are checked and kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from structopt.errors import DataError
+from structopt.formats.trees.tree_rows import Layout, Rows
+from structopt.formats.trees.treebank import EMPTY
+
+LAYOUT = Layout(
+    title="CoNLL-U",
+    names=("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"),
+    numbers={"form": 1, "lemma": 2, "upos": 3, "xpos": 4, "feats": 5, "head": 6, "deprel": 7},
+)
+DEPS, MISC = 8, 9
+PROBABILITY = "p="
+MULTI_WORD = re.compile("([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+EMPTY_NODE = re.compile("(0|[1-9][0-9]{0,8})[.]([1-9][0-9]{0,8})")
+
+
+def words(path: str | Path, rows: Rows) -> Rows:
+    """Leave out the rows that are no words.
+
+    Raises
+    ------
+    DataError
+        A multi-word token that does not stand before its first word, or reaches beyond the sentence or into the one before;
+        an empty node whose number does not follow; a sentence without words.
+    """
+    no_word = np.array(["-" in cell or "." in cell for cell in rows.columns[0]])
+    kept = rows.selected(~no_word) if no_word.any() else rows
+    for place in np.flatnonzero(no_word).tolist():
+        sentence = int(np.searchsorted(rows.offsets, place, side="right")) - 1
+        before = place - int(rows.offsets[sentence]) - int(no_word[rows.offsets[sentence] : place].sum())
+        length = int(kept.offsets[sentence + 1] - kept.offsets[sentence])
+        complaint = _complaint(rows.columns[0], int(rows.offsets[sentence]), place, before, length)
+        if complaint:
+            raise DataError(path, int(rows.lines[place]), complaint)
+    empty = np.flatnonzero(np.diff(kept.offsets) == 0)
+    if len(empty):
+        line = int(rows.lines[rows.offsets[empty[0]]])
+        raise DataError(path, line, "the sentence that begins here has no words: give it words numbered 1, 2, 3, ....")
+    return kept
+
+
+def _complaint(ids: Sequence[str], begin: int, place: int, before: int, length: int) -> str:
+    """Say what is wrong with a row that is no word, `before` words after the beginning of its sentence; else nothing."""
+    cell = ids[place]
+    if found := MULTI_WORD.fullmatch(cell):
+        first, last = map(int, found.groups())
+        earlier = [other for other in map(MULTI_WORD.fullmatch, ids[begin:place]) if other]
+        if earlier and int(earlier[-1].group(2)) >= first:
+            return f"the multi-word token {cell} overlaps {earlier[-1].group()}: a word belongs to one at most."
+        if first == before + 1 and first <= last <= length:
+            return ""
+        return f"the multi-word token {cell} must stand just before its first word, and end within the {length} words."
+    if found := EMPTY_NODE.fullmatch(cell):
+        previous = EMPTY_NODE.fullmatch(ids[place - 1]) if place > begin else None
+        due = f"{before}.{int(previous.group(2)) + 1 if previous else 1}"
+        return "" if cell == due else f"the empty node is numbered {cell} where {due} is due."
+    return f"the ID {cell!r} is none: write 3 for a word, 3-4 for a multi-word token, 3.1 for an empty node."
+
+
+def with_probability(misc: str, probability: float) -> str:
+    """Write the probability of the arc into a cell of MISC: ``SpaceAfter=No|p=0.987``."""
+    kept = [item for item in misc.split("|") if item != EMPTY and not item.startswith(PROBABILITY)]
+    return "|".join([*kept, f"{PROBABILITY}{min(max(probability, 0.0), 1.0):.3f}"])
+
+
+def ranked_block(block: Sequence[str], comments: Sequence[str]) -> Iterator[str]:
+    """Lines of a sentence, with further comments before its first row."""
+    end = "\r" if block[0].endswith("\r") else ""
+    first = next(place for place, line in enumerate(block) if not line.startswith("#"))
+    yield from block[:first]
+    yield from (f"# {comment}{end}" for comment in comments)
+    yield from block[first:]

@@ -1,0 +1,178 @@
+"""Reading files of trees, and writing them again with predicted ones: CoNLL-U, CoNLL-X and the Penn format's columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from structopt.errors import ConfigError
+from structopt.formats.text_files import check_limit, read_verbatim, write_text
+from structopt.formats.trees import conllu, conllx, penn_columns
+from structopt.formats.trees.tree_checks import check_word_numbers, checked_heads
+from structopt.formats.trees.tree_rows import BYTE_ORDER_MARK, TAB, Layout, Rows, is_blank, plain_lines, scan, separator_of
+from structopt.formats.trees.treebank import Arc, Trees
+from structopt.kernels.waist.record import Array
+
+Format = Literal["auto", "conllu", "conllx", "penn"]
+LAYOUTS: dict[str, Layout] = {"conllu": conllu.LAYOUT, "conllx": conllx.LAYOUT, "penn": penn_columns.LAYOUT}
+
+Ranked = Sequence[tuple[float, Sequence[Arc]]]
+"""Scores and outputs of one sentence, the best first."""
+
+
+def read(
+    path: str | Path, format: Format = "auto", limit: int | None = None, labelled: bool = True, encoding: str = "utf8",
+    partial: bool = False,
+) -> Trees:
+    """Read a file, plain or gzip, or its first `limit` sentences; O(characters).
+
+    Parameters
+    ----------
+    path : str or Path
+    format : {"auto", "conllu", "conllx", "penn"}
+        ``auto`` tells it from the file: see `detect_format`.
+    limit : int or None
+    labelled : bool
+        Whether every word must have a head; otherwise heads are not looked at.
+    encoding : str
+    partial : bool
+        Whether some words may have no head.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read or has no sentences; a row that is not as its format has it; heads that are no tree.
+    ConfigError
+        A limit below 1, or an unknown encoding.
+    """
+    check_limit(limit)
+    text = read_verbatim(path, encoding)
+    lines = plain_lines(text)
+    form = detect_format(path, lines) if format == "auto" else format
+    layout = LAYOUTS[form]
+    rows = scan(path, lines, layout, limit)
+    if form == "conllu":
+        rows = conllu.words(path, rows)
+    if layout.numbered:
+        check_word_numbers(path, rows.lines, rows.offsets, rows.columns[0])
+    cells = rows.columns[layout.numbers["head"]]
+    heads = checked_heads(path, rows.lines, rows.offsets, cells, partial) if labelled else None
+    return Trees(str(path), rows.offsets, rows.lines, _cells(rows, layout), heads, form, text)
+
+
+def detect_format(path: str | Path, lines: Sequence[str]) -> Format:
+    """Tell the format from the lines: ``penn`` where the first row has three columns, else CoNLL's.
+
+    Of these it is ``conllu`` where the file is named so, or has comments, multi-word tokens, empty nodes or a cell of DEPS or
+    MISC such as ``4:obj`` and ``SpaceAfter=No``; else ``conllx``.
+    """
+    first = next((line for line in lines if not is_blank(line) and (line[0] != "#" or line.count(TAB) == 2)), "")
+    if 1 + first.count(separator_of(first, penn_columns.LAYOUT)) == len(penn_columns.LAYOUT.names):
+        return "penn"
+    if str(path).removesuffix(".gz").endswith(".conllu") or any(map(_only_universal, lines)):
+        return "conllu"
+    return "conllx"
+
+
+def write(
+    corpus: Trees,
+    target: str | Path,
+    outputs: Sequence[Sequence[Arc]],
+    probabilities: Sequence[Array] | None = None,
+    ranked: Sequence[Ranked] | None = None,
+    encoding: str = "utf8",
+) -> None:
+    """Write the file of a corpus again with predicted heads and relations; the rest stays as it is, to the byte.
+
+    Relations stay too where none are predicted. In CoNLL-U, `probabilities` (one table a sentence, of shape (words, words + 1),
+    column 0 the root) put the probability of every arc into MISC as ``p=0.987``, and every sentence comes once for each of its
+    `ranked` outputs, the comments ``# k_best = 2`` and ``# score = 31.41`` telling which. The target appears whole or not at
+    all.
+
+    Raises
+    ------
+    ConfigError
+        Probabilities or ranked outputs in a format that has no room for them.
+    DataError
+        The target cannot be written.
+    """
+    layout = LAYOUTS[corpus.format]
+    for asked, option in ((probabilities, "probabilities=true"), (ranked, "k_best")):
+        if asked is not None and corpus.format != "conllu":
+            raise ConfigError(f"{layout.title} has no place for what {option} writes. Give input in CoNLL-U, or leave it out.")
+    mark = BYTE_ORDER_MARK if corpus.text.startswith(BYTE_ORDER_MARK) else ""
+    lines = corpus.text.removeprefix(mark).split("\n")
+    if ranked is None:
+        _fill(lines, corpus, layout, range(len(corpus)), outputs, probabilities)
+    else:
+        lines = list(_ranked_lines(lines, corpus, layout, ranked, probabilities))
+    write_text(target, mark + "\n".join(lines), encoding)
+
+
+def _only_universal(line: str) -> bool:
+    """Whether a line can only be CoNLL-U's."""
+    if line.startswith("#"):
+        return True
+    cells = line.split(TAB)
+    return "-" in cells[0] or "." in cells[0] or (len(cells) == 10 and (":" in cells[conllu.DEPS] or "=" in cells[conllu.MISC]))
+
+
+def _cells(rows: Rows, layout: Layout) -> dict[str, list[str]]:
+    """Columns by name, equal strings as one object."""
+    shared: dict[int, list[str]] = {}
+    for number in set(layout.numbers.values()):
+        column, share = rows.columns[number], dict[str, str]()
+        shared[number] = list(map(share.setdefault, column, column))
+    return {name: shared[number] for name, number in layout.numbers.items()}
+
+
+def _fill(
+    lines: list[str],
+    corpus: Trees,
+    layout: Layout,
+    sentences: range,
+    outputs: Sequence[Sequence[Arc]],
+    probabilities: Sequence[Array] | None,
+) -> None:
+    """Put outputs, one a sentence of the range, into the rows of the sentences' words."""
+    separator = separator_of(lines[int(corpus.lines[0]) - 1], layout)
+    head, relation = layout.numbers["head"], layout.numbers.get("deprel")
+    for i, output in zip(sentences, outputs, strict=True):
+        numbers = corpus.lines[corpus.offsets[i] : corpus.offsets[i + 1]].tolist()
+        for m, (number, arc) in enumerate(zip(numbers, output, strict=True)):
+            line = lines[number - 1]
+            cells = line.removesuffix("\r").split(separator)
+            cells[head] = str(arc.head)
+            if relation is not None and arc.relation is not None:
+                cells[relation] = arc.relation
+            if probabilities is not None:
+                cells[conllu.MISC] = conllu.with_probability(cells[conllu.MISC], probabilities[i][m, arc.head])
+            lines[number - 1] = separator.join(cells) + ("\r" if line.endswith("\r") else "")
+
+
+def _ranked_lines(
+    lines: list[str], corpus: Trees, layout: Layout, ranked: Sequence[Ranked], probabilities: Sequence[Array] | None
+) -> Iterator[str]:
+    """Lines of the file, every sentence as often as it has outputs."""
+    done = 0
+    for i, outputs in enumerate(ranked):
+        begin, end = _block(lines, int(corpus.lines[corpus.offsets[i]]) - 1)
+        yield from lines[done:begin]
+        for rank, (score, output) in enumerate(outputs, 1):
+            _fill(lines, corpus, layout, range(i, i + 1), [output], probabilities)
+            if rank > 1:
+                yield "\r" if lines[begin].endswith("\r") else ""
+            yield from conllu.ranked_block(lines[begin:end], [f"k_best = {rank}", f"score = {score:.6f}"])
+        done = end
+    yield from lines[done:]
+
+
+def _block(lines: Sequence[str], place: int) -> tuple[int, int]:
+    """Where the lines around a place begin and end that no blank line parts from it."""
+    begin = end = place
+    while begin > 0 and not is_blank(lines[begin - 1]):
+        begin -= 1
+    while end < len(lines) and not is_blank(lines[end]):
+        end += 1
+    return begin, end

@@ -1,0 +1,1 @@
+"""Files of sparse vectors with labels: LIBSVM, ARFF, Mulan."""

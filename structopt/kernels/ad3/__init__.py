@@ -1,0 +1,1 @@
+"""Alternating directions dual decomposition: subproblems of factors, bounds, branch and bound."""

@@ -1,0 +1,78 @@
+"""Branch and bound over the linear relaxation: the best output, proved."""
+
+from __future__ import annotations
+
+from math import inf
+
+from structopt.kernels.ad3.relaxation import relax
+from structopt.kernels.loopy.factor_kinds import fill_private
+from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.target import product
+
+
+@inlined
+def most_fractional(f, i, depth, w):
+    """The part whose u is nearest to 1/2 among those that are not fixed yet; -1 where all are."""
+    found, least = -1, inf
+    for part in range(f.shared[i]):
+        distance = abs(w.mean[part] - 0.5)
+        if w.degree[part] > 0.0 and w.scores[part] > -inf and distance < least:
+            free = True
+            for j in range(depth):
+                free = free and w.fixed[j] != part
+            if free:
+                found, least = part, distance
+    return found
+
+
+@inlined
+def fix(s, w, depth, length, weight):
+    """Scores at the first fixed parts: -inf for those that are off; those that are on get more than anything could cost.
+
+    What they get too much is returned.
+    """
+    w.scores[:length] = s
+    given = 0.0
+    for j in range(depth):
+        if w.state[j] % 2 == 1:
+            w.scores[w.fixed[j]] += weight
+            given += weight
+        else:
+            w.scores[w.fixed[j]] = -inf
+    return given
+
+
+@inlined
+def branch(f, i, s, memory, w, z):
+    """Depth-first branch and bound: the score of the best output, and its parts."""
+    N = len(s)
+    incumbent, depth, weight = -inf, 0, 1.0
+    w.best[:N] = 0.0
+    for r in range(N):
+        if s[r] > -inf:
+            weight += abs(s[r])
+    while True:
+        given = fix(s, w, depth, N, weight)
+        slack = 1e-10 * max(1.0, abs(incumbent)) if incumbent > -inf else 0.0
+        kept = memory[: len(memory) if depth == 0 else 0]
+        value, found = relax(f, i, w.scores[:N], kept, incumbent + slack + given, w, z)
+        part = -1
+        if value - given > incumbent + slack:
+            part = most_fractional(f, i, depth, w) if value > found else -1
+            if found > -inf:
+                z[: f.shared[i]] = w.output[: f.shared[i]]
+                fill_private(f, i, z)
+                output = product(z, s)
+                if output > incumbent:
+                    incumbent = output
+                    w.best[:N] = z[:N]
+        if part >= 0:
+            w.fixed[depth], w.state[depth] = part, 1 if w.mean[part] > 0.5 else 0
+            depth += 1
+            continue
+        while depth > 0 and w.state[depth - 1] >= 2:
+            depth -= 1
+        if depth == 0:
+            z[:N] = w.best[:N]
+            return incumbent
+        w.state[depth - 1] = 3 - w.state[depth - 1]

@@ -1,0 +1,173 @@
+"""The passes of dual decomposition over one instance, and when they end."""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+
+from structopt.kernels.ad3.bounds import bound, round_output
+from structopt.kernels.ad3.factor_problems import factor_pass, write_answer
+from structopt.kernels.ad3.work import divide, gather, remember
+from structopt.kernels.loopy.factor_kinds import fill_private
+from structopt.kernels.waist.signatures import inlined
+
+RELAXATION = 1.5  # of the copies, towards what lies beyond them
+BALANCED = 10  # passes between two looks at eta
+LOOK = 5  # passes between two looks at the bound and at an output near u
+PROVED = 1e-10  # relative difference at which the score of an output is the bound
+STALLED = 1.0  # times the tolerance and the root mean square of the scores: how far the bound must fall
+PATIENCE = 0.2  # within this share of the passes that are allowed
+UNEVEN = 5.0  # ratio of the residuals at which eta is doubled or halved
+SETTLED = 500  # passes after which eta stays, so that the copies converge
+AVERAGED = 20  # passes between two looks at the average of lambda and u over them
+RANGE = 16.0  # how far eta may go from where it began
+
+
+@inlined
+def start(f, i, copies, memory, w):
+    """Take lambda and u from the last visit, if there was one; else lambda is 0 and u is not there yet."""
+    recalled = len(memory) > 0 and memory[len(memory) - 1] != 0.0
+    w.multipliers[:copies] = 0.0
+    if recalled:
+        w.multipliers[:copies] = memory[:copies]
+        w.mean[: f.shared[i]] = memory[copies : copies + f.shared[i]]
+    w.total[:copies] = 0.0
+    w.centre[: f.shared[i]] = 0.0
+    w.counts[: f.factors[i + 1] - f.factors[i]] = 0
+    return recalled
+
+
+@inlined
+def score_unit(s):
+    """Root mean square of the scores, 1 where they are all 0."""
+    total, count = 0.0, 0
+    for r in range(len(s)):
+        if s[r] > -inf:
+            total, count = total + s[r] * s[r], count + 1
+    return sqrt(total / count) if total > 0.0 else 1.0
+
+
+@inlined
+def step(f, i, copies, eta, w):
+    """Move u to the mean of the over-relaxed copies, and lambda; root mean squares of disagreement and of movement."""
+    shared, disagreement, movement = f.shared[i], 0.0, 0.0
+    sums, part, q, degree, mean, multipliers = w.sums, w.part, w.copies, w.degree, w.mean, w.multipliers
+    sums[:shared] = 0.0
+    for c in range(copies):
+        sums[part[c]] += q[c]
+    for r in range(shared):
+        if degree[r] > 0.0:
+            sums[r] /= degree[r]
+            move = sums[r] - mean[r]
+            movement += degree[r] * move * move
+            mean[r] += RELAXATION * move
+    for c in range(copies):
+        apart = q[c] - sums[part[c]]
+        multipliers[c] -= eta * RELAXATION * apart
+        disagreement += apart * apart
+    size = max(1, copies)
+    return sqrt(disagreement / size), sqrt(movement / size)
+
+
+@inlined
+def add_to_average(copies, shared, w):
+    """Add lambda and u to their sums."""
+    total, multipliers, centre, mean = w.total, w.multipliers, w.centre, w.mean
+    for c in range(copies):
+        total[c] += multipliers[c]
+    for r in range(shared):
+        centre[r] += mean[r]
+
+
+@inlined
+def take_average(f, i, copies, count, s, w):
+    """Go to the average of lambda and u over `count` passes where the bound is lower there; their sums become zero.
+
+    Passes that circle around the solution, slowly where many outputs are nearly the best, are near it on average.
+    """
+    present, _ = bound(f, i, s, w)
+    for c in range(copies):
+        w.multipliers[c], w.total[c] = w.total[c] / count, w.multipliers[c]
+    average, _ = bound(f, i, s, w)
+    if average < present:
+        for r in range(f.shared[i]):
+            w.mean[r] = w.centre[r] / count
+    else:
+        w.multipliers[:copies] = w.total[:copies]
+    w.total[:copies] = 0.0
+    w.centre[: f.shared[i]] = 0.0
+
+
+@inlined
+def balance(eta, first, disagreement, movement):
+    """Double eta where the copies disagree much more than they move, halve it in the other case; up to RANGE times the first."""
+    if disagreement > UNEVEN * movement:
+        return min(2.0 * eta, RANGE * first)
+    if movement > UNEVEN * disagreement:
+        return max(eta / 2.0, first / RANGE)
+    return eta
+
+
+@inlined
+def look(f, i, s, alone, fresh, w, z):
+    """Upper bound at the present lambda, and the score of an output near u, or the maximisers' if they agree.
+
+    The output goes to z. `fresh`: u becomes the maximisers' mean before.
+    """
+    value, agreed = bound(f, i, s, w)
+    if value == -inf:
+        return value, -inf
+    for part in range(f.shared[i]):
+        if w.degree[part] > 0.0 and (fresh or agreed):
+            w.mean[part] = w.sums[part] / w.degree[part]
+    return value + alone, round_output(f, i, s, w, z)
+
+
+@inlined
+def relax(f, i, s, memory, worthless, w, z):
+    """Upper bound on the best score under s, and the best score of an output found, which is in w.output.
+
+    z is that output, and the value its score, where the bound meets it; else z is u, with private parts near a factor's
+    own solution. The bound may stop at `worthless`; where it is -inf, z is zero.
+    """
+    copies, shared = gather(f, i, w), f.shared[i]
+    alone = divide(f, i, s, w, z)
+    recalled = start(f, i, copies, memory, w)
+    value, found, t, again, done = inf, -inf, 0, True, False
+    unit = score_unit(s)
+    eta, level, since = w.eta * unit, inf, 0
+    while True:
+        if done or t == w.passes or t % LOOK == 0:
+            upper, score = look(f, i, s, alone, t == 0 and not recalled, w, z)
+            value = min(value, upper)
+            if value == -inf:
+                z[:] = 0.0
+                return value, -inf
+            if score > found:
+                found = score
+                w.output[:shared] = z[:shared]
+            if value < level - STALLED * w.tolerance * unit:
+                level, since = value, t
+            if value - found <= PROVED * max(1.0, abs(value)) or value <= worthless:
+                break
+            if done or t == w.passes or t - since >= PATIENCE * w.passes:
+                break
+        solved = factor_pass(f, i, s, eta, again, w)
+        disagreement, movement = step(f, i, copies, eta, w)
+        t, before = t + 1, eta
+        # a large eta hides that lambda still moves
+        done = solved and max(disagreement, movement) * max(1.0, eta / unit) < w.tolerance
+        if t % BALANCED == 0 and t <= SETTLED:
+            eta = balance(eta, w.eta * unit, disagreement, movement * eta / unit)
+        again = eta != before
+        add_to_average(copies, shared, w)
+        if t % AVERAGED == 0 and not done:
+            take_average(f, i, copies, AVERAGED, s, w)
+    w.spent[0] = t
+    if value - found <= PROVED * max(1.0, abs(value)):
+        value = found
+        w.mean[:shared] = z[:shared] = w.output[:shared]
+        fill_private(f, i, z)
+    else:
+        write_answer(f, i, s, w, z)
+    remember(copies, shared, w, memory)
+    return value, found

@@ -1,0 +1,1 @@
+"""Operations on arrays that several families of kernels use."""

@@ -1,0 +1,1 @@
+"""Linear chains and single variables."""

@@ -1,0 +1,281 @@
+"""Scaled forward-backward and Viterbi on first-order chains: the hot loops of training, in a form that runs on vector units.
+
+With potentials E_t[u, y] of the transition into position t, node potentials e_t[y] and scales c_t:
+
+    alpha_t[y] = e_t[y] sum_u alpha_{t-1}[u] E_t[u, y] / c_t,      b_t[y] = beta_t[y] e_t[y] / c_t,
+    beta_{t-1}[u] = sum_y E_t[u, y] b_t[y],                        counts_t[u, y] = alpha_{t-1}[u] E_t[u, y] b_t[y].
+
+Every sum is written as a loop over sources that adds a whole row: rows are added many labels at a time, where a sum into one
+number would go one by one. Rows are padded to whole vectors of `LANES` labels, with potentials of 0 behind the last, since
+what is left over of a row would go one by one, too. A tied table's E factors out of its expected counts.
+"""
+
+from __future__ import annotations
+
+from math import inf, log
+
+import numpy as np
+
+from structopt.kernels.arrays.exponential import exp_nonpositive
+from structopt.kernels.waist.signatures import inlined
+
+UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
+LOST = 1e250  # so does a backward value above this: its forward value may have become zero by underflow
+LANES = 8
+
+
+def padded(labels: int) -> int:
+    """Length of a row of labels in the padded tables."""
+    return -(-labels // LANES) * LANES
+
+
+@inlined
+def top_of(scores, size):
+    """Return the largest of some scores."""
+    top = -inf
+    for q in range(size):
+        top = max(top, scores[q])
+    return top
+
+
+@inlined
+def exponentials(out, size):
+    """Replace numbers, none above 0, by their exponentials; return whether none but exact zeros comes near underflow."""
+    nothing, small = 0, 0
+    for q in range(size):
+        nothing += out[q] == -inf
+    for q in range(size):
+        out[q] = exp_nonpositive(out[q])
+    for q in range(size):
+        small += out[q] < UNSAFE
+    return small == nothing
+
+
+@inlined
+def potentials(scores, size, temperature, out):
+    """out = exp((scores - top) / temperature); return (top, whether nothing finite comes near underflow)."""
+    top, beta = top_of(scores, size), 1.0 / temperature
+    if top == -inf:
+        return top, False
+    for q in range(size):
+        out[q] = (scores[q] - top) * beta
+    return top, exponentials(out, size)
+
+
+@inlined
+def same(a, b, size):
+    """Whether two runs of scores are equal."""
+    different = 0
+    for q in range(size):
+        different += a[q] != b[q]
+    return different == 0
+
+
+@inlined
+def fill_row(row, scores, first, labels, top, beta):
+    """row = (scores - top) * beta, padded with -inf."""
+    for y in range(labels):
+        row[y] = (scores[first + y] - top) * beta
+    for y in range(labels, len(row)):
+        row[y] = -inf
+
+
+@inlined
+def transition_potentials(c, n, s, temperature, E):
+    """Fill E, one table or one a position; return (sum of the tops over the transitions, whether scaling is safe).
+
+    Neighbouring positions whose scores are equal, as they are where no feature looks at transitions, share their exponentials.
+    """
+    L, P, beta = c.labels, E.shape[1], 1.0 / temperature
+    if n == 1:
+        return 0.0, True
+    value, top = 0.0, 0.0
+    for p in range(n - 1 if c.anchored else 1):
+        if p > 0 and same(s[p * L * L :], s[(p - 1) * L * L :], L * L):
+            E[p * L : (p + 1) * L] = E[(p - 1) * L : p * L]
+        else:
+            top = top_of(s[p * L * L :], L * L)
+            if top == -inf:
+                return 0.0, False
+            for u in range(L):
+                fill_row(E[p * L + u], s, (p * L + u) * L, L, top, beta)
+            if not exponentials(E[p * L : (p + 1) * L].reshape(L * P), L * P):
+                return 0.0, False
+        value += top
+    return (value if c.anchored else (n - 1) * value), True
+
+
+@inlined
+def tied_potentials(c, n, s, temperature, E, last):
+    """Fill the one table E of a tied chain, unless it was made of these scores before: while weights do not move it was.
+
+    `last` holds the scores, the temperature and the top that E was made of. Returns as `transition_potentials` does.
+    """
+    Q = c.labels * c.labels
+    if last[Q] == temperature and same(s, last, Q):
+        return (n - 1) * last[Q + 1], True
+    value, safe = transition_potentials(c, 2, s, temperature, E)
+    last[:Q] = s[:Q]
+    last[Q] = temperature if safe else 0.0
+    last[Q + 1] = value
+    return (n - 1) * value, safe
+
+
+@inlined
+def forward(c, n, s, temperature, alpha, E, node, scale):
+    """Fill alpha, the node potentials and the scales; return (log-partition times temperature, whether that is safe)."""
+    L, P, beta = c.labels, node.shape[1], 1.0 / temperature
+    value = 0.0
+    for t in range(n):
+        top = top_of(s[t * L :], L)
+        if top == -inf:
+            return 0.0, False
+        value += top
+        fill_row(node[t], s, t * L, L, top, beta)
+    if not exponentials(node.reshape(n * P), n * P):
+        return 0.0, False
+    for t in range(n):
+        e, now = node[t], alpha[t]
+        if t == 0:
+            now[:] = e
+        else:
+            now[:] = 0.0
+            before, table = alpha[t - 1], E[(t - 1) * L :] if c.anchored else E
+            for u in range(L):
+                a, row = before[u], table[u]
+                for y in range(P):
+                    now[y] += a * row[y]
+            for y in range(P):
+                now[y] *= e[y]
+        total = 0.0
+        for y in range(L):
+            total += now[y]
+        if not total > 0.0:
+            return 0.0, False
+        inverse = 1.0 / total
+        scale[t] = inverse
+        for y in range(P):
+            now[y] *= inverse
+        value += temperature * log(total)
+    return value, True
+
+
+@inlined
+def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
+    """Label marginals and edge marginals (or expected counts, where tied) into z; return whether nothing can have been lost.
+
+    `transposed` and `counts` are scratch for one table each, `b` for one row.
+    """
+    L, P = c.labels, node.shape[1]
+    Z = z[: n * L].reshape((n, L))
+    edges = z[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
+    beta[n - 1] = 1.0
+    transposed[:] = 0.0
+    counts[:] = 0.0
+    for t in range(n - 1, -1, -1):
+        a, after, marginal, lost = alpha[t], beta[t], Z[t], 0
+        for y in range(L):
+            marginal[y] = a[y] * after[y]
+        for y in range(P):
+            lost += not after[y] < LOST
+        if lost > 0:
+            return False
+        if t == 0:
+            break
+        e, inverse = node[t], scale[t]
+        for y in range(P):
+            b[y] = after[y] * e[y] * inverse
+        first = (t - 1) * L if c.anchored else 0
+        if t == n - 1 or (c.anchored and not same(E[first : first + L].reshape(L * P), E[first + L :].reshape(-1), L * P)):
+            for u in range(L):
+                for y in range(L):
+                    transposed[y, u] = E[first + u, y]
+        target = beta[t - 1]
+        target[:] = 0.0
+        for y in range(L):
+            w, row = b[y], transposed[y]
+            for u in range(P):
+                target[u] += w * row[u]
+        before = alpha[t - 1]
+        if c.anchored:
+            for u in range(L):
+                for y in range(L):
+                    edges[first + u, y] = before[u] * E[first + u, y] * b[y]
+        else:
+            for u in range(L):
+                w, row = before[u], counts[u]
+                for y in range(P):
+                    row[y] += w * b[y]
+    if not c.anchored:
+        for u in range(L):
+            for y in range(L):
+                edges[u, y] = counts[u, y] * E[u, y]
+    return True
+
+
+@inlined
+def first_order(c, n, s, temperature, x, z):
+    """Scaled forward-backward. Returns (value, True), or (0, False) where log space is needed."""
+    L, P = c.labels, len(x.temporary)
+    tables = n - 1 if c.anchored else 1
+    E = x.potential[: tables * L * P].reshape((tables * L, P))
+    if c.anchored:
+        value, safe = transition_potentials(c, n, s[n * L :], temperature, E)
+    else:
+        value, safe = tied_potentials(c, n, s[n * L :], temperature, E, x.table[2 * L * P :])
+    if not safe:
+        return 0.0, False
+    alpha, beta, node = x.alpha[: n * P].reshape((n, P)), x.beta[: n * P].reshape((n, P)), x.node[: n * P].reshape((n, P))
+    rest, safe = forward(c, n, s, temperature, alpha, E, node, x.scale)
+    if not safe:
+        return 0.0, False
+    transposed, counts = x.table[: L * P].reshape((L, P)), x.table[L * P : 2 * L * P].reshape((L, P))
+    return value + rest, backward(c, n, alpha, beta, E, node, x.scale, x.temporary, transposed, counts, z)
+
+
+@inlined
+def first_order_viterbi(c, n, s, x, z):
+    """Fill z with the indicators of the best labelling; return its score (-inf, and z = 0, when none is allowed).
+
+    The best source of every label is chosen by a selection, not by a branch, so that whole rows are compared at once.
+    """
+    L = c.labels
+    best, back = x.alpha[: n * L].reshape((n, L)), x.back[: n * L].reshape((n, L))
+    S = s[: n * L].reshape((n, L))
+    T = s[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
+    source = x.temporary
+    for y in range(L):
+        best[0, y] = S[0, y]
+    for t in range(1, n):
+        before, now, node, first = best[t - 1], best[t], S[t], (t - 1) * L if c.anchored else 0
+        a, row = before[0], T[first]
+        for y in range(L):
+            now[y] = a + row[y]
+            source[y] = 0.0
+        for u in range(1, L):
+            a, row, u_now = before[u], T[first + u], np.float64(u)
+            for y in range(L):
+                value = a + row[y]
+                better = value > now[y]
+                now[y] = value if better else now[y]
+                source[y] = u_now if better else source[y]
+        pointer = back[t]
+        for y in range(L):
+            now[y] += node[y]
+            pointer[y] = np.int32(source[y])
+    y, value = 0, best[n - 1, 0]
+    for u in range(1, L):
+        if best[n - 1, u] > value:
+            y, value = u, best[n - 1, u]
+    z[:] = 0.0
+    if value == -inf:
+        return value
+    Z = z[: n * L].reshape((n, L))
+    pairs = z[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
+    for t in range(n - 1, 0, -1):
+        u = np.int64(back[t, y])
+        Z[t, y] = 1.0
+        pairs[((t - 1) * L if c.anchored else 0) + u, y] += 1.0
+        y = u
+    Z[0, y] = 1.0
+    return value

@@ -1,0 +1,1 @@
+"""Scores of features and their gradients."""

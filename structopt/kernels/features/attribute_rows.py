@@ -1,0 +1,359 @@
+"""The block *attribute x configuration*: one contiguous row of weights for every attribute, added to the parts of a position.
+
+A position of part group g with attributes a (values v_a) has the scores  s[p, :] = sum_a v_a W_g[a, :].  Node features are
+a group of this kind (one position a token, a row of label weights an attribute), transition features another (a row of
+label-pair weights), and tied transitions a third: one position an instance with a single attribute that is always on.
+
+A gradient of the block is sparse by rows: `touched` attributes, and one row of the group's width for each of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from structopt.kernels.waist.fields import Floats, Ints, Longs
+from structopt.kernels.waist.layout import RecordLayout
+from structopt.kernels.waist.signatures import (
+    ACCUMULATE,
+    ADD,
+    ADD_BOTH,
+    DOT,
+    FLATTEN,
+    LONGS,
+    PULLBACK,
+    SCORES,
+    SPANS,
+    VECTOR,
+    inlined,
+    kernel,
+)
+
+SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
+
+
+class Rows(NamedTuple):
+    """The record of the features, opened. G groups, m instances.
+
+    Attributes
+    ----------
+    widths : (G,) configurations of a position
+    ids : attribute numbers of all positions of all groups
+    weights : (G + 1,) where each group's weights begin in theta
+    attributes : (G + 1,) where each group's attributes begin in a numbering over all groups
+    positions : (G * (m + 1),) where the positions of each instance begin, group by group
+    starts : (G,) where the offsets of each group begin in `offsets`
+    offsets : where the attributes of each position begin in `ids`
+    values : the attributes' values, or empty when all are 1
+    masks : (G,) where each group's words begin in `support`
+    support : one bit a weight, set when it may move: ceil(width / 64) words an attribute; or empty when all may move
+    """
+
+    widths: Ints
+    ids: Ints
+    weights: Longs
+    attributes: Longs
+    positions: Longs
+    starts: Longs
+    offsets: Longs
+    values: Floats
+    masks: Longs
+    support: Longs
+
+
+ROWS = RecordLayout(Rows)
+open_rows = ROWS.compiled
+
+
+class RowGradient(NamedTuple):
+    """A sparse gradient, opened: row of every attribute (`slot`, -1: none), touched attributes, counts a group, and the rows."""
+
+    slot: Ints
+    touched: Ints
+    counts: Longs
+    rows: Floats
+
+
+GRADIENT = RecordLayout(RowGradient)
+open_gradient = GRADIENT.compiled
+
+
+@inlined
+def rows_of(vector, start, count, width):
+    """View `count` rows of `width` that begin at `start`; rows, unlike sums of indices, let inner loops be vectorised."""
+    return vector[start : start + count * width].reshape((count, width))
+
+
+@inlined
+def add_rows(target, rows, chosen):
+    """Add the chosen rows to a row, four at a time: each sum that is stored has to wait for the one before."""
+    whole = len(chosen) - len(chosen) % 4
+    for j in range(0, whole, 4):
+        a, b, c, d = rows[chosen[j]], rows[chosen[j + 1]], rows[chosen[j + 2]], rows[chosen[j + 3]]
+        for y in range(len(target)):
+            target[y] += (a[y] + b[y]) + (c[y] + d[y])
+    for j in range(whole, len(chosen)):
+        a = rows[chosen[j]]
+        for y in range(len(target)):
+            target[y] += a[y]
+
+
+@kernel(SCORES)
+def scores(features, theta, i, s):
+    """Fill s with the part scores F(x_i)^T theta."""
+    x = open_rows(features)
+    groups = len(x.widths)
+    stride = len(x.positions) // groups
+    valued = len(x.values) > 0
+    part = 0
+    for g in range(groups):
+        width, start = np.int64(x.widths[g]), x.starts[g]
+        first, last = x.positions[g * stride + i], x.positions[g * stride + i + 1]
+        W = rows_of(theta, x.weights[g], x.attributes[g + 1] - x.attributes[g], width)
+        S = rows_of(s, part, last - first, width)
+        for p in range(last - first):
+            row = S[p]
+            row[:] = 0.0
+            offset = start + first + p
+            if valued:
+                for j in range(x.offsets[offset], x.offsets[offset + 1]):
+                    v, w = x.values[j], W[x.ids[j]]
+                    for y in range(width):
+                        row[y] += v * w[y]
+            else:
+                add_rows(row, W, x.ids[x.offsets[offset] : x.offsets[offset + 1]])
+        part += (last - first) * width
+
+
+@kernel(PULLBACK)
+def pullback(features, i, r, gradient):
+    """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its squared norm."""
+    x, g = open_rows(features), open_gradient(gradient)
+    groups = len(x.widths)
+    stride = len(x.positions) // groups
+    valued, masked = len(x.values) > 0, len(x.support) > 0
+    part, before, place, norm = 0, 0, 0, 0.0
+    ids, offsets = x.ids, x.offsets
+    for k in range(groups):
+        width, start = np.int64(x.widths[k]), x.starts[k]
+        first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
+        R = rows_of(r, part, last - first, width)
+        G = rows_of(g.rows, place, (len(g.rows) - place) // width, width)
+        slot, chosen, touched = g.slot[x.attributes[k] : x.attributes[k + 1]], g.touched[before:], 0
+        for p in range(last - first):
+            row, largest = R[p], 0.0
+            for y in range(width):
+                largest = max(largest, abs(row[y]))
+            if largest < SMALLEST:
+                continue
+            entries = range(offsets[start + first + p], offsets[start + first + p + 1])
+            if valued:
+                for j in entries:
+                    q = slot[ids[j]]
+                    if q < 0:
+                        q = touched
+                        touched += 1
+                        slot[ids[j]] = q
+                        chosen[q] = ids[j]
+                        G[q] = 0.0
+                    target, v = G[q], x.values[j]
+                    for y in range(width):
+                        target[y] += v * row[y]
+            else:
+                for j in entries:
+                    a = ids[j]
+                    q = slot[a]
+                    if q < 0:
+                        q = touched
+                        touched += 1
+                        slot[a] = q
+                        chosen[q] = a
+                        G[q] = row
+                    else:
+                        target = G[q]
+                        for y in range(width):
+                            target[y] += row[y]
+        words = (width + 63) // 64
+        for q in range(touched):
+            target, a = G[q], np.int64(chosen[q])
+            slot[a] = -1
+            if masked:
+                for c in range(words):
+                    word, cut = x.support[x.masks[k] + a * words + c], target[64 * c :]
+                    for y in range(min(64, width - 64 * c)):
+                        cut[y] *= (word >> y) & 1
+            for y in range(width):
+                norm += target[y] * target[y]
+        g.counts[k] = touched
+        part += (last - first) * width
+        place += touched * width
+        before += touched
+    return norm
+
+
+@kernel(ADD)
+def add(features, theta, gradient, step):
+    """Theta += step * gradient, in O(nnz)."""
+    x, g = open_rows(features), open_gradient(gradient)
+    place, before = 0, 0
+    for k in range(len(x.widths)):
+        width, count = np.int64(x.widths[k]), g.counts[k]
+        W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
+        G = rows_of(g.rows, place, count, width)
+        for q in range(count):
+            w, row = W[g.touched[before + q]], G[q]
+            for y in range(width):
+                w[y] += step * row[y]
+        place += count * width
+        before += count
+
+
+@kernel(ADD_BOTH)
+def add_both(features, theta, lag, gradient, step, share):
+    """Theta += step * gradient, and unless lag is empty lag += share * gradient, in one walk over the gradient."""
+    if len(lag) == 0:
+        add(features, theta, gradient, step)
+        return
+    x, g = open_rows(features), open_gradient(gradient)
+    place, before = 0, 0
+    for k in range(len(x.widths)):
+        width, count = np.int64(x.widths[k]), g.counts[k]
+        attributes = x.attributes[k + 1] - x.attributes[k]
+        W, V = rows_of(theta, x.weights[k], attributes, width), rows_of(lag, x.weights[k], attributes, width)
+        G = rows_of(g.rows, place, count, width)
+        for q in range(count):
+            a = g.touched[before + q]
+            w, v, row = W[a], V[a], G[q]
+            for y in range(width):
+                w[y] += step * row[y]
+            for y in range(width):
+                v[y] += share * row[y]
+        place += count * width
+        before += count
+
+
+@kernel(DOT)
+def dot(features, theta, gradient):
+    """Inner product of theta and the gradient, in O(nnz)."""
+    x, g = open_rows(features), open_gradient(gradient)
+    place, before, total = 0, 0, 0.0
+    for k in range(len(x.widths)):
+        width, count = np.int64(x.widths[k]), g.counts[k]
+        W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
+        G = rows_of(g.rows, place, count, width)
+        for q in range(count):
+            w, row = W[g.touched[before + q]], G[q]
+            for y in range(width):
+                total += w[y] * row[y]
+        place += count * width
+        before += count
+    return total
+
+
+@kernel(FLATTEN)
+def flatten(features, gradient, indices, values):
+    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
+    x, g = open_rows(features), open_gradient(gradient)
+    place, q, found = 0, 0, 0
+    for k in range(len(x.widths)):
+        width = np.int64(x.widths[k])
+        for _ in range(g.counts[k]):
+            at = x.weights[k] + g.touched[q] * width
+            for y in range(width):
+                if g.rows[place + y] != 0.0:
+                    indices[found] = at + y
+                    values[found] = g.rows[place + y]
+                    found += 1
+            place += width
+            q += 1
+    return found
+
+
+@kernel(ACCUMULATE)
+def accumulate(features, i, r, dense):
+    """Add F(x_i) r to a dense vector; coordinates that may not move are not left out."""
+    x = open_rows(features)
+    groups = len(x.widths)
+    stride = len(x.positions) // groups
+    valued = len(x.values) > 0
+    part = 0
+    for k in range(groups):
+        width, start = np.int64(x.widths[k]), x.starts[k]
+        first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
+        R = rows_of(r, part, last - first, width)
+        G = rows_of(dense, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
+        for p in range(last - first):
+            row, largest = R[p], 0.0
+            for y in range(width):
+                largest = max(largest, abs(row[y]))
+            if largest < SMALLEST:
+                continue
+            for j in range(x.offsets[start + first + p], x.offsets[start + first + p + 1]):
+                target = G[x.ids[j]]
+                v = x.values[j] if valued else 1.0
+                for y in range(width):
+                    target[y] += v * row[y]
+        part += (last - first) * width
+
+
+@kernel(SPANS)
+def spans(features, i, starts, widths):
+    """List the rows of weights that the scores of instance i read: where each begins in theta, and its width."""
+    x = open_rows(features)
+    groups = len(x.widths)
+    stride = len(x.positions) // groups
+    found = 0
+    for k in range(groups):
+        width, start = np.int64(x.widths[k]), x.starts[k]
+        first, last = start + x.positions[k * stride + i], start + x.positions[k * stride + i + 1]
+        for j in range(x.offsets[first], x.offsets[last]):
+            starts[found] = x.weights[k] + x.ids[j] * width
+            widths[found] = width
+            found += 1
+    return found
+
+
+@kernel(types.void(LONGS, LONGS, VECTOR, types.int64, types.int64, types.int64, VECTOR, VECTOR))
+def gather(columns, places, values, width, first, last, residuals, dense):
+    """Rows first <= a < last of sum_i F_i r_i: each the sum of the residual rows of the positions that have attribute a.
+
+    Read by columns: attribute a occurs at ``places[columns[a] : columns[a + 1]]``, each the beginning of a position's
+    row in `residuals`; `values` as long as `places`, or empty when all are 1. `dense` receives the rows.
+    """
+    for a in range(first, last):
+        row, begin, end = dense[a * width : (a + 1) * width], columns[a], columns[a + 1]
+        row[:] = 0.0
+        if len(values) > 0:
+            for j in range(begin, end):
+                source = residuals[places[j] : places[j] + width]
+                for y in range(width):
+                    row[y] += values[j] * source[y]
+            continue
+        whole = end - (end - begin) % 4
+        for j in range(begin, whole, 4):  # four at a time, as in `add_rows`
+            b, c = residuals[places[j] : places[j] + width], residuals[places[j + 1] : places[j + 1] + width]
+            d, e = residuals[places[j + 2] : places[j + 2] + width], residuals[places[j + 3] : places[j + 3] + width]
+            for y in range(width):
+                row[y] += (b[y] + c[y]) + (d[y] + e[y])
+        for j in range(whole, end):
+            b = residuals[places[j] : places[j] + width]
+            for y in range(width):
+                row[y] += b[y]
+
+
+@kernel(types.void(VECTOR, types.boolean[::1]))
+def mask(dense, support):
+    """Make every coordinate 0 that may not move."""
+    for q in range(len(dense)):
+        dense[q] = dense[q] if support[q] else 0.0
+
+
+@inlined
+def mark_support(support, offsets, ids, positions, configurations, width):
+    """Set support[a, c] = 1 for every attribute a of each given position, c its gold configuration."""
+    for k in range(len(positions)):
+        p = positions[k]
+        for j in range(offsets[p], offsets[p + 1]):
+            support[ids[j] * width + configurations[k]] = 1.0

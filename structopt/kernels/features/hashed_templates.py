@@ -1,0 +1,216 @@
+"""The block *hashed templates*: features of dependency arcs, labels, siblings and grandparents, computed where they are needed.
+
+Nothing is stored of a feature but its weight: the templates' hashes of the tokens' interned codes tell where that stands (see
+`structopt.kernels.features.hashing`). A feature of an arc, of siblings or of grandparents has one weight, plain, and one for each
+variant (direction and distance; sides); one of the labels on an arc a row of L weights. The weights are 2^hash_bits of the
+former and then 2^label_bits rows.
+
+A gradient is sparse: weights that are touched and their values, and likewise rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from structopt.kernels.features.hashing import STEP, TOKENS, finish, mix, rotated
+from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, Sink, SparseGradient, clear, open_gradient, walk
+from structopt.kernels.features.template_parts import (
+    ARC,
+    BETWEEN,
+    CHUNK,
+    GROUP,
+    LABEL,
+    ROWS,
+    SHAPES,
+    add_partials,
+    between,
+    open_hashed,
+    parts_of,
+    variants_of,
+)
+from structopt.kernels.features.template_scores import score_labels, score_parts
+from structopt.kernels.waist.signatures import (
+    ACCUMULATE,
+    ADD,
+    ADD_BOTH,
+    DOT,
+    FLATTEN,
+    INTS,
+    LONGS,
+    PULLBACK,
+    RECORD,
+    SCORES,
+    SPANS,
+    inlined,
+    kernel,
+)
+
+
+@kernel(SCORES)
+def scores(features, theta, i, s):
+    """Fill s with the part scores F(x_i)^T theta; theta must be zero wherever a weight may not move."""
+    x = open_hashed(features)
+    codes = x.codes[x.tokens[i] : x.tokens[i + 1]]
+    W = theta[np.int64(1) << x.hash_bits :].reshape((-1, max(x.labels, 1)))
+    stride, part = len(x.positions) // max(len(x.groups), 1), 0
+    for k in range(len(x.groups)):
+        kind = np.int64(x.groups[k])
+        first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
+        end = part + (last - first) * (x.labels if kind == LABEL else 1)
+        a, b, c = parts_of(x, kind, first, last)
+        if kind == LABEL:
+            score_labels(x, W, codes, a, b, s[part:end].reshape((last - first, x.labels)))
+        else:
+            score_parts(x, kind, theta, codes, a, b, c, s[part:end])
+        part = end
+
+
+@inlined
+def sink(mode, gradient, dense, starts, widths):
+    """Make a sink, with scratch for a chunk of features and those of one token more."""
+    size = 2 * CHUNK + 32
+    return Sink(mode, gradient, dense, starts, widths, np.empty(size, np.uint64), np.empty(size))
+
+
+@inlined
+def no_gradient():
+    """Return an empty gradient, of no use but for its counts."""
+    i, f = np.empty(0, np.int32), np.empty(0)
+    return SparseGradient(i, i, i, i, np.zeros(3, np.int64), f, f)
+
+
+@kernel(PULLBACK)
+def pullback(features, i, r, gradient):
+    """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its squared norm."""
+    x, g, none = open_hashed(features), open_gradient(gradient), np.empty(0, np.int64)
+    clear(g)
+    walk(x, i, r, sink(SPARSE, g, np.empty(0), none, none))
+    norm, L, words = 0.0, x.labels, (x.labels + 63) // 64
+    for q in range(g.counts[0]):
+        norm += g.values[q] * g.values[q]
+    for q in range(g.counts[1]):
+        row, first = g.rows[q * L : (q + 1) * L], np.int64(g.row_touched[q]) * words
+        if len(x.row_support) > 0:
+            for y in range(L):
+                word = x.row_support[first + y // 64]
+                row[y] = row[y] if (word >> np.uint64(y % 64)) & np.uint64(1) == np.uint64(1) else 0.0
+        for y in range(L):
+            norm += row[y] * row[y]
+    return norm
+
+
+@kernel(ADD)
+def add(features, theta, gradient, step):
+    """Theta += step * gradient, in O(nnz)."""
+    x, g = open_hashed(features), open_gradient(gradient)
+    hash_bits, L = x.hash_bits, x.labels
+    for q in range(g.counts[0]):
+        theta[np.uint64(g.touched[q])] += step * g.values[q]
+    for q in range(g.counts[1]):
+        place = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
+        target, row = theta[place : place + L], g.rows[q * L : (q + 1) * L]
+        for y in range(L):
+            target[y] += step * row[y]
+
+
+@kernel(ADD_BOTH)
+def add_both(features, theta, lag, gradient, step, share):
+    """Theta += step * gradient, and unless lag is empty lag += share * gradient."""
+    add(features, theta, gradient, step)
+    if len(lag) > 0:
+        add(features, lag, gradient, share)
+
+
+@kernel(DOT)
+def dot(features, theta, gradient):
+    """Inner product of theta and the gradient, in O(nnz)."""
+    x, g, total = open_hashed(features), open_gradient(gradient), 0.0
+    hash_bits, L = x.hash_bits, x.labels
+    for q in range(g.counts[0]):
+        total += theta[np.uint64(g.touched[q])] * g.values[q]
+    for q in range(g.counts[1]):
+        place = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
+        w, row = theta[place : place + L], g.rows[q * L : (q + 1) * L]
+        for y in range(L):
+            total += w[y] * row[y]
+    return total
+
+
+@kernel(FLATTEN)
+def flatten(features, gradient, indices, values):
+    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
+    x, g, found = open_hashed(features), open_gradient(gradient), 0
+    hash_bits, L = x.hash_bits, x.labels
+    for q in range(g.counts[0]):
+        if g.values[q] != 0.0:
+            indices[found] = g.touched[q]
+            values[found] = g.values[q]
+            found += 1
+    for q in range(g.counts[1]):
+        place = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
+        for y in range(L):
+            if g.rows[q * L + y] != 0.0:
+                indices[found] = place + y
+                values[found] = g.rows[q * L + y]
+                found += 1
+    return found
+
+
+@kernel(ACCUMULATE)
+def accumulate(features, i, r, dense):
+    """Add F(x_i) r to a dense vector; coordinates that may not move are not left out."""
+    x, none = open_hashed(features), np.empty(0, np.int64)
+    walk(x, i, r, sink(DENSE, no_gradient(), dense, none, none))
+
+
+@kernel(SPANS)
+def spans(features, i, starts, widths):
+    """List the weights that may move and that the scores of instance i read; all as one run where they are too many."""
+    x, g, none = open_hashed(features), no_gradient(), np.empty(0)
+    parts, stride = 0, len(x.positions) // max(len(x.groups), 1)
+    for k in range(len(x.groups)):
+        size = x.positions[k * stride + i + 1] - x.positions[k * stride + i]
+        parts += size * (x.labels if x.groups[k] == LABEL else 1)
+    walk(x, i, np.zeros(parts), sink(LISTED, g, none, starts, widths))
+    if g.counts[0] >= 0:
+        return g.counts[0]
+    starts[0] = 0
+    widths[0] = (np.int64(1) << x.hash_bits) + (np.int64(1) << x.label_bits) * x.labels
+    return 1
+
+
+@kernel(types.int64(RECORD, types.int64, types.int64, LONGS, INTS, types.int64, LONGS, LONGS))
+def occurrences(features, k, t, offsets, parts, sample, keys, places):
+    """List the features of template t at chosen parts of group k: 64 bits that tell them apart, and where their weights stand.
+
+    The parts of sentence i are ``parts[offsets[i] : offsets[i + 1]]``, numbered within the sentence's group, ascending. Of
+    all features those are listed of which `sample` bits are zero: one of 2^sample. Returns how many; `keys` and `places`,
+    unless they are empty, receive them.
+    """
+    x, found = open_hashed(features), 0
+    kind, stride = np.int64(x.groups[k]), len(x.positions) // len(x.groups)
+    shift = np.uint64(64 - (x.label_bits if kind == LABEL else x.hash_bits))
+    size, filling = ROWS if kind == LABEL else GROUP, len(keys) > 0
+    looks_between = kind <= ARC and x.bounds[kind * SHAPES + BETWEEN] <= t < x.bounds[(kind + 1) * SHAPES]
+    for i in range(len(offsets) - 1):
+        codes, first = x.codes[x.tokens[i] : x.tokens[i + 1]], x.positions[k * stride + i]
+        mine, last = parts[offsets[i] : offsets[i + 1]], x.positions[k * stride + i + 1]
+        P = np.zeros((3, len(codes) + TOKENS), np.uint64)
+        constant = add_partials(x, t, codes, P)
+        a, b, c = parts_of(x, kind, first, last)
+        a, b, c = a[mine], b[mine], c[mine]
+        variants = variants_of(x, kind, a, b, c)
+        if looks_between:
+            entries = between(codes, np.int64(x.templates[t, 3]), a, b)
+            a, b, c, variants = entries.a, entries.b, entries.c, variants[entries.parts]
+        for e in range(len(a)):
+            z = finish(constant + P[0, a[e]] + P[1, b[e]] + P[2, c[e]])
+            for variant in (np.uint64(0), variants[e]):
+                key = mix(z + STEP * variant)
+                if key & ((np.uint64(1) << np.uint64(sample)) - np.uint64(1)) == np.uint64(0):
+                    if filling:
+                        keys[found] = np.int64(key)
+                        places[found] = np.int64(rotated(z >> shift, variant, size))
+                    found += 1
+    return found

@@ -1,0 +1,1 @@
+"""Learners' passes, and what their steps solve."""

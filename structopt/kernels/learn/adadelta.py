@@ -1,0 +1,45 @@
+"""Batches of AdaDelta."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from numba import types
+
+from structopt.kernels.learn.lazy_steps import LAZY, RULE, catch_up, lazy_visit, step
+from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+
+
+@driver(types.float64, LONGS, LAZY, RULE, VECTOR, VECTOR, types.float64, types.float64)
+def adadelta_pass(kernels, data, space, order, x, rule, squares, moves, rho, epsilon):
+    """Visit the instances in batches of one size, and make the step of `structopt.kernels.learn.lazy_steps` at all coordinates.
+
+    At those with a gradient g_f, by the rate
+
+        squares_f <- rho squares_f + (1 - rho) g_f^2
+        r_f = sqrt(moves_f + epsilon) / sqrt(squares_f + epsilon)
+        moves_f <- rho moves_f + (1 - rho) (r_f g_f)^2
+
+    elsewhere by the rate that `moves` and `squares` give as they stand. Returns the sum of the losses.
+    """
+    k, losses, now = Kernels(*kernels), 0.0, 0
+    for first in range(0, len(order), rule.batch):
+        count = 0
+        for i in order[first : first + rule.batch]:
+            loss, count = lazy_visit(k, data, space, i, x, rule, now, count)
+            losses += loss
+        for j in range(count):
+            f = x.touched[j]
+            g = x.dense[f]
+            if g == 0.0:
+                step(x, rule, f)
+                continue
+            squares[f] = rho * squares[f] + (1.0 - rho) * g * g
+            rate = sqrt((moves[f] + epsilon) / (squares[f] + epsilon))
+            x.rates[f] = rate
+            step(x, rule, f)
+            moves[f] = rho * moves[f] + (1.0 - rho) * rate * rate * g * g
+            x.rates[f] = sqrt((moves[f] + epsilon) / (squares[f] + epsilon))
+        now += 1
+    catch_up(x, rule, 0, len(x.theta), now)
+    return losses

@@ -1,0 +1,38 @@
+"""Batches of AdaGrad."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from numba import types
+
+from structopt.kernels.learn.lazy_steps import LAZY, RULE, catch_up, lazy_visit, step
+from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+
+DELTA = 1e-6  # the squares that every coordinate begins with
+
+
+@driver(types.float64, LONGS, LAZY, RULE, VECTOR, types.float64)
+def adagrad_pass(kernels, data, space, order, x, rule, squares, eta):
+    """Visit the instances in batches of one size, and make the step of `structopt.kernels.learn.lazy_steps` at all coordinates.
+
+    With g the mean gradient of the batch, the rates are
+
+        squares_f <- squares_f + g_f^2,    r_f = eta / sqrt(DELTA + squares_f).
+
+    Returns the sum of the losses.
+    """
+    k, losses, now = Kernels(*kernels), 0.0, 0
+    for first in range(0, len(order), rule.batch):
+        count = 0
+        for i in order[first : first + rule.batch]:
+            loss, count = lazy_visit(k, data, space, i, x, rule, now, count)
+            losses += loss
+        for j in range(count):
+            f = x.touched[j]
+            squares[f] += x.dense[f] * x.dense[f]
+            x.rates[f] = eta / sqrt(DELTA + squares[f])
+            step(x, rule, f)
+        now += 1
+    catch_up(x, rule, 0, len(x.theta), now)
+    return losses

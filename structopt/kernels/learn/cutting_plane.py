@@ -1,0 +1,137 @@
+"""Passes that find violated planes and climb the dual over those that are cached.
+
+Plane j of instance i has the value  v_ij = r_ij^T F_i^T theta + b_ij  and the dual variable alpha_ij >= 0; those of an
+instance sum to C, and  theta = -sum_ij alpha_ij F_i r_ij.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from structopt.kernels.learn.half_space_program import MATRIX, pair_steps
+from structopt.kernels.learn.plane_cache import PLANES, append, block, combine, drop, fits, relate, square, values_at
+from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
+from structopt.kernels.waist.target import cost_of, open_target, product
+from structopt.kernels.waist.visit import evaluate, image, size
+
+RESOLUTION = 1e-10  # differences between values, in units of the cost or of the value, that are taken for rounding
+STEPS = 4  # steps of a sweep at an instance, for each of its rows
+
+
+@driven
+def ask(k, data, space, i, theta):
+    """L_i(theta): the residual into `space.residual`; the scores stay in `space.direction`."""
+    n = size(data, i)
+    k.scores(data.features, theta, i, space.direction[:n])
+    space.scores[:n] = space.direction[:n]
+    return evaluate(k, data, space, i, space.scores[:n], space.residual[:n])
+
+
+@driven
+def add_plane(k, data, space, planes, i, offset, dense):
+    """Cache the plane of `space.residual`, whose pullback stays in `space.gradient`; `dense` is zero before and after."""
+    n = size(data, i)
+    norm = k.pullback(data.features, i, space.residual[:n], space.gradient)
+    append(planes, i, space.residual[:n], offset)
+    if planes.counts[i] > 2:
+        image(k, data, space, i, dense, space.answer[:n])
+    relate(planes, i, space.answer[:n], norm)
+
+
+@driven
+def climb(k, data, space, planes, i, theta, values, change, tolerance, most, held):
+    """Make pair steps among the rows of instance i, whose values are given, and move theta along.
+
+    Returns the size of the move: theta -= size * `space.gradient`. The residual is scaled to order 1 before it is pulled
+    back, because entries that are small against 1 are taken for zero there. `held` is the row whose pullback is already
+    in `space.gradient`, or -1.
+    """
+    alpha, rows, largest, others = block(planes, i), planes.counts[i], 0.0, False
+    change[:rows] = alpha
+    pair_steps(square(planes, i), values, alpha, rows, tolerance, most)
+    for j in range(rows):
+        change[j] = alpha[j] - change[j]
+        if j > 0:
+            largest = max(largest, abs(change[j]))
+            others = others or (j != held and change[j] != 0.0)
+    if largest > 0.0 and not others and change[held] > 0.0:
+        k.add(data.features, theta, space.gradient, -largest)
+    elif largest > 0.0:
+        for j in range(rows):
+            change[j] /= largest
+        r = space.residual[: size(data, i)]
+        combine(planes, i, change, r)
+        k.pullback(data.features, i, r, space.gradient)
+        k.add(data.features, theta, space.gradient, -largest)
+    return largest
+
+
+@driver(types.int64, PLANES, LONGS, VECTOR, VECTOR, VECTOR, VECTOR, types.float64, types.int64, MATRIX, VECTOR)
+def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, gamma, steps, scratch, totals):
+    """Visit the instances: ask the oracle, cache its plane if it is the highest, make a few pair steps, drop idle rows.
+
+    The oracle is asked at `guide` if it is not empty, else at theta. `lag` collects t * (theta_{t+1} - theta_t) over the
+    visits t, unless it is empty. `totals` holds the sum of the losses and the number of visits, and is added to. Returns
+    the position in `order` at which the planes ran out of room, or its length.
+    """
+    k, values, change = Kernels(*kernels), scratch[0], scratch[1]
+    for position in range(len(order)):
+        i = order[position]
+        n = size(data, i)
+        s, r = space.direction[:n], space.residual[:n]
+        loss = ask(k, data, space, i, guide if len(guide) > 0 else theta)
+        if len(guide) > 0:
+            k.scores(data.features, theta, i, s)
+        top, offset = values_at(planes, i, s, values), gamma * cost_of(open_target(data.target), i, r)
+        value, held = product(r, s) + offset, -1
+        if value > top + RESOLUTION * max(gamma, abs(value)):
+            if not fits(planes, i, r):
+                return position
+            add_plane(k, data, space, planes, i, offset, dense)
+            held = planes.counts[i] - 1
+            values[held] = value
+        totals[0] += loss
+        totals[1] += 1.0
+        if planes.counts[i] > 1:
+            move = climb(k, data, space, planes, i, theta, values, change, RESOLUTION * gamma, steps, held)
+            if move > 0.0 and len(lag) > 0:
+                k.add(data.features, lag, space.gradient, -totals[1] * move)
+            drop(planes, i, -1)
+    return len(order)
+
+
+@driver(types.int64, PLANES, LONGS, VECTOR, VECTOR, types.float64, types.float64, MATRIX, VECTOR)
+def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margin, scratch, totals):
+    """Ask the oracle at theta for every instance; cache the planes that lie higher than the cached ones by `margin`.
+
+    `totals` holds the sum of the losses and the number of new planes, and is added to. Returns the position in `order` at
+    which the planes ran out of room, or its length.
+    """
+    k, values = Kernels(*kernels), scratch[0]
+    for position in range(len(order)):
+        i = order[position]
+        n = size(data, i)
+        s, r = space.direction[:n], space.residual[:n]
+        loss = ask(k, data, space, i, theta)
+        top, offset = values_at(planes, i, s, values), gamma * cost_of(open_target(data.target), i, r)
+        value = product(r, s) + offset
+        if value > top + max(margin, RESOLUTION * abs(value)):
+            if not fits(planes, i, r):
+                return position
+            add_plane(k, data, space, planes, i, offset, dense)
+            totals[1] += 1.0
+        totals[0] += loss
+    return len(order)
+
+
+@driver(types.void, PLANES, LONGS, VECTOR, types.float64, types.float64, MATRIX, VECTOR)
+def sweep(kernels, data, space, planes, order, theta, C, tolerance, scratch, gaps):
+    """Make pair steps at the given instances; gaps[i] = max_j v_ij - (1/C) sum_j alpha_ij v_ij before them."""
+    k, values, change = Kernels(*kernels), scratch[0], scratch[1]
+    for i in order:
+        n, rows = size(data, i), planes.counts[i]
+        k.scores(data.features, theta, i, space.direction[:n])
+        top = values_at(planes, i, space.direction[:n], values)
+        gaps[i] = max(0.0, top - product(block(planes, i), values) / C)
+        if gaps[i] > tolerance:
+            climb(k, data, space, planes, i, theta, values, change, tolerance, STEPS * rows, -1)

@@ -1,0 +1,135 @@
+"""Steps with a rate for every coordinate, made when a coordinate is needed: the same weights as if all were made at once.
+
+With g the mean gradient of the batch's losses, every step takes every coordinate f to
+
+    l2: (theta_f - r_f g_f) / (1 + r_f lambda)          l1: sign(x) max(0, |x| - r_f lambda),  x = theta_f - r_f g_f,
+
+an implicit step on the regulariser. The rates r_f change where g_f != 0 only, so that the t steps that passed a coordinate by
+have a closed form, and so has the sum of the iterates before them. The source is Kummerfeld et al. (2015), Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from math import expm1, floor, log1p
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from structopt.kernels.waist.signatures import driven, inlined
+from structopt.kernels.waist.visit import size, visit
+
+
+class Lazy(NamedTuple):
+    """Weights whose steps are made when they are needed.
+
+    Attributes
+    ----------
+    theta : the weights; coordinate f as of step ``stamps[f]``
+    total : the sum of the iterates before each update, one a visit; or empty
+    rates : r_f
+    stamps : steps that are done, counted from 0 where a driver begins
+    dense : mean gradient of the batch, zero between steps
+    touched : coordinates that the batch's gradient reaches
+    """
+
+    theta: np.ndarray
+    total: np.ndarray
+    rates: np.ndarray
+    stamps: np.ndarray
+    dense: np.ndarray
+    touched: np.ndarray
+
+
+class Rule(NamedTuple):
+    """What all steps of a driver have in common.
+
+    Attributes
+    ----------
+    regularization : lambda
+    sparse : whether the regulariser is lambda ||theta||_1, instead of lambda/2 ||theta||^2
+    batch : visits a step
+    """
+
+    regularization: float
+    sparse: bool
+    batch: int
+
+
+_V = np.zeros(0)
+LAZY: Any = numba.typeof(Lazy(_V, _V, _V, np.zeros(0, np.int32), _V, np.zeros(0, np.int64)))  # type: ignore[no-untyped-call]
+RULE: Any = numba.typeof(Rule(0.0, False, 1))  # type: ignore[no-untyped-call]
+
+
+@inlined
+def power(base, exponent):
+    """base^exponent by repeated squaring, a few times faster than the general power."""
+    result = 1.0
+    while exponent > 0:
+        if exponent & 1:
+            result *= base
+        base *= base
+        exponent >>= 1
+    return result
+
+
+@inlined
+def pass_by(x, rule, f, t):
+    """Do t steps at coordinate f in which its gradient is 0."""
+    w, a = x.theta[f], x.rates[f] * rule.regularization
+    averaged = len(x.total) > 0
+    if rule.sparse:
+        length = abs(w)
+        if averaged:
+            n = min(float(t), floor(length / a) + 1.0)  # iterates that are not yet zero
+            x.total[f] += rule.batch * np.sign(w) * (n * length - a * n * (n - 1.0) / 2.0)
+        x.theta[f] = np.sign(w) * max(0.0, length - a * t)
+    else:
+        if averaged:
+            lost = -expm1(-t * log1p(a))  # the share 1 - (1 + a)^-t, to full precision for small a
+            x.total[f] += rule.batch * w * (lost * (1.0 + a) / a if a > 0.0 else float(t))
+        x.theta[f] = w * power(1.0 / (1.0 + a), t)
+
+
+@inlined
+def step(x, rule, f):
+    """One step at coordinate f, by its rate and the batch's mean gradient, which is then cleared."""
+    w = x.theta[f]
+    if len(x.total) > 0:
+        x.total[f] += rule.batch * w
+    w -= x.rates[f] * x.dense[f]
+    a = x.rates[f] * rule.regularization
+    x.theta[f] = np.sign(w) * max(0.0, abs(w) - a) if rule.sparse else w / (1.0 + a)
+    x.dense[f] = 0.0
+
+
+@inlined
+def catch_up(x, rule, first, last, now):
+    """Make the steps before step `now` that are missing at the coordinates first <= f < last."""
+    for f in range(first, last):
+        if x.theta[f] != 0.0:
+            t = now - np.int64(x.stamps[f])
+            if t > 0:
+                pass_by(x, rule, f, t)
+                x.stamps[f] = now
+
+
+@driven
+def lazy_visit(k, data, space, i, x, rule, now, count):
+    """Visit an instance of the batch of step `now`: return (L_i, how many coordinates the batch's gradient reaches).
+
+    The weights that the visit reads are brought up to date first; a coordinate that is in `touched` has the stamp
+    now + 1, since the step at it will be made with this batch.
+    """
+    for j in range(k.spans(data.features, i, space.starts, space.widths)):
+        catch_up(x, rule, space.starts[j], space.starts[j] + space.widths[j], now)
+    loss = visit(k, data, space, i, x.theta)
+    k.pullback(data.features, i, space.residual[: size(data, i)], space.gradient)
+    for j in range(k.flatten(data.features, space.gradient, space.indices, space.values)):
+        f = space.indices[j]
+        if x.stamps[f] <= now:
+            x.stamps[f] = now + 1
+            x.touched[count] = f
+            count += 1
+        x.dense[f] += space.values[j] / rule.batch
+    return loss, count

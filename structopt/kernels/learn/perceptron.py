@@ -1,0 +1,39 @@
+"""One pass of the averaged perceptron."""
+
+from __future__ import annotations
+
+from numba import types
+
+from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver, inlined
+from structopt.kernels.waist.visit import size, visit
+
+
+@inlined
+def is_zero(r):
+    """Whether a vector is zero everywhere."""
+    for value in r:
+        if value != 0.0:
+            return False
+    return True
+
+
+@driver(types.void, LONGS, VECTOR, VECTOR, types.float64, VECTOR)
+def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
+    """Visit the instances in the given order:  theta -= F_i (z' - z)  where the best output z' is not the gold one.
+
+    The residual says whether it is, not the loss, which is 0 for outputs that tie with the gold one. `lag` and `visits` as
+    in `structopt.kernels.learn.dca.dca_pass`; `totals` receives the sum of the losses and the number of mistakes.
+    """
+    k = Kernels(*kernels)
+    total, mistakes, t = 0.0, 0.0, visits
+    for i in order:
+        t += 1.0
+        total += visit(k, data, space, i, theta)
+        residual = space.residual[: size(data, i)]
+        if is_zero(residual):
+            continue
+        mistakes += 1.0
+        k.pullback(data.features, i, residual, space.gradient)
+        k.add_both(data.features, theta, lag, space.gradient, -1.0, -t)
+    totals[0] = total
+    totals[1] = mistakes

@@ -1,0 +1,193 @@
+"""Proximal steps at one instance:  min_theta' 1/2 ||theta' - theta||^2 + C L(theta'),  with L bounded below by half-spaces.
+
+The planes of an instance live in the space of its parts, so that nothing of the size of theta moves before the step is
+known: with  a_j = F r_j  and the images  u_j = F^T F r_j,  every product is one over parts,  a_j^T a_l = r_j^T u_l.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+
+from structopt.kernels.learn.dca import NEGATIVE
+from structopt.kernels.learn.half_space_program import pair_steps
+from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
+from structopt.kernels.waist.target import product
+from structopt.kernels.waist.visit import evaluate, image, size
+
+MOST_EVALUATIONS = 200  # of one loss in one step: beyond them it is down to rounding
+MOST_PAIR_STEPS = 100_000
+TOLERANCE = 1e-12  # to which the program over the rows is solved in the end, relative to losses above 1
+SHARE = 0.1  # of the proximal gap to which it is solved on the way
+PRECISION = 1e-14  # relative to the largest value of a row: below this is rounding
+
+
+class Bundle(NamedTuple):
+    """Half-spaces of one instance, lower bounds  a_j^T theta' + b_j  of its loss, and the scratch to find them.
+
+    Row 0 is the null row (a_0 = 0, b_0 = 0), which bounds every loss that is never negative, and is MIRA's slack.
+
+    Attributes
+    ----------
+    residuals : float64, shape (rows, parts)
+        r_j, with a_j = F r_j on the weights that may move.
+    images : float64, shape (rows, parts)
+        u_j = F^T a_j: what the scores lose for each unit of alpha_j.
+    gram : float64, shape (rows, rows)
+        a_j^T a_l.
+    heights : float64, shape (rows,)
+        a_j^T theta + b_j at the weights before the step.
+    values : float64, shape (rows,)
+        The same at the weights that alpha leads to:  theta - sum_j alpha_j a_j.
+    alpha : float64, shape (rows,)
+        Dual variables; their sum is C.
+    dense : float64, shape (dimension,)
+        Zero between uses.
+    """
+
+    residuals: Array
+    images: Array
+    gram: Array
+    heights: Array
+    values: Array
+    alpha: Array
+    dense: Array
+
+
+def empty_bundle(planes: int, parts: int, dimension: int) -> Bundle:
+    """Allocate room for some planes besides the null row, of instances with up to `parts` parts."""
+    rows = planes + 1
+    tables = np.zeros((rows, parts)), np.zeros((rows, parts)), np.zeros((rows, rows))
+    return Bundle(*tables, np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(dimension))
+
+
+BUNDLE: Any = numba.typeof(empty_bundle(1, 1, 1))  # type: ignore[no-untyped-call]
+
+
+@inlined
+def clear(bundle, C):
+    """Leave the null row alone in the bundle, with all the mass; return the number of rows."""
+    bundle.heights[0] = bundle.values[0] = 0.0
+    bundle.alpha[0] = C
+    return 1
+
+
+@driven
+def push(k, data, space, i, bundle, row, height, value):
+    """Make ``bundle.residuals[row]`` a plane of the given height and value: find its image and its products, give it no mass."""
+    n = size(data, i)
+    u = bundle.images[row][:n]
+    k.pullback(data.features, i, bundle.residuals[row][:n], space.gradient)
+    image(k, data, space, i, bundle.dense, u)
+    for j in range(row + 1):
+        bundle.gram[row, j] = bundle.gram[j, row] = product(bundle.residuals[j][:n], u) if j > 0 else 0.0
+    bundle.heights[row], bundle.values[row], bundle.alpha[row] = height, value, 0.0
+
+
+@inlined
+def drop_idle(bundle, rows, n):
+    """Close up the rows without mass; return how many are left."""
+    kept = 1
+    for j in range(1, rows):
+        if bundle.alpha[j] > 0.0:
+            if kept < j:
+                bundle.residuals[kept, :n] = bundle.residuals[j, :n]
+                bundle.images[kept, :n] = bundle.images[j, :n]
+                bundle.gram[kept, :rows] = bundle.gram[j, :rows]
+                bundle.gram[:rows, kept] = bundle.gram[:rows, j]
+                bundle.heights[kept], bundle.values[kept] = bundle.heights[j], bundle.values[j]
+                bundle.alpha[kept] = bundle.alpha[j]
+            kept += 1
+    return kept
+
+
+@inlined
+def balance(bundle, rows, tolerance):
+    """Solve the program over the rows to an absolute tolerance, or to rounding."""
+    largest = 0.0
+    for j in range(rows):
+        largest = max(largest, abs(bundle.values[j]))
+    pair_steps(bundle.gram, bundle.values, bundle.alpha, rows, max(tolerance, PRECISION * largest), MOST_PAIR_STEPS)
+
+
+@driven
+def move(k, data, space, i, bundle, rows, theta, lag, t):
+    """Theta -= sum_j alpha_j a_j, in one pullback of the mean residual;  lag -= t times the same, unless it is empty."""
+    r, mass = space.residual[: size(data, i)], 0.0
+    r[:] = 0.0
+    for j in range(1, rows):
+        if bundle.alpha[j] > 0.0:
+            mass += bundle.alpha[j]
+            for q in range(len(r)):
+                r[q] += bundle.alpha[j] * bundle.residuals[j, q]
+    if mass == 0.0:
+        return
+    for q in range(len(r)):
+        r[q] /= mass
+    k.pullback(data.features, i, r, space.gradient)
+    k.add_both(data.features, theta, lag, space.gradient, -mass, -t * mass)
+
+
+@driven
+def collect(k: Any, data: Any, space: Any, i: int, theta: Array, C: float, tolerance: float, bundle: Bundle) -> tuple[int, float]:
+    """Find planes of L_i and their alpha, whose step is the proximal step of the loss; return the rows, and L_i(theta).
+
+    Each evaluation at the point that alpha leads to adds the tangent there. As the point's dual value is
+    sum_j alpha_j v_j + 1/2 ||theta' - theta||^2,  the proximal gap is  C L(theta') - sum_j alpha_j v_j  at any alpha; the
+    search ends when it is at most C * tolerance * max(1, L), or when all rows of a full bundle carry mass. Last, the program
+    over the rows is solved to rounding, which only raises the dual: half the squared distance of the point that it leads to
+    from the proximal point is at most the gap.
+    """
+    n, rows, first = size(data, i), clear(bundle, C), 0.0
+    start, s = space.direction[:n], space.scores[:n]
+    k.scores(data.features, theta, i, start)
+    for evaluation in range(MOST_EVALUATIONS):
+        s[:] = start
+        for j in range(1, rows):
+            if bundle.alpha[j] > 0.0:
+                for q in range(n):
+                    s[q] -= bundle.alpha[j] * bundle.images[j, q]
+        if rows == len(bundle.alpha):
+            rows = drop_idle(bundle, rows, n)
+            if rows == len(bundle.alpha):
+                break
+        residual = bundle.residuals[rows][:n]
+        loss = evaluate(k, data, space, i, s, residual)
+        if evaluation == 0:
+            first = loss
+        gap = loss
+        for j in range(1, rows):
+            gap -= bundle.alpha[j] / C * bundle.values[j]
+        if gap <= tolerance * max(1.0, loss):
+            break
+        height = loss
+        for j in range(1, rows):
+            height += bundle.alpha[j] * product(residual, bundle.images[j][:n])
+        push(k, data, space, i, bundle, rows, height, loss)
+        rows += 1
+        balance(bundle, rows, SHARE * gap)
+    balance(bundle, rows, TOLERANCE * max(1.0, first))
+    return rows, first
+
+
+@driver(types.void, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64, BUNDLE, VECTOR)
+def proximal_pass(kernels, data, space, order, theta, lag, visits, C, tolerance, bundle, totals):
+    """Visit the instances in the given order:  theta = argmin_theta' 1/2 ||theta' - theta||^2 + C L_i(theta').
+
+    `lag`, `visits` and `totals` as in `structopt.kernels.learn.dca.dca_pass`.
+    """
+    k = Kernels(*kernels)
+    total, negative, t = 0.0, 0.0, visits
+    for i in order:
+        t += 1.0
+        rows, loss = collect(k, data, space, i, theta, C, tolerance, bundle)
+        total += loss
+        if loss < NEGATIVE:
+            negative += 1.0
+        move(k, data, space, i, bundle, rows, theta, lag, t)
+    totals[0] = total
+    totals[1] = negative

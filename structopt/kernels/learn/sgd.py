@@ -1,0 +1,29 @@
+"""One pass of stochastic gradient descent."""
+
+from __future__ import annotations
+
+from numba import types
+
+from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
+from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.visit import size
+
+
+@driver(types.float64, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64)
+def sgd_pass(kernels, data, space, order, theta, total, visits, eta, regularization):
+    """Visit the instances in the given order:  theta <- theta - eta_t (grad L_i + lambda theta),  eta_t = eta / (1 + t / m).
+
+    t counts the visits before this one, `visits` of them before this pass; m = len(order). `total`, unless it is empty,
+    collects the sum of the iterates before each update. Returns the sum of the losses.
+    """
+    k, m = Kernels(*kernels), len(order)
+    losses, scale, scales, t = 0.0, 1.0, 0.0, visits
+    for i in order:
+        r, rate = space.residual[: size(data, i)], eta / (1.0 + t / m)
+        losses += scaled_visit(k, data, space, i, theta, scale, r)
+        scale, scales = shrink(theta, total, scale, scales + scale, 1.0 - rate * regularization)
+        k.pullback(data.features, i, r, space.gradient)
+        scaled_step(k, data, space, theta, total, scale, scales, -rate)
+        t += 1.0
+    fold(theta, total, scale, scales)
+    return losses

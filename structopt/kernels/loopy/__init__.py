@@ -1,0 +1,1 @@
+"""Factor graphs of any shape: kinds of factors, messages, bounds."""

@@ -1,0 +1,172 @@
+"""Kinds of factors that the core does not know, as functions that kernels find by the number of the kind.
+
+Compiled kernels cannot name these functions: they are compiled and kept on disk without them. So they look them up in a table
+of this process, at each factor of such a kind, and call them by their addresses. Generated code refers to the table by a symbol,
+as it does to functions of the C library: it is the same code wherever the table lies. The core's own kinds never get here.
+
+A kind's functions are in the table from `put` on. Where one is not, values are nan, and nothing is allowed.
+"""
+
+from __future__ import annotations
+
+from math import nan
+
+import numpy as np
+from llvmlite import binding, ir
+from numba import types
+from numba.experimental.function_type import _get_wrapper_address
+from numba.extending import intrinsic
+
+from structopt.errors import ConfigError
+from structopt.kernels.loopy.factors import FIRST_OPEN
+from structopt.kernels.waist.signatures import INTS, VECTOR, inlined
+
+FACTOR_EXTEND = types.boolean(INTS, VECTOR, VECTOR)  # extra, x, private -> whether the states x are allowed
+FACTOR_LOCAL = types.float64(INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, INTS)
+# extra, s, p, out, private_out, floats, ints -> value
+FACTOR_MESSAGES = types.boolean(INTS, VECTOR, VECTOR, types.boolean, VECTOR, VECTOR, INTS)
+# extra, n, p, hot, out, floats, ints -> whether anything is allowed
+
+MOST = 64
+NUMBER, IS_HARD, AT_EXTEND, AT_MAXIMUM, AT_MARGINALS, AT_MESSAGES, COLUMNS = range(7)
+"""Columns of the table; the last four hold addresses, 0 where there is no function. Before the rows stands how many there are."""
+SIGNATURES = (
+    ("FACTOR_EXTEND", FACTOR_EXTEND),
+    ("FACTOR_LOCAL", FACTOR_LOCAL),
+    ("FACTOR_LOCAL", FACTOR_LOCAL),
+    ("FACTOR_MESSAGES", FACTOR_MESSAGES),
+)
+SYMBOL = "structopt_open_factor_kinds"
+TABLE = np.zeros(1 + MOST * COLUMNS, np.int64)
+HELD: dict[int, tuple[object, ...]] = {}
+"""The functions whose addresses are in the table, which must outlive it."""
+binding.add_symbol(SYMBOL, TABLE.ctypes.data)
+
+
+def put(number: int, hard: bool, functions: tuple[object, ...]) -> None:
+    """Write the functions of a kind to the table: extend, maximum, marginals, messages, each a kernel or None.
+
+    Raises
+    ------
+    ConfigError
+        For a function of another signature, and where the table is full.
+    """
+    if HELD.get(number) == functions:
+        return
+    addresses = [_address(function, *one) for function, one in zip(functions, SIGNATURES, strict=True)]
+    known = TABLE[1 + NUMBER :: COLUMNS][: TABLE[0]].tolist()
+    row = known.index(number) if number in known else len(known)
+    if row == MOST:
+        raise ConfigError(f"There are more than {MOST} kinds of factors in use. Use fewer in one process.")
+    TABLE[1 + row * COLUMNS :][:COLUMNS] = [number, hard, *addresses]
+    HELD[number] = functions
+    TABLE[0] = max(TABLE[0], row + 1)
+
+
+def _address(function, name, signature):
+    """Where the C form of a kernel of this signature begins; 0 for None."""
+    if function is None:
+        return 0
+    known = function.overloads.get(signature.args)
+    if known is None or known.signature.return_type != signature.return_type:
+        raise ConfigError(
+            f"{function.__name__}, a kernel of a factor_kind, is not compiled for the signature {name}. Decorate it with "
+            f"@kernel({name}), both of structopt.plugin."
+        )
+    return _get_wrapper_address(function, signature)
+
+
+@intrinsic
+def entry(typing_context, place):
+    """TABLE[place], wherever the table of this process lies."""
+
+    def generate(context, builder, signature, arguments):
+        number = ir.IntType(64)
+        table = context.get_c_value(builder, ir.ArrayType(number, len(TABLE)), SYMBOL)
+        return builder.load(builder.gep(table, [number(0), arguments[0]]))
+
+    return types.int64(types.int64), generate
+
+
+def by_address(signature):
+    """What an intrinsic returns that takes the address of a function of a signature, and its arguments, and calls it."""
+
+    def generate(context, builder, called, arguments):
+        pointer = builder.inttoptr(arguments[0], context.get_value_type(types.FunctionType(signature).ftype))
+        return builder.call(pointer, arguments[1:])
+
+    return signature.return_type(types.int64, *signature.args), generate
+
+
+@intrinsic
+def call_extend(typing_context, address, extra, x, private):
+    """Call a function of the signature FACTOR_EXTEND."""
+    return by_address(FACTOR_EXTEND)
+
+
+@intrinsic
+def call_local(typing_context, address, extra, s, p, out, private_out, floats, ints):
+    """Call a function of the signature FACTOR_LOCAL."""
+    return by_address(FACTOR_LOCAL)
+
+
+@intrinsic
+def call_messages(typing_context, address, extra, n, p, hot, out, floats, ints):
+    """Call a function of the signature FACTOR_MESSAGES."""
+    return by_address(FACTOR_MESSAGES)
+
+
+@inlined
+def look_up(kind, column):
+    """What the table says of a kind; 0 where it is not there."""
+    for row in range(entry(0)):
+        at = 1 + row * COLUMNS
+        if entry(at + NUMBER) == kind:
+            return entry(at + column)
+    return 0
+
+
+@inlined
+def is_hard(kind):
+    """Whether a kind is in the table, and forbids joint states."""
+    return kind >= FIRST_OPEN and look_up(kind, IS_HARD) != 0
+
+
+@inlined
+def extend(kind, extra, x, private):
+    """Whether a factor allows the states x; its private parts go to `private`."""
+    private[:] = 0.0
+    address = look_up(kind, AT_EXTEND)
+    return address != 0 and call_extend(address, extra, x, private)
+
+
+@inlined
+def open_max(kind, extra, s, p, out, private_out, floats, ints):
+    """`structopt.kernels.loopy.factor_kinds.local_max`; the outs are zero."""
+    address = look_up(kind, AT_MAXIMUM)
+    return call_local(address, extra, s, p, out, private_out, floats, ints) if address != 0 else nan
+
+
+@inlined
+def open_marginals(kind, extra, s, p, out, private_out, floats, ints):
+    """`structopt.kernels.loopy.factor_kinds.local_marginals`; the outs are zero."""
+    address = look_up(kind, AT_MARGINALS)
+    return call_local(address, extra, s, p, out, private_out, floats, ints) if address != 0 else nan
+
+
+@inlined
+def open_messages(kind, extra, n, p, hot, out, floats, ints):
+    """`structopt.kernels.loopy.messages.send`."""
+    address = look_up(kind, AT_MESSAGES)
+    return address != 0 and call_messages(address, extra, n, p, hot, out, floats, ints)
+
+
+@inlined
+def states_of(f, i, factor, z, x):
+    """Fill x with the states that the variables of a factor have in z, part by part."""
+    q = 0
+    for link in range(f.links[factor], f.links[factor + 1]):
+        v = f.variables[i] + f.linked[link]
+        for part in range(f.starts[v], f.starts[v] + f.widths[v]):
+            x[q] = 1.0 if z[part] > 0.5 else 0.0
+            q += 1

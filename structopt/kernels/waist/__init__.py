@@ -1,0 +1,1 @@
+"""What all kernels agree on: records, signatures, targets, visits, passes."""

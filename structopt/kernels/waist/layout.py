@@ -1,0 +1,217 @@
+"""One declaration a record: a named tuple whose annotations say where every field is kept.
+
+    class Rows(NamedTuple):
+        labels: Int
+        ids: Ints
+        values: Floats
+
+    ROWS = RecordLayout(Rows)
+    open_rows = ROWS.compiled
+
+``ROWS.pack(labels=3, ids=..., values=...)`` makes the record, ``open_rows(record)`` opens it within kernels and
+``ROWS.open(record)`` in plain Python; all follow the declaration, so that they cannot disagree.
+In a buffer the single numbers stand first, then the arrays, both in the order of their declaration.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, NoReturn, TypeVar
+
+import numpy as np
+
+from structopt.errors import StructoptError, did_you_mean
+from structopt.kernels.waist.fields import Field, annotations, fields_of, is_declaration
+from structopt.kernels.waist.record import BUFFERS, Array, Record
+from structopt.kernels.waist.signatures import inlined
+
+T = TypeVar("T")
+
+
+class RecordLayout(Generic[T]):
+    """What packs the records of one declaration, and opens them.
+
+    Parameters
+    ----------
+    kind : class of named tuples
+        Fields are annotated with the types of `structopt.kernels.waist.fields`: `Int`, `Flag`, `Long`, `Float` (single numbers),
+        `Ints`, `Longs`, `Floats`, `Words` (arrays), ``Annotated[Ints, Wide(4)]`` (two axes), or another such class.
+
+    Attributes
+    ----------
+    open : function
+        Takes a `Record` and returns a `kind`, in plain Python; arrays are views of the record's buffers.
+    compiled : Numba function
+        The same for kernels. It is cached on disk beside the module that declares `kind`.
+    """
+
+    def __init__(self, kind: type[T]) -> None:
+        self.kind = kind
+        fields = list(fields_of(kind))
+        self.singles = {name: [f for f in fields if f.kept.buffer == name and f.kept.single] for name in BUFFERS}
+        self.arrays = {name: [f for f in fields if f.kept.buffer == name and not f.kept.single] for name in BUFFERS}
+        self.open: Callable[[Record], T] = self._opening({field.name: field for field in fields})
+        self.compiled: Any = inlined(self.open)
+
+    def pack(self, **values: Any) -> Record:
+        """Pack values, one for every field, by name.
+
+        A field that is a single number takes a number. One that is an array takes an array, or an int: so many zeros. One that
+        holds another declaration takes a mapping from its names to values.
+
+        Where a buffer has no single numbers, and but one array that is not empty, an array that is given contiguous, writable
+        and in the buffer's type becomes the buffer: it is shared, not copied.
+
+        Raises
+        ------
+        StructoptError
+            For names that are missing or unknown, and for values that the field's type cannot hold.
+        """
+        given = dict(self._named(self.kind, values))
+        buffers, offsets = [], []
+        for buffer, dtype in BUFFERS.items():
+            numbers = [self._number(field, given[field.name], dtype) for field in self.singles[buffer]]
+            arrays = [self._array(field, given, dtype) for field in self.arrays[buffer]]
+            buffers.append(_joined([np.array(numbers, dtype), *arrays]))
+            offsets.append(np.cumsum([len(numbers), *map(len, arrays)], dtype=np.int64))
+        ints, longs, floats = buffers
+        return Record(ints, longs, floats, np.concatenate(offsets))
+
+    def borrow(self, ints: Array, longs: Array, floats: Array, at: Array) -> Record:
+        """Make a record of buffers that were packed before, without copying: memory maps, or slices of a larger buffer.
+
+        Offsets are checked against the buffers' lengths; the arrays' entries are not looked at. A memory map is to be opened
+        with ``mmap_mode="c"``: kernels take writable arrays only, and what they write then never comes to the file.
+
+        Raises
+        ------
+        StructoptError
+            For buffers of another type or form, and for offsets that no record of this declaration has or that lie outside.
+        """
+        record = Record(*(np.asarray(buffer) for buffer in (ints, longs, floats, at)))
+        for name, array in record._asdict().items():
+            self._check_buffer(name, array, np.dtype(BUFFERS.get(name, np.int64)))
+        parts = np.split(record.at, np.cumsum([len(self.arrays[name]) + 1 for name in BUFFERS]))
+        for name, ends in zip(BUFFERS, parts, strict=False):
+            self._check_offsets(name, ends, len(getattr(record, name)))
+        if len(parts[-1]):
+            self._refuse(f"there are {len(parts[-1])} offsets too many. Borrow what the same layout has packed.")
+        try:
+            self.open(record)
+        except ValueError as error:
+            self._refuse(f"{error}. Borrow what the same layout has packed.")
+        return record
+
+    def _opening(self, fields: Mapping[str, Field]) -> Callable[[Record], T]:
+        """Write the function that opens a record; for Numba's cache it stands in the first line of the module of `kind`."""
+        module = self.kind.__module__
+        namespace: dict[str, Any] = {"np": np, "__name__": module}
+        name, made = f"open_{self.kind.__name__}", self._call(self.kind, "", fields, namespace)
+        source = f"def {name}(r): ints, longs, floats, at = r.ints, r.longs, r.floats, r.at; return {made}"
+        exec(compile(source, vars(sys.modules[module]).get("__file__") or "<record>", "exec"), namespace)
+        opening: Callable[[Record], T] = namespace[name]
+        opening.__doc__ = f"Open a record that the layout of `{self.kind.__name__}` has packed."
+        return opening
+
+    def _call(self, kind: type, prefix: str, fields: Mapping[str, Field], namespace: dict[str, Any]) -> str:
+        """Write the call that makes a `kind` from the buffers."""
+        own = f"{kind.__name__}_{len(namespace)}"
+        namespace[own] = kind
+        values = [
+            self._call(held, f"{prefix}{name}.", fields, namespace) if is_declaration(held) else self._read(prefix + name, fields)
+            for name, held in annotations(kind).items()
+        ]
+        return f"{own}({', '.join(values)})"
+
+    def _read(self, name: str, fields: Mapping[str, Field]) -> str:
+        """Write how one field is read."""
+        field = fields[name]
+        buffer, form, columns = field.kept.buffer, field.kept.form, field.columns
+        if field.kept.single:
+            return form.format(f"{buffer}[{self.singles[buffer].index(field)}]")
+        before = list(BUFFERS)[: list(BUFFERS).index(buffer)]
+        place = sum(len(self.arrays[other]) + 1 for other in before) + self.arrays[buffer].index(field)
+        read = form.format(f"{buffer}[at[{place}] : at[{place + 1}]]")
+        wide = self._read(columns, fields) if isinstance(columns, str) else str(columns)
+        return f"{read}.reshape((-1, {wide}))" if columns else read
+
+    def _named(self, kind: type, values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+        """Values by the full names of their fields; the names must be those of the declaration."""
+        names = annotations(kind)
+        if not isinstance(values, Mapping):
+            self._refuse(f"{prefix[:-1]} takes a mapping from {', '.join(names)} to values.")
+        for name in values:
+            if name not in names:
+                self._refuse(f"there is no field {prefix}{name}.{did_you_mean(name, names)} Its fields: {', '.join(names)}.")
+        if missing := [prefix + name for name in names if name not in values]:
+            self._refuse(f"there is no value for {', '.join(missing)}.")
+        for name, held in names.items():
+            if is_declaration(held):
+                yield from self._named(held, values[name], f"{prefix}{name}.")
+            else:
+                yield prefix + name, values[name]
+
+    def _number(self, field: Field, value: Any, dtype: Any) -> Any:
+        given = np.asarray(value)
+        if given.ndim:
+            self._refuse(f"{field.name} takes a single number, not an array of shape {given.shape}.")
+        return self._fitting(field, given, dtype)
+
+    def _array(self, field: Field, values: Mapping[str, Any], dtype: Any) -> Array:
+        """The flat array of a field, shared with what was given where that has the field's type."""
+        value = values[field.name]
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
+            return np.zeros(value, dtype)
+        given = np.asarray(value)
+        if not given.ndim:
+            self._refuse(f"{field.name} takes an array, or the number of its zeros; not {value!r}.")
+        columns = int(values[field.columns]) if isinstance(field.columns, str) else field.columns
+        if columns and given.size and ((given.ndim > 1 and given.shape[-1] != columns) or given.size % columns):
+            self._refuse(f"{field.name} takes an array with {columns} columns, not one of shape {given.shape}.")
+        if given.dtype == np.uint64 and field.kept.form.endswith(".view(np.uint64)"):
+            given = given.astype(np.uint64, "C", copy=False).view(np.int64)
+        return self._fitting(field, given, dtype).ravel()
+
+    def _fitting(self, field: Field, given: Array, dtype: Any) -> Array:
+        """The same numbers in the field's type."""
+        if given.dtype == dtype:
+            return given
+        kind, whole = given.dtype.kind, np.issubdtype(dtype, np.integer)
+        if kind not in "biuf":
+            self._refuse(f"{field.name} takes numbers of type {np.dtype(dtype)}, not {given.dtype}.")
+        if whole or kind != "f":
+            low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if whole else (-(2**53), 2**53)
+            wrong = ~((given >= low) & (given < high + 1)) | ((given != np.floor(given)) if kind == "f" else False)
+            if np.any(wrong):
+                self._refuse(f"{field.name} takes whole numbers from {low} to {high}, not {given[wrong].flat[0]}.")
+        return given.astype(dtype)
+
+    def _check_buffer(self, name: str, array: Array, dtype: np.dtype[Any]) -> None:
+        if array.dtype != dtype or array.ndim != 1:
+            self._refuse(f"{name} must be a vector of {dtype}, not {array.dtype} of shape {array.shape}.")
+        if not (array.flags.c_contiguous and array.flags.aligned):
+            self._refuse(f"{name} must be contiguous and aligned to be borrowed. Copy it: numpy.array({name}).")
+        if not array.flags.writeable:
+            self._refuse(f"{name} is read-only, and kernels take writable arrays. Open memory maps with mmap_mode='c'.")
+
+    def _check_offsets(self, name: str, ends: Array, length: int) -> None:
+        first, arrays = len(self.singles[name]), len(self.arrays[name])
+        if len(ends) != arrays + 1 or ends[0] != first or (np.diff(ends) < 0).any():
+            self._refuse(
+                f"{ends.tolist()} are no offsets of {arrays} arrays after {first} single numbers, its {name}. Borrow what the "
+                "same layout has packed."
+            )
+        if ends[-1] > length:
+            self._refuse(f"the arrays end after {ends[-1]} {name}, of which there are {length}. The buffer is cut off.")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise StructoptError(f"Record {self.kind.__name__}: {what}")
+
+
+def _joined(arrays: list[Array]) -> Array:
+    """One array after the other; the only one that is not empty as it is, where kernels take it."""
+    filled = [array for array in arrays if array.size]
+    if len(filled) == 1 and filled[0].flags.writeable and filled[0].flags.aligned:
+        return filled[0]
+    return np.concatenate(arrays)

@@ -1,0 +1,193 @@
+"""The signatures of the kernels: the waist of the house.
+
+A compiled driver takes the kernels as one tuple of first-class functions of these types. Because every record has the one
+type `structopt.kernels.waist.record.Record`, a driver is compiled once, whatever features, graph, inference and loss it is given.
+The same driver called un-compiled (``driver.py_func``) takes plain Python functions of the same form.
+
+Letters: i instance, s part scores (nats), z marginals, r residual z - gold, theta flat weights.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaExperimentalFeatureWarning
+from numba.extending import register_jitable
+
+from structopt.kernels.waist import disk_cache
+from structopt.kernels.waist.record import EMPTY, Array, Record
+
+# What is said to be experimental is measured and tested here: functions as arguments, compiled once and cached on disk.
+warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
+RECORD: Any = numba.typeof(EMPTY)  # type: ignore[no-untyped-call]
+VECTOR = types.float64[::1]
+LONGS = types.int64[::1]
+INTS = types.int32[::1]
+
+# Features: a linear operator with one sparse column per part.
+SCORES = types.void(RECORD, VECTOR, types.int64, VECTOR)  # features, theta, i, s
+PULLBACK = types.float64(RECORD, types.int64, VECTOR, RECORD)  # features, i, r, gradient -> squared norm
+ADD = types.void(RECORD, VECTOR, RECORD, types.float64)  # features, theta, gradient, step: theta += step * gradient
+ADD_BOTH = types.void(RECORD, VECTOR, VECTOR, RECORD, types.float64, types.float64)
+# features, theta, lag, gradient, step, share: theta += step * gradient, and unless lag is empty lag += share * gradient
+DOT = types.float64(RECORD, VECTOR, RECORD)  # features, theta, gradient -> inner product
+FLATTEN = types.int64(RECORD, RECORD, LONGS, VECTOR)  # features, gradient, indices, values -> how many coordinates
+ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)  # features, i, r, dense: dense += F r, support not heeded
+SPANS = types.int64(RECORD, types.int64, LONGS, LONGS)
+# features, i, starts, widths -> how many: the runs of weights that the scores of instance i read, perhaps repeated
+
+# Inference: a convex function of the scores together with a (sub)gradient of it.
+SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR, RECORD)
+# structure, i, s, temperature, z, memory, work -> value
+K_BEST = types.int64(RECORD, types.int64, VECTOR, types.int64, VECTOR, LONGS, INTS, VECTOR, RECORD)
+# structure, i, s, k, values, offsets (k + 1), parts, counts, work -> how many outputs were found. Output q has
+# the score values[q] and the parts parts[offsets[q] : offsets[q + 1]], each as often as counts says; offsets[0] is 0.
+
+ROUND = types.void(RECORD, types.int64, VECTOR, RECORD)  # structure, i, z, work: z becomes the indicators of an output
+
+SOLVER: Any = types.FunctionType(SOLVE)
+EVALUATE = types.float64(
+    SOLVER, RECORD, RECORD, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RECORD
+)  # solve, structure, target, parameters, i, s (spoilt), r, two part vectors of scratch, memory, work -> loss
+
+# Calculus of the marginals of a structure whose factors have parts of their own: what closed forms the graph knows.
+ENTROPY = types.float64(RECORD, types.int64, VECTOR)  # structure, i, z -> H(z), the largest entropy with these marginals
+SLOPE = types.void(RECORD, types.int64, VECTOR, VECTOR, types.float64, VECTOR)
+# structure, i, z, d, t, out: first and second derivative of H(z + t d) by t, and H(z + t d) itself if `out` has a third place
+CONDITIONALS = types.void(RECORD, types.int64, VECTOR, VECTOR)
+# structure, i, z, out: scores whose Gibbs distribution has the marginals z (logs of conditional probabilities)
+
+
+class Kernels(NamedTuple):
+    """The functions that a driver is composed of; a driver gets them as a plain tuple and opens it with ``Kernels(*kernels)``."""
+
+    scores: Any
+    pullback: Any
+    add: Any
+    add_both: Any
+    dot: Any
+    flatten: Any
+    accumulate: Any
+    spans: Any
+    evaluate: Any
+    solve: Any
+    k_best: Any
+    round: Any
+    entropy: Any
+    slope: Any
+    conditionals: Any
+
+
+class Data(NamedTuple):
+    """What the kernels read, and the messages that a stateful inference keeps for each instance.
+
+    Attributes
+    ----------
+    features, structure, target : Record
+    parameters : float64 vector
+        Of the loss.
+    parts, memory : int64, shape (instances + 1,)
+        Offsets of the instances in vectors over all parts, and in `messages`.
+    messages : float64 vector
+    """
+
+    features: Record
+    structure: Record
+    target: Record
+    parameters: Array
+    parts: Array
+    memory: Array
+    messages: Array
+
+
+class Space(NamedTuple):
+    """Scratch of one thread, large enough for any instance.
+
+    Attributes
+    ----------
+    scores, residual, answer, direction : float64 vectors over parts
+    second_scores, second_answer : float64 vectors over parts
+        The loss's own, for a second inference at an instance.
+    work : Record
+        The inference's tables.
+    gradient : Record
+        A sparse gradient of the features, empty between visits.
+    starts, widths : int64 vectors
+        Runs of weights, for `SPANS`.
+    indices : int64 vector, and values : float64 vector
+        Coordinates of a gradient, for `FLATTEN`.
+    """
+
+    scores: Array
+    residual: Array
+    answer: Array
+    direction: Array
+    second_scores: Array
+    second_answer: Array
+    work: Record
+    gradient: Record
+    starts: Array
+    widths: Array
+    indices: Array
+    values: Array
+
+
+KERNELS: Any = types.Tuple([
+    types.FunctionType(signature)
+    for signature in (
+        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, ROUND,
+        ENTROPY, SLOPE, CONDITIONALS,
+    )
+])  # fmt: skip
+_V, _N = np.zeros(0), np.zeros(0, np.int64)
+DATA: Any = numba.typeof(Data(EMPTY, EMPTY, EMPTY, _V, _N, _N, _V))  # type: ignore[no-untyped-call]
+SPACE: Any = numba.typeof(Space(_V, _V, _V, _V, _V, _V, EMPTY, EMPTY, _N, _N, _N, _V))  # type: ignore[no-untyped-call]
+
+
+def is_compiled(function: Any) -> bool:
+    """Whether a kernel is compiled, or plain Python."""
+    return isinstance(function, Dispatcher)
+
+
+def driver(returns: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a driver: a kernel whose first arguments are the kernels' tuple, the data and the scratch of one thread."""
+    return kernel(returns(KERNELS, DATA, SPACE, *arguments))
+
+
+driven = register_jitable
+"""Mark a function that drivers call with kernels among its arguments: plain Python to an un-compiled driver."""
+
+
+
+def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function for one declared signature, with the disk cache where the machine has a place for it.
+
+    The GIL is released, so that kernels run in threads. Without any writable cache folder the function is compiled
+    again in every process instead of failing.
+    """
+    return lambda function: _compiled(function, signature)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Compile a small function that other kernels call; its types are inferred at the call."""
+    return _compiled(function)
+
+
+def _compiled(function: Callable[..., Any], *signature: Any) -> Any:
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        kept = numba.njit(cache=True, **options)(function)
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+        return numba.njit(*signature, **options)(function)
+    disk_cache.refresh(Path(function.__code__.co_filename).parent, Path(kept.stats.cache_path))
+    return numba.njit(*signature, cache=True, **options)(function) if signature else kept

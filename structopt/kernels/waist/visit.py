@@ -1,0 +1,61 @@
+"""What every driver does at an instance."""
+
+from __future__ import annotations
+
+from structopt.kernels.waist.signatures import driven
+from structopt.kernels.waist.target import add_cost
+
+
+@driven
+def visit(k, data, space, i, theta):
+    """L_i(theta); afterwards ``space.residual[:size(data, i)]`` holds the residual z_bar - z, and the scores are spoilt."""
+    return visit_into(k, data, space, i, theta, space.residual[: size(data, i)])
+
+
+@driven
+def visit_into(k, data, space, i, theta, residual):
+    """L_i(theta), its residual written to a vector of the caller's."""
+    s = space.scores[: len(residual)]
+    k.scores(data.features, theta, i, s)
+    return evaluate(k, data, space, i, s, residual)
+
+
+@driven
+def evaluate(k, data, space, i, s, residual):
+    """L_i at given scores (which are spoilt); `residual` becomes z_bar - z."""
+    return k.evaluate(
+        k.solve, data.structure, data.target, data.parameters, i, s, residual,
+        space.second_scores[: len(residual)], space.second_answer[: len(residual)],
+        data.messages[data.memory[i] : data.memory[i + 1]], space.work,
+    )  # fmt: skip
+
+
+@driven
+def image(k, data, space, i, dense, out):
+    """Write F_i^T g to `out`, g the sparse gradient of the last pullback; `dense` is zero before and after."""
+    k.add(data.features, dense, space.gradient, 1.0)
+    k.scores(data.features, dense, i, out)
+    k.add(data.features, dense, space.gradient, -1.0)  # 0 + g - g is exactly 0
+
+
+@driven
+def augmented_scores(k, data, space, t, i, theta, gamma):
+    """Fill and return space.scores = F^T theta + gamma p of instance i, t being the opened targets."""
+    s = space.scores[: size(data, i)]
+    k.scores(data.features, theta, i, s)
+    add_cost(t, i, gamma, s)
+    return s
+
+
+@driven
+def size(data, i):
+    """Return the number of parts of instance i."""
+    return data.parts[i + 1] - data.parts[i]
+
+
+@driven
+def solve(k, data, space, i, s, temperature, z):
+    """Call the inference on given scores (which it may spoil): the value; z becomes its (sub)gradient."""
+    return k.solve(
+        data.structure, i, s, temperature, z, data.messages[data.memory[i] : data.memory[i + 1]], space.work
+    )

@@ -1,0 +1,179 @@
+"""The cache of planes as arrays of an optimizer's state: made, grown and kept within a number of bytes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structopt.core.objective import Objective
+from structopt.core.optimizer import State
+from structopt.errors import ConfigError
+from structopt.kernels.waist.record import Array
+
+INACTIVE = 10  # rounds after which a row with alpha = 0 is dropped
+PLENTY = 0.75  # share of the allowed bytes to which a full cache is cut down
+
+
+class Plane(NamedTuple):
+    """One cached row of an instance: residual, shape (parts,), offset, and dual variable."""
+
+    residual: Array
+    offset: float
+    alpha: float
+
+
+class PlaneCache:
+    """The planes of all instances, which live in a state under the names that `create` gives.
+
+    The arrays have two dimensions each, so that no checkpoint takes them for weights.
+
+    Parameters
+    ----------
+    state : State
+        Holds the arrays; they are replaced when the cache grows.
+    parts : int64, shape (m + 1,)
+        Offsets of the instances in vectors over all parts.
+    limit : int
+        Bytes that the arrays may take. While they are rearranged they may take twice that.
+    """
+
+    def __init__(self, state: State, parts: Array, limit: int) -> None:
+        self.state, self.parts, self.limit = state, parts, limit
+
+    @classmethod
+    def create(cls, m: int, cap: float, limit: int) -> State:
+        """Make the arrays of m instances with nothing but null rows, whose dual variables are the cap."""
+        if _bytes(m, 2 * m, 4 * m, 0) > limit:
+            raise _too_small(limit, _bytes(m, 3 * m, 9 * m, 8 * m))
+        each, state = np.arange(m), _empty(m, 2 * m, 4 * m, min(8 * m, (limit - _bytes(m, 2 * m, 4 * m, 0)) // 12))
+        state["plane_heads"][:] = np.ones(m), np.full(m, 2), 2 * each, 4 * each
+        state["plane_used"][0, :2] = 2 * m, 4 * m
+        state["plane_duals"][0, ::2] = cap
+        return state
+
+    @property
+    def planes(self) -> Any:
+        """The arrays as the kernels open them."""
+        return _open(self.state)
+
+    @property
+    def bytes(self) -> int:
+        """Size of the arrays."""
+        return sum(array.nbytes for name, array in self.state.items() if name.startswith("plane_"))
+
+    def run(self, problem: Objective, driver: Any, order: Array, *arguments: Any) -> None:
+        """Call a driver that may run out of room, as often as it takes to get through the given order."""
+        done = int(problem.run(driver, self.planes, order, *arguments))
+        while done < len(order):
+            self.make_room()
+            done += int(problem.run(driver, self.planes, order[done:], *arguments))
+
+    def scratch(self) -> Array:
+        """Room for two numbers a row of any instance, after a pass that adds one row to each."""
+        return np.zeros((2, int(self.planes.counts.max(initial=1)) + 1))
+
+    def rows(self, i: int) -> list[Plane]:
+        """List the planes of instance i, the null row first."""
+        p, found = self.planes, []
+        for at in range(p.firsts[i], p.firsts[i] + p.counts[i]):
+            residual, inside = np.zeros(int(self.parts[i + 1] - self.parts[i])), slice(p.starts[at], p.starts[at] + p.lengths[at])
+            residual[p.parts[inside]] = p.values[inside] if p.lengths[at] else 0.0
+            found.append(Plane(residual, float(p.offsets[at]), float(p.alpha[at])))
+        return found
+
+    def gram(self, i: int) -> Array:
+        """Gram matrix of the planes of instance i."""
+        p, count = self.planes, int(self.planes.counts[i])
+        room, corner = int(p.rooms[i]), int(p.corners[i])
+        matrix: Array = p.gram[corner : corner + room * room].reshape(room, room)[:count, :count]
+        return matrix
+
+    def offsets(self) -> float:
+        """Return sum_ij alpha_ij b_ij."""
+        from structopt.kernels.learn.plane_cache import offsets_in_use
+
+        return float(offsets_in_use(self.planes))
+
+    def grow_older(self) -> None:
+        """End a round: drop what was inactive for long."""
+        from structopt.kernels.learn.plane_cache import drop_all, grow_older
+
+        grow_older(self.planes)
+        drop_all(self.planes, INACTIVE)
+
+    def make_room(self) -> None:
+        """Make room for the row that was refused: larger arrays, or fewer rows."""
+        wanted = int(self.planes.used[3])
+        if self._needed(wanted) > self.limit:
+            self._shrink(wanted)
+        if self._needed(wanted) > self.limit:
+            raise _too_small(self.limit, self._needed(wanted))
+        needed = self._needed(wanted)
+        growth = min(1.0, (self.limit - needed) / needed)
+        self._rebuild(wanted, growth)
+
+    def _needed(self, wanted: int) -> int:
+        """Bytes of the planes without holes, with room for one more row an instance and for the wanted entries."""
+        return _bytes(len(self.planes.counts), *self._sizes(wanted))
+
+    def _sizes(self, wanted: int) -> tuple[int, int, int]:
+        from structopt.kernels.learn.plane_cache import entries_in_use
+
+        rooms = self.planes.counts + 1
+        return int(rooms.sum()), int((rooms * rooms).sum()), int(entries_in_use(self.planes)) + wanted
+
+    def _shrink(self, wanted: int) -> None:
+        """Drop rows with alpha = 0, the longest idle first; then merge active rows, where there are most of them first."""
+        from structopt.kernels.learn.plane_cache import drop_all, merge_all
+
+        for least in range(INACTIVE, -1, -1):
+            drop_all(self.planes, least)
+            if self._needed(wanted) <= PLENTY * self.limit:
+                return
+        self._rebuild(wanted, 0.0)
+        scratch = np.zeros(int(np.diff(self.parts).max(initial=0)))
+        for most in range(int(self.planes.counts.max()) - 1, 1, -1):
+            merge_all(self.planes, most, scratch)
+            if self._needed(wanted) <= PLENTY * self.limit:
+                return
+
+    def _rebuild(self, wanted: int, growth: float) -> None:
+        """Copy everything into arrays without holes, larger by a share of what is needed."""
+        from structopt.kernels.learn.plane_cache import rebuild
+
+        old = self.planes
+        fresh = _empty(len(old.counts), *(int(size * (1.0 + growth)) for size in self._sizes(wanted)))
+        rebuild(old, _open(fresh))
+        self.state.update(fresh)
+
+
+def _empty(m: int, rows: int, gram: int, entries: int) -> State:
+    """Arrays of the given sizes, with no instance laid out yet."""
+    return {
+        "plane_heads": np.zeros((4, m), np.int64),
+        "plane_used": np.zeros((1, 4), np.int64),
+        "plane_rows": np.zeros((3, rows), np.int64),
+        "plane_duals": np.zeros((2, rows)),
+        "plane_gram": np.zeros((1, gram)),
+        "plane_parts": np.zeros((1, entries), np.int32),
+        "plane_values": np.zeros((1, entries)),
+    }
+
+
+def _open(state: State) -> Any:
+    from structopt.kernels.learn.plane_cache import Planes
+
+    one = state["plane_used"][0], *state["plane_rows"], *state["plane_duals"], state["plane_gram"][0]
+    return Planes(*state["plane_heads"], *one, state["plane_parts"][0], state["plane_values"][0])  # type: ignore[call-arg]
+
+
+def _bytes(m: int, rows: int, gram: int, entries: int) -> int:
+    return 32 * m + 32 + 40 * rows + 8 * gram + 12 * entries
+
+
+def _too_small(limit: int, needed: int) -> ConfigError:
+    return ConfigError(
+        f"optimizer.cache_mb={limit / 1e6:g} is too small: the planes of all instances need {needed / 1e6:.3g} MB even when "
+        "they are merged. Raise it, set task.limit, or take optimizer=dca, which keeps no planes."
+    )

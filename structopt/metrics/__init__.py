@@ -1,0 +1,1 @@
+"""Counts and scores of predictions."""

@@ -1,0 +1,1 @@
+"""A trained model: weights, vocabularies and config; saved, loaded, applied."""

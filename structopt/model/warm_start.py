@@ -1,0 +1,152 @@
+"""Weights of an earlier model as the start of a new one, matched by the names of attributes and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from structopt.core.data.encoded import Encoded
+from structopt.core.scorer import Scorer
+from structopt.core.task import Task
+from structopt.errors import ConfigError
+from structopt.kernels.waist.record import Array
+from structopt.model.model import Model, find_model
+
+
+class WarmStart:
+    """An earlier model as a start.
+
+    Parameters
+    ----------
+    address : str
+        A run folder, a model folder, or an MLflow address.
+    vocabulary : str
+        ``union``: labels, attributes and values that only the earlier model knows are kept; ``new``: they are dropped.
+    """
+
+    def __init__(self, address: str, vocabulary: str = "union") -> None:
+        self.address, self.vocabulary = address, vocabulary
+        self.model = Model.load(find_model(address))
+        self.counts = ""
+
+    @classmethod
+    def of(cls, node: Mapping[str, Any] | None) -> WarmStart | None:
+        """The start that the config's node ``warm_start`` asks for; None where it names no model."""
+        return cls(node["model"], node["vocabulary"]) if node and node["model"] else None
+
+    def fit(self, task: Task, corpus: Any) -> Encoded:
+        """Fit a task to its training corpus, and keep the vocabulary where that is asked for.
+
+        Raises
+        ------
+        ConfigError
+            If the model is another task's, whose vocabulary means something else.
+        """
+        if self.vocabulary == "new":
+            return task.fit(corpus)
+        if type(self.model.task) is not type(task):
+            kinds = [type(one).__name__ for one in (self.model.task, task)]
+            raise ConfigError(
+                f"warm_start={self.address}: that model's task ({kinds[0]}) is not this one ({kinds[1]}), so its vocabulary "
+                "cannot be kept. Give a model of the same task, or type warm_start.vocabulary=new."
+            )
+        return task.fit(corpus, self.model.task)
+
+    def transfer(self, task: Task, scorer: Scorer) -> tuple[Scorer, Array]:
+        """Carry over every weight that has a place in the new model.
+
+        Of attributes, those whose part group, name and labels exist there; hashed weights keep their places, if the hashing is
+        the same. Weights that could move in the earlier model can move in the new one.
+
+        Parameters
+        ----------
+        task : Task
+            The fitted task of the new model.
+        scorer : Scorer
+            Of the new one.
+
+        Returns
+        -------
+        (Scorer, float64 array of shape (dimension,))
+            The scorer with its support grown, and the weights.
+
+        Raises
+        ------
+        ConfigError
+            If the two models' features have nothing in common.
+        """
+        earlier, matches = self.model.scorer, _Names(self.model.task, task, self.vocabulary == "union")
+        weights = scorer.carried(earlier, matches, self.model.weights)
+        moving = weights != 0
+        if earlier.support is not None:
+            moving |= scorer.carried(earlier, matches, earlier.support)
+        count = int(np.count_nonzero(weights))
+        lost = int(np.count_nonzero(self.model.weights)) - count
+        self.counts = f"{matches.counted()}; {count} weights carried over{f', {lost} dropped' if lost else ''}"
+        return scorer.widened(moving), weights
+
+
+class _Names:
+    """Matches by name: see `structopt.core.scorer.Matches`. Where the earlier vocabulary was kept, codes were too."""
+
+    def __init__(self, earlier: Task, task: Task, kept: bool) -> None:
+        self.tasks = earlier, task
+        self._groups: dict[str, tuple[int, int, int]] = {}
+        self.attributes = cache(self._attributes)
+        self.configurations = cache(self._configurations)
+        self._values = [dict(one.vocabulary()) for one in self.tasks]
+        self.keeps_codes = kept or self._values[0].get("values") == self._values[1].get("values")
+
+    def counted(self) -> str:
+        """How many names of each kind came from the earlier model, are new, or were dropped."""
+        found = [_counts(kind, len(old), len(new), len({*old} & {*new})) for kind, (old, new) in self._kinds().items()]
+        if self._groups:
+            found.insert(0, _counts("attributes", *(sum(column) for column in zip(*self._groups.values(), strict=True))))
+        return ", ".join(found)
+
+    def _kinds(self) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+        old, new = self._values
+        return {kind: (old.get(kind, ()), names) for kind, names in new.items()}
+
+    def _attributes(self, group: str, earlier: int, size: int) -> tuple[Array, Array]:
+        old, new = (_padded(task.attribute_names(group), n) for task, n in zip(self.tasks, (earlier, size), strict=True))
+        found = _matches(old, new)
+        named = [[isinstance(name, str) for name in names] for names in (old, new)]
+        self._groups[group] = sum(named[0]), sum(named[1]), sum(named[0][i] for i in found[0])
+        return found
+
+    def _configurations(self, group: str, earlier: int, width: int) -> tuple[Array, Array]:
+        old, new = (_named(task, group, n) for task, n in zip(self.tasks, (earlier, width), strict=True))
+        return _matches(old, new)
+
+
+def _counts(kind: str, old: int, new: int, both: int) -> str:
+    dropped = f", {old - both} dropped" if old > both else ""
+    return f"{both} {kind} of the model and {new - both} new{dropped}"
+
+
+def _padded(names: Sequence[str], size: int) -> list[Any]:
+    """Attribute names of a group; what the scorer adds itself is called by its place from the end."""
+    known: list[Any] = list(names)[:size]
+    return known + [("constant", k) for k in range(size - len(known))]
+
+
+def _named(task: Task, group: str, width: int) -> list[Any]:
+    """Names of the configurations of a part: as the task calls them, or tuples of labels; in their order."""
+    if (names := task.configuration_names(group)) is not None:
+        return list(names)
+    labels, length = tuple(task.labels), 1
+    while len(labels) ** length < width:
+        length += 1
+    return list(product(labels, repeat=length))
+
+
+def _matches(old: list[Any], new: list[Any]) -> tuple[Array, Array]:
+    """Indices of the names that both lists have."""
+    places = {name: j for j, name in enumerate(new)}
+    pairs = [(i, places[name]) for i, name in enumerate(old) if name in places]
+    return np.array([i for i, _ in pairs], np.int64), np.array([j for _, j in pairs], np.int64)

@@ -1,0 +1,145 @@
+"""Outputs of a model: best outputs, marginals and k-best lists of a corpus, on as many threads as the executor has."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.task import Task
+from structopt.errors import ConfigError
+from structopt.kernels.waist.record import Array, Record
+from structopt.kernels.waist.signatures import Kernels, Space
+from structopt.objective.drivers import run_driver
+from structopt.objective.examples import Examples
+
+ROOM = 1 << 16
+"""Entries of a list of parts, which is taken out when it is full."""
+
+
+class KBest(NamedTuple):
+    """The k best outputs of one instance, the best first: their scores, shape (k,), and the outputs."""
+
+    scores: Array
+    outputs: SparseVectors
+
+
+def best_outputs(
+    examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float = 0.0
+) -> SparseVectors:
+    """Return the highest-scoring output of every instance.
+
+    Above temperature 0 it is the output that the graph makes of the marginals at that temperature.
+
+    Raises
+    ------
+    ConfigError
+        Where the hard constraints allow no output for an instance.
+    """
+
+    def shard(bounds: tuple[int, int]) -> SparseVectors:
+        return _listed(examples, kernels, weights, temperature, bounds)
+
+    return joined(executor.map(shard, examples.shards()))
+
+
+def marginals(
+    examples: Examples, kernels: Kernels, weights: Array, group: str, executor: Executor, temperature: float = 1.0
+) -> list[Array]:
+    """Return the marginals of the parts of a group at the given temperature, one flat array an instance.
+
+    Raises
+    ------
+    ConfigError
+        Where the hard constraints allow no output for an instance.
+    """
+    from structopt.kernels.waist.passes import marginal_pass
+
+    begins, offsets = examples.structure.spans(group)
+    flat = np.zeros(int(offsets[-1]))
+
+    def shard(bounds: tuple[int, int]) -> int:
+        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+        return int(run_driver(marginal_pass, kernels, data, space, temperature, *bounds, theta, begins, offsets, flat))
+
+    for reached in executor.map(shard, examples.shards()):
+        _check_reached(reached)
+    return [flat[a:b] for a, b in pairwise(offsets.tolist())]
+
+
+def predicted(
+    examples: Examples, task: Task, graph: FactorGraph, inference: Inference, kernels: Kernels, weights: Array, executor: Executor
+) -> list[Any]:
+    """What the task makes of the best outputs, at the temperature at which the inference predicts."""
+    return decoded(task, graph, examples, best_outputs(examples, kernels, weights, executor, inference.decoding_temperature))
+
+
+def decoded(task: Task, graph: FactorGraph, examples: Examples, outputs: SparseVectors) -> list[Any]:
+    """What the task makes of outputs: it decodes the view of them that it asks for."""
+    return task.decode(examples.encoded, graph.view(task.view, examples.encoded, examples.structure, outputs))
+
+
+def joined(lists: list[SparseVectors]) -> SparseVectors:
+    """Outputs of consecutive instances, put together."""
+    ends = np.cumsum([0, *(int(one.offsets[-1]) for one in lists)])
+    offsets = [one.offsets[1:] + end for one, end in zip(lists, ends[:-1].tolist(), strict=True)]
+    parts, values = [one.parts for one in lists], [one.values for one in lists]
+    return SparseVectors(
+        np.concatenate([np.zeros(1, np.int64), *offsets]),
+        np.concatenate([np.zeros(0, np.int32), *parts]),
+        np.concatenate([np.zeros(0), *values]),
+    )
+
+
+def _listed(examples: Examples, kernels: Kernels, weights: Array, temperature: float, bounds: tuple[int, int]) -> SparseVectors:
+    """Best outputs of a range of instances."""
+    from structopt.kernels.waist.passes import output_pass
+
+    (first, last), room, lists = bounds, max(ROOM, examples.most_parts), []
+    space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+    offsets, parts, counts = np.zeros(last - first + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
+    while first < last:
+        rest = temperature, first, last, theta, offsets, parts, counts
+        reached = int(run_driver(output_pass, kernels, data, space, *rest))
+        _check_reached(reached)
+        end = int(offsets[reached - first])
+        lists.append(SparseVectors(offsets[: reached - first + 1].copy(), parts[:end].copy(), counts[:end].copy()))
+        first = reached
+    return joined(lists)
+
+
+def _check_reached(reached: int) -> None:
+    """Refuse an instance without an output, which the drivers tell as -1 - i."""
+    if reached < 0:
+        raise ConfigError(f"The constraints allow no output for instance {-reached}; loosen the partial labels.")
+
+
+def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executor: Executor) -> list[KBest]:
+    """Return the k best outputs of every instance, best first (fewer where there are fewer)."""
+    from structopt.kernels.waist.missing import no_k_best
+
+    if kernels.k_best is no_k_best:
+        raise ConfigError("This inference has no lists of the k best outputs; inference=exact and enumeration have.")
+
+    def shard(bounds: tuple[int, int]) -> list[KBest]:
+        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+        return [_instance_k_best(examples, data.features, kernels, theta, k, i, space) for i in range(*bounds)]
+
+    return [lists for part in executor.map(shard, examples.shards()) for lists in part]
+
+
+def _instance_k_best(
+    examples: Examples, features: Record, kernels: Kernels, weights: Array, k: int, i: int, space: Space
+) -> KBest:
+    structure, room = examples.structure, k * examples.structure.most_active
+    s = space.scores[: structure.parts[i + 1] - structure.parts[i]]
+    kernels.scores(features, weights, i, s)
+    values, offsets, parts, counts = np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
+    found = kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work)
+    end = int(offsets[found])
+    return KBest(values[:found], SparseVectors(offsets[: found + 1], parts[:end].copy(), counts[:end].copy()))

@@ -1,0 +1,42 @@
+"""Kernels put side by side for the drivers, and how a driver is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from structopt.core.factor_graph import Calculus, FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.scorer import FeatureKernels, Scorer
+from structopt.core.structure_kind import InferenceKernels
+from structopt.kernels.waist.signatures import Data, Kernels, Space, is_compiled
+from structopt.objective import scoring
+
+
+def compose(
+    features: FeatureKernels,
+    inference: InferenceKernels,
+    evaluate: Any = None,
+    calculus: Calculus | None = None,
+    rounding: Any = None,
+) -> Kernels:
+    """Put the kernels side by side; where the inference is plain Python, so is the loss, which calls it."""
+    from structopt.kernels.loss import family as loss
+    from structopt.kernels.waist import missing
+
+    evaluate = evaluate or loss.family
+    if is_compiled(evaluate) and not is_compiled(inference.solve):
+        evaluate = evaluate.py_func
+    closed_forms = calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
+    lists = inference.k_best or missing.no_k_best
+    return Kernels(*features, evaluate, inference.solve, lists, rounding or missing.no_rounding, *closed_forms)
+
+
+def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:
+    """Call a driver: compiled, or its Python source when a kernel is a plain Python function."""
+    compiled = all(map(is_compiled, kernels))
+    return (driver if compiled else driver.py_func)(tuple(kernels), data, space, *arguments)
+
+
+def predicting(scorer: Scorer, graph: FactorGraph, inference: Inference) -> Kernels:
+    """Kernels for outputs and marginals, without a loss."""
+    return compose(scoring.kernels_of(scorer), inference.kernels(graph.kind), rounding=graph.rounding)

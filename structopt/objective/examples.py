@@ -1,0 +1,112 @@
+"""A corpus ready for inference: encoded, with its graphs and the record of its features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
+from structopt.core.data.targets import Targets
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.scorer import FeatureScratch, Scorer, SparseFeatures
+from structopt.kernels.waist.record import EMPTY, Array, Record
+from structopt.kernels.waist.signatures import Data, Space
+from structopt.objective import scoring
+
+SHARDS = 8
+
+
+Layout = Callable[[Encoded, Structure, SparseVectors], Scorer]
+"""Lays out the weights for a training corpus, its graphs and its gold parts."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A corpus ready for inference: encoded, with its graphs and the record of its features.
+
+    `graphs` builds the graphs of some of the instances, where the corpus may be divided.
+    """
+
+    encoded: Encoded
+    structure: Structure
+    features: Record
+    scorer: Scorer
+    graphs: Callable[[Encoded], Structure] | None = None
+
+    @classmethod
+    def build(cls, encoded: Encoded, graph: FactorGraph, scorer: Scorer, inference: Inference | None = None) -> Examples:
+        """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted scorer."""
+        structure = graph.build(encoded)
+        structure = structure if inference is None else inference.prepare(structure)
+        return cls(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graph.build)
+
+    def __len__(self) -> int:
+        """Number of instances."""
+        return len(self.encoded)
+
+    def solved_by(self, inference: Inference) -> Examples:
+        """The same corpus with the memory and the scratch that another inference needs."""
+        stateless = replace(self.structure, memory=np.zeros(len(self) + 1, np.int64), work=EMPTY)
+        return replace(self, structure=inference.prepare(stateless))
+
+    @cached_property
+    def most_parts(self) -> int:
+        """Parts of the largest instance."""
+        return int(np.diff(self.structure.parts).max(initial=0))
+
+    @cached_property
+    def prepared(self) -> Any:
+        """What the scorer reads of the corpus."""
+        return self.scorer.prepare(self.encoded, self.structure)
+
+    def scores(self, weights: Array, instances: Array) -> Array:
+        """Part scores of some instances, one after the other."""
+        return scoring.scores_of(self.scorer, weights, self.prepared, self.structure, instances)
+
+    def scored(self, data: Data, weights: Array, bounds: tuple[int, int]) -> tuple[Data, Array]:
+        """What a driver over a range of instances is handed as data and weights: scores, where the features have no kernels."""
+        if isinstance(self.scorer, SparseFeatures):
+            return data, weights
+        return data._replace(features=scoring.given_scores(self.structure, bounds[0])), self.scores(weights, np.arange(*bounds))
+
+    def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
+        """Put together what drivers read; the messages of a stateful inference start at zero."""
+        messages = np.zeros(int(self.structure.memory[-1]))
+        given = np.zeros(2) if parameters is None else np.ascontiguousarray(parameters, dtype=np.float64)
+        structure = self.structure
+        return Data(self.features, structure.record, target, given, structure.parts, structure.memory, messages)
+
+    def space(self, gradients: bool = True) -> Space:
+        """Allocate scratch for one thread; without `gradients`, for drivers that make none of single instances."""
+        work = Record(*(buffer.copy() for buffer in self.structure.work))
+        none = FeatureScratch(EMPTY, 0, 0)
+        found = scoring.scratch_of(self.scorer, self.encoded, self.structure) if gradients else none
+        vectors = [np.zeros(self.most_parts) for _ in range(6)]
+        numbers = [np.zeros(size, np.int64) for size in (found.runs, found.runs, found.coordinates)]
+        return Space(*vectors, work, found.gradient, *numbers, np.zeros(found.coordinates))  # type: ignore[call-arg, arg-type]
+
+    def shards(self, count: int = SHARDS) -> list[tuple[int, int]]:
+        """Ranges of instances: as many whatever the number of workers, so that sums have the same bits."""
+        bounds = np.linspace(0, len(self), count + 1).astype(int)
+        return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
+
+
+def target_of(targets: Targets, cost: SparseVectors) -> Record:
+    """Pack targets and costs for the losses' kernels."""
+    from structopt.kernels.waist.target import TARGET
+
+    points, allowed = targets.points, targets.allowed
+    return TARGET.pack(
+        gold_offsets=points.offsets, gold_parts=points.parts, gold_values=points.values,
+        cost_offsets=cost.offsets, cost_parts=cost.parts, cost_values=cost.values,
+        sets=targets.sets, variables=allowed.variables, starts=allowed.starts, ends=allowed.ends,
+        allowed_offsets=allowed.offsets, allowed=allowed.parts,
+    )  # fmt: skip

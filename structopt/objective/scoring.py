@@ -1,0 +1,128 @@
+"""What problems and models do with a scorer of either contract: how drivers are handed its scores, and how it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from structopt.config import registry
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.structure import Structure
+from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Scorer, SparseFeatures
+from structopt.errors import ConfigError
+from structopt.kernels.waist.record import EMPTY, Array, Record
+
+
+def kernels_of(scorer: Scorer) -> FeatureKernels:
+    """The kernels of sparse features; of other scorers those that copy scores which are computed before."""
+    if isinstance(scorer, SparseFeatures):
+        return scorer.kernels
+    from structopt.kernels.features import given_scores as k
+
+    return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
+
+
+def record_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> Record:
+    """What these kernels open, given weights, or the scores of all instances."""
+    return scorer.record(encoded, structure) if isinstance(scorer, SparseFeatures) else given_scores(structure, 0)
+
+
+def given_scores(structure: Structure, first: int) -> Record:
+    """What the kernels open that copy scores, given those of a run of instances that begins with the first."""
+    from structopt.kernels.features.given_scores import GIVEN
+
+    return GIVEN.pack(begin=int(structure.parts[first]), parts=structure.parts)
+
+
+def scratch_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> FeatureScratch:
+    """What one thread needs for gradients of single instances: nothing, where there are none."""
+    return scorer.scratch(encoded, structure) if isinstance(scorer, SparseFeatures) else FeatureScratch(EMPTY, 0, 0)
+
+
+def batch_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> BatchMap:
+    """The features of a corpus for evaluations over all its instances."""
+    return scorer.batch(encoded, structure) if isinstance(scorer, SparseFeatures) else AllScores(scorer, encoded, structure)
+
+
+def scores_of(scorer: Scorer, weights: Array, prepared: Any, structure: Structure, instances: Array) -> Array:
+    """Part scores of some instances, in an array that nobody else has.
+
+    Raises
+    ------
+    ConfigError
+        If the scorer gives more or fewer.
+    """
+    scores = np.array(scorer.scores(weights, prepared, instances), dtype=np.float64)
+    _check_shape(scorer, "scores", scores, int(np.diff(structure.parts)[instances].sum()))
+    return scores
+
+
+def gradient_of(scorer: Scorer, weights: Array, prepared: Any, instances: Array, residuals: Array) -> Array:
+    """Gradient by the weights, given residuals over the parts of some instances.
+
+    Raises
+    ------
+    ConfigError
+        If the scorer gives a vector of another length.
+    """
+    gradient = np.ascontiguousarray(scorer.pullback(weights, prepared, instances, residuals), dtype=np.float64)
+    _check_shape(scorer, "gradient", gradient, scorer.dimension)
+    return gradient
+
+
+def _check_shape(scorer: Scorer, what: str, found: Array, size: int) -> None:
+    if found.shape != (size,):
+        name = registry.name_of("features", scorer)
+        raise ConfigError(f"features={name} gave {what} of shape {found.shape}, where ({size},) was asked for.")
+
+
+class AllScores:
+    """A scorer in evaluations over all instances of a corpus: see `structopt.core.scorer.BatchMap`.
+
+    The widened weights are the part scores.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    encoded, structure : the corpus and its graphs
+    """
+
+    coordinates = None
+
+    def __init__(self, scorer: Scorer, encoded: Encoded, structure: Structure) -> None:
+        self.scorer, self.structure = scorer, structure
+        self.record, self.instances = given_scores(structure, 0), np.arange(len(structure))
+        self.prepared = scorer.prepare(encoded, structure)
+        self._weights = np.zeros(scorer.dimension)
+
+    @contextmanager
+    def widened(self, moving: Array) -> Iterator[Array]:
+        """Lend the scores at these weights, where the next `gradient` is then taken."""
+        self._weights = moving.copy()
+        yield scores_of(self.scorer, self._weights, self.prepared, self.structure, self.instances)
+
+    def gradient(self, residuals: Array) -> Array:
+        """sum_i (ds_i / dtheta)^T r_i."""
+        return gradient_of(self.scorer, self._weights, self.prepared, self.instances, residuals)
+
+
+def stored(scorer: Scorer) -> tuple[dict[str, Any], dict[str, Array]]:
+    """A scorer's state, with its name among the JSON values."""
+    layout, arrays = scorer.state()
+    return {"name": registry.name_of("features", scorer), **layout}, arrays
+
+
+def restored(layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> Scorer:
+    """Undo `stored`; in models of version 0.1.0 the name is called ``block``.
+
+    Raises
+    ------
+    ConfigError
+        If the features that the model was made with are not installed.
+    """
+    rest = {key: value for key, value in layout.items() if key not in ("name", "block")}
+    made: Scorer = registry.load("features", layout.get("name") or layout["block"]).restore(rest, arrays)
+    return made

@@ -1,0 +1,93 @@
+"""Finds the runs that are meant: folders of runs and of sweeps, runs of an MLflow store, whole experiments of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from structopt.errors import ConfigError
+from structopt.report.mlflow_store import ADDRESS, Store
+from structopt.run.records import JOB, SWEEP, TRACKING, RunRecord, read_json, read_run, read_sweep
+
+_RUN_ID = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A run to compare, and where it is in MLflow: store and id, empty where it is in none.
+
+    Attributes
+    ----------
+    record : RunRecord
+    uri, run_id : str
+    """
+
+    record: RunRecord
+    uri: str = ""
+    run_id: str = ""
+
+
+def find(words: Sequence[str], experiment: str, store: Store, downloads: Path) -> list[Candidate]:
+    """Return the runs that words and experiment name, each once.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Folders of runs or sweeps, ids and addresses (``runs:/ID``) of MLflow runs.
+    experiment : str
+        An MLflow experiment, all of whose runs are meant; or empty.
+    store : Store
+    downloads : Path
+        Folder for the files of runs that are in MLflow only.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such run.
+    """
+    found = [one for word in words for one in _named(word, store, downloads)]
+    if experiment:
+        found += [_fetched(run_id, store, downloads) for run_id in store.runs_of(experiment)]
+    return list({one.record.folder.resolve(): one for one in found}.values())
+
+
+def sweep_of(words: Sequence[str]) -> Path | None:
+    """The folder of the sweep that is all that was asked for; else None."""
+    return Path(words[0]) if len(words) == 1 and (Path(words[0]) / SWEEP).is_file() else None
+
+
+def _named(word: str, store: Store, downloads: Path) -> list[Candidate]:
+    folder = Path(word)
+    if folder.is_dir():
+        return [Candidate(record, *_tracked(record.folder)) for record in _of_folder(folder)]
+    if word.startswith(ADDRESS) or _RUN_ID.fullmatch(word):
+        return [_fetched(word.removeprefix(ADDRESS).partition("/")[0], store, downloads)]
+    raise ConfigError(f"{word}: there is no such folder. Name the folder of a run or of a sweep, or an MLflow run (runs:/ID).")
+
+
+def _of_folder(folder: Path) -> list[RunRecord]:
+    if (folder / JOB).is_file() or (folder / ".hydra").is_dir():
+        return [read_run(folder)]
+    jobs = sorted((path.parent.parent for path in folder.glob("*/.hydra/config.yaml")), key=lambda job: (len(job.name), job.name))
+    found = read_sweep(folder) or [read_run(job) for job in jobs]
+    if not found:
+        raise ConfigError(
+            f"{folder}: this is not the folder of a run (it has no .hydra/config.yaml), nor of a sweep (its folders have none)."
+        )
+    return found
+
+
+def _tracked(folder: Path) -> tuple[str, str]:
+    """Store and id that the tracker noted in a run's folder."""
+    told = read_json(folder / TRACKING)
+    return str(told.get("uri") or ""), str(told.get("run_id") or "")
+
+
+def _fetched(run_id: str, store: Store, downloads: Path) -> Candidate:
+    """A run of MLflow: its folder where that is still there, else what was logged of it."""
+    folder = store.folder_of(run_id)
+    if folder is None or not (folder / "metrics.json").is_file():
+        folder = store.download(run_id, downloads / run_id)
+    return Candidate(read_run(folder), store.uri, run_id)

@@ -1,0 +1,1 @@
+"""A training run: its stages, and who watches them."""

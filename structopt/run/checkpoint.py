@@ -1,0 +1,76 @@
+"""The checkpoint of a run: what a pass left, and of which data it is, so that a run on other data does not go on from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structopt.core.scorer import Scorer
+from structopt.errors import ModelError
+from structopt.formats import durable_files
+from structopt.kernels.waist.record import Array
+from structopt.objective.fingerprint import Fingerprint
+
+REMEDY = "Undo that; or train again, in a new folder or after deleting this file."
+
+
+class Checkpoint:
+    """One safetensors file of arrays and notes.
+
+    Of arrays of shape (dimension,) that are zero wherever a weight may not move, it keeps the rest only.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is made where it is missing.
+    rows : Scorer
+    fingerprint : Fingerprint
+        Of the training data.
+    """
+
+    def __init__(self, path: Path, rows: Scorer, fingerprint: Fingerprint) -> None:
+        self.path, self.rows, self.fingerprint = path, rows, fingerprint
+
+    def write(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
+        """Write arrays, and notes as JSON; a reader sees the old file or the new one."""
+        weights = [name for name, array in arrays.items() if self.rows.covers(array)]
+        packed = {name: self.rows.compress(array) if name in weights else array for name, array in arrays.items()}
+        layout = {name: _layout(array) for name, array in packed.items()}
+        data = {"digest": self.fingerprint.digest, "layout": self.fingerprint.layout}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        durable_files.write_arrays(self.path, packed, {**notes, "weights": weights, "arrays": layout, "data": data})
+
+    def read(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Read what `write` wrote.
+
+        Raises
+        ------
+        ModelError
+            If the file is truncated, was written by an earlier version, for other data, or changed since.
+        """
+        packed, notes = durable_files.read_arrays(self.path)
+        self._compare(notes.get("data"))
+        if {name: _layout(array) for name, array in packed.items()} != notes.get("arrays"):
+            raise self.refusal("its arrays are not those that were written")
+        weights = set(notes["weights"])
+        return {name: self.rows.expand(array) if name in weights else array for name, array in packed.items()}, notes
+
+    def refusal(self, reason: str) -> ModelError:
+        """The error that says why this file cannot be gone on from."""
+        return ModelError(f"{self.path}: not a checkpoint of this run: {reason}. {REMEDY}")
+
+    def _compare(self, data: Any) -> None:
+        """Refuse a checkpoint of other data than the run's."""
+        if not isinstance(data, Mapping):
+            raise self.refusal("it does not say of which data it is, as those of earlier versions do not")
+        found = Fingerprint(str(data.get("digest")), data.get("layout") or {})
+        if difference := found.difference(self.fingerprint):
+            raise self.refusal(f"the training data, or how they are encoded, changed since ({difference})")
+
+
+def _layout(array: Array) -> list[Any]:
+    """Type and shape, as JSON keeps them."""
+    return [np.asarray(array).dtype.str, *array.shape]

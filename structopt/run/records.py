@@ -1,0 +1,121 @@
+"""What runs left in their folders, read again: for tables, comparisons and reports."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from structopt.errors import ConfigError
+from structopt.run import history
+
+JOB, SWEEP = "job.json", "sweep.json"
+TRACKING = "tracking.json"  # where a tracker notes the run that it made for a folder, and its id
+FINISHED, FAILED, KILLED, PRUNED = "FINISHED", "FAILED", "KILLED", "PRUNED"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run as its folder tells it.
+
+    Attributes
+    ----------
+    folder : Path
+    name : str
+        Its label where it was given one, else what was typed for it, else the folder's name.
+    overrides : tuple of str
+        What was typed for it.
+    config : mapping
+        The composed config, nested plain values.
+    metrics : mapping of part (train, dev, test) to metrics
+        ``metrics.json``; empty where the run did not come to an end.
+    status : str
+        ``FINISHED``, ``FAILED``, ``KILLED`` or ``PRUNED``.
+    error : str
+        Why a failed run failed.
+    """
+
+    folder: Path
+    name: str
+    overrides: tuple[str, ...] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    status: str = FINISHED
+    error: str = ""
+
+    @cached_property
+    def history(self) -> list[dict[str, history.Value]]:
+        """``history.csv``: one row a pass."""
+        return history.read(self.folder / "history.csv")
+
+    def metric(self, key: str) -> float | None:
+        """Return a metric by its dotted name, such as ``dev.f1``; None where the run has none."""
+        part, _, name = key.partition(".")
+        return self.metrics.get(part, {}).get(name)
+
+    def setting(self, key: str) -> Any:
+        """Return a value of the config by its dotted key, such as ``loss.beta``; None where there is none."""
+        node: Any = self.config
+        for name in key.split("."):
+            node = node.get(name) if isinstance(node, Mapping) else None
+        return node
+
+    def curve(self, key: str, against: str = "epoch") -> tuple[list[float], list[float]]:
+        """Return two columns of the history, `against` and `key`, of the passes that have both."""
+        pairs = [(row.get(against), row.get(key)) for row in self.history]
+        known = [(float(x), float(y)) for x, y in pairs if x is not None and y is not None]
+        return [x for x, _ in known], [y for _, y in known]
+
+
+def read_run(folder: Path) -> RunRecord:
+    """Read a run's folder.
+
+    Raises
+    ------
+    ConfigError
+        If it is not the folder of a run, or one of its files cannot be read.
+    """
+    job, metrics = read_json(folder / JOB), folder / "metrics.json"
+    config = job.get("config") or _yaml(folder / ".hydra" / "config.yaml")
+    if not config:
+        raise ConfigError(f"{folder}: this is not the folder of a run; it has no .hydra/config.yaml.")
+    overrides = job.get("overrides") or _yaml(folder / ".hydra" / "overrides.yaml") or ()
+    name = config.get("label") or ",".join(overrides) or folder.name
+    status = job.get("status") or (FINISHED if metrics.is_file() else KILLED)
+    return RunRecord(folder, str(name), tuple(overrides), config, read_json(metrics), status, job.get("error", ""))
+
+
+def read_sweep(folder: Path) -> list[RunRecord]:
+    """Read the runs of a sweep's folder in the order of their numbers."""
+    folders = [path.parent for path in folder.glob(f"*/{JOB}")]
+    return [read_run(path) for path in sorted(folders, key=lambda path: (len(path.name), path.name))]
+
+
+def _yaml(path: Path) -> Any:
+    from omegaconf import OmegaConf
+    from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
+
+    try:
+        return OmegaConf.to_container(OmegaConf.load(path)) if path.is_file() else None
+    except (YAMLError, OSError) as error:
+        raise ConfigError(f"{path}: this is not YAML ({' '.join(str(error).split())}).") from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read an object from a JSON file; an empty one where there is no file.
+
+    Raises
+    ------
+    ConfigError
+        If there is something else in it.
+    """
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+    except ValueError as error:
+        raise ConfigError(f"{path}: this is not JSON ({error}).") from None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{path}: this is no JSON object.")
+    return found

@@ -1,0 +1,1 @@
+"""Sweeps: their life, their jobs, their tables; searches and published experiments."""

@@ -1,0 +1,147 @@
+"""Sweeps of published experiments: the settings of a table or figure times a grid, then the report.
+
+An experiment is ``conf/experiment/NAME.yaml``: its body is what all jobs have in common, ``hydra.sweeper`` what differs::
+
+    # @package _global_
+    defaults:
+      - override /hydra/sweeper: experiment
+      - override /task: ner                 # of every job
+    optimizer: {epochs: 50}                 # of every job
+    hydra:
+      mode: MULTIRUN
+      sweeper:
+        title: What the table or figure shows
+        report: NAME                        # entry point of the group structopt.report
+        files: {task.train: conll2003/eng.train.gz, task.dev: conll2003/eng.testa.gz}      # inside data=DIR
+        settings:                           # rows or curves: NAME: [override, ...], or with more to say
+          DCA: [optimizer=dca]
+          Turkish SGD: {overrides: [optimizer=sgd], grid: {optimizer.eta: [0.1, 1]}, files: {task.train: ud/tr.gz}}
+        grid: {optimizer.C: [0.1, 1, 10]}   # every setting times this, unless it brings a grid of its own
+        full: {overrides: [...]}            # what is different at scale=full, with the keys shown at small
+        small:
+          overrides: [task.limit=40]        # of every job
+          only: [DCA]                       # the names of the settings to run
+          settings: {DCA: [optimizer=dca, optimizer.epochs=3]}
+          grid: {}
+          files: {}
+
+Settings of a scale are added to those above, or stand in place of the one of the same name; so do its files. Its grid stands in
+place of every other, a setting's own too. The later wins: scale's overrides, setting's overrides, grid, what is typed. Files are
+used where ``data=DIR`` is given; without it the jobs run on the corpora shipped with the package, and the scale is small. A job's
+label is its setting's name and the values that were multiplied, ``DCA, C=0.1``: the name is the label up to the first comma
+(`structopt.sweep.experiment_plan.setting`).
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+
+from structopt.config.overrides import key_of
+from structopt.errors import ConfigError, did_you_mean
+from structopt.sweep.experiment_plan import Plan, product
+from structopt.sweep.job_sweeper import MODULE, JobSweeper
+
+if TYPE_CHECKING:
+    from structopt.experiment.report import Report, Reporter
+
+GROUP = "structopt.report"
+ASIDE = ("data", "scale", "label")
+
+
+class ExperimentSweeper(JobSweeper):
+    """Runs an experiment and reports what came of it.
+
+    Parameters
+    ----------
+    **plan
+        The keys under ``hydra.sweeper``: see the module.
+    """
+
+    __module__ = MODULE
+
+    def __init__(self, **plan: Any) -> None:
+        self.plan = plan
+
+    def sweep(self, arguments: list[str]) -> Any:
+        """Run every job, then write the report beside them and print it.
+
+        Raises
+        ------
+        ConfigError
+            If the experiment's file cannot be read as one, its report is unknown, files are missing, or the scale needs data.
+        """
+        experiment = str(self.config.hydra.runtime.choices.get("experiment") or "the experiment")
+        plan = Plan.read(experiment, self.plan)
+        reporter = report_of(plan.report)
+        data, scale = self.config.data, plan.scale(self.config.scale, self.config.data)
+        plan.check_files(data, scale)
+        jobs = plan.jobs(data, scale, self._always(experiment, arguments, scale), self._typed(arguments))
+        returned = self.launch(jobs)
+        self._report(reporter, scale, len(jobs))
+        return returned
+
+    def _always(self, experiment: str, arguments: list[str], scale: str) -> list[str]:
+        """What every job is told first."""
+        always = [word for word in arguments if key_of(word) == "experiment"] + [f"scale={scale}"]
+        always += [word for word in arguments if key_of(word) == "data"]
+        return always + ([f"tracker.experiment={experiment}"] if self.config.tracker.name == "mlflow" else [])
+
+    def _typed(self, arguments: list[str]) -> list[list[tuple[str, str]]]:
+        """Return, of every combination of the sweeps that were typed, the (override, part of the label) of every word."""
+        parsed = OverridesParser.create(config_loader=self.hydra_context.config_loader).parse_overrides(arguments)
+        aside = (*ASIDE, "experiment")
+        return product([_choices(word) for word in parsed if key_of(word.get_key_element()) not in aside])
+
+    def _report(self, reporter: Reporter, scale: str, jobs: int) -> None:
+        from structopt.experiment.report import with_failures, write
+        from structopt.run.records import FINISHED, read_sweep
+
+        records = read_sweep(self.folder)
+        finished = [record for record in records if record.status == FINISHED]
+        if not finished:
+            print(f"structopt: none of the {jobs} runs came to its end, so there is nothing to report.", file=sys.stderr)
+            return
+        report = with_failures(reporter(finished, scale), [record for record in records if record.status != FINISHED])
+        place = write(report, self.folder)
+        print(_shown(report, scale) + f"\nreport: {place}", flush=True)
+
+
+def report_of(name: str) -> Reporter:
+    """Load a report by its name.
+
+    Raises
+    ------
+    ConfigError
+        If no installed package brings it.
+    """
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in found:
+        raise ConfigError(
+            f"hydra.sweeper.report={name}: no installed package has a report of this name.{did_you_mean(name, found)} "
+            f"Reports are entry points of the group {GROUP}: {', '.join(sorted(found))}."
+        )
+    reporter: Reporter = found[name].load()
+    return reporter
+
+
+def _choices(override: Override) -> list[tuple[str, str]]:
+    """Return the (override, part of the label) pairs that a typed word stands for; only what is swept is in labels."""
+    if not override.is_sweep_override():
+        return [(str(override.input_line), "")]
+    if not override.is_discrete_sweep():
+        raise ConfigError(f"{override.input_line}: an experiment needs values to try, such as KEY=1,2 or KEY=range(1,5).")
+    key = override.get_key_element()
+    return [(f"{key}={value}", f"{key_of(key).rpartition('.')[2]}={value}") for value in override.sweep_string_iterator()]
+
+
+def _shown(report: Report, scale: str) -> str:
+    """The report for a terminal: tables, and of each observation the verdict and its numbers."""
+    lines = [report.title, *(f"\n{table.text()}" for table in report.tables), ""]
+    lines += [f"{claim.verdict:>14}: {claim.text} ({claim.evidence})" for claim in report.claims]
+    small = " At scale=small this says nothing about the paper: type data=DIR." if scale == "small" else ""
+    return "\n".join([*lines, f"{report.verdict}.{small}" if report.claims else ""])

@@ -1,0 +1,94 @@
+"""What a search found: a line a trial, the best one as ``best.yaml``, and a picture."""
+
+from __future__ import annotations
+
+import shlex
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from structopt.sweep.search_space import Space
+from structopt.sweep.trials import experimental, optuna, shown
+
+ENDS = {"COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "interrupted"}
+BEST, PICTURE = "best.yaml", "search.png"
+ENOUGH = 4  # trials that came to an end, for the importance of parameters to mean something
+
+
+def best_trial(study: Any) -> Any:
+    """Return the best trial that came to an end, None where none did."""
+    complete = study.get_trials(deepcopy=False, states=(optuna().trial.TrialState.COMPLETE,))
+    known = [trial for trial in complete if isfinite(trial.value)]
+    sign = 1.0 if study.direction.name == "MAXIMIZE" else -1.0
+    return max(known, key=lambda trial: sign * trial.value, default=None)
+
+
+def importance(study: Any) -> dict[str, float]:
+    """Return each parameter's share of what distinguishes the best tenth of the trials (PED-ANOVA, Watanabe et al. 2023)."""
+    complete = study.get_trials(deepcopy=False, states=(optuna().trial.TrialState.COMPLETE,))
+    if len(complete) < ENOUGH or len({trial.value for trial in complete}) == 1:
+        return {}
+    with experimental():
+        found = optuna().importance
+        shares = found.get_param_importances(study, evaluator=found.PedAnovaImportanceEvaluator())
+    return {key: round(float(share), 3) for key, share in shares.items()}
+
+
+def report(study: Any, space: Space, folder: Path, metric: str) -> None:
+    """Print what was found, and write ``best.yaml`` and ``search.png`` into the sweep's folder."""
+    states = [trial.state.name for trial in study.get_trials(deepcopy=False)]
+    counts = ", ".join(f"{states.count(state)} {word}" for state, word in ENDS.items() if state in states)
+    print(f"search: {len(states)} trials, {counts}")
+    best = best_trial(study)
+    if best is None:
+        print("No trial came to an end, so there is no best one.", flush=True)
+        return
+    overrides, shares = space.overrides(best.params), importance(study)
+    print(f"best: {shown(metric, best.value)} in trial {best.number}: {' '.join(overrides[len(space.fixed):])}")
+    if shares:
+        print("importance: " + ", ".join(f"{key} {share:.0%}" for key, share in shares.items()))
+    _write(folder / BEST, best, overrides, metric, shares)
+    _draw(study, best, folder / PICTURE, metric)
+    print(f"search: {folder / BEST}", flush=True)
+
+
+def _write(path: Path, best: Any, overrides: list[str], metric: str, shares: dict[str, float]) -> None:
+    from omegaconf import OmegaConf
+
+    found = {
+        "trial": best.number,
+        "metric": metric,
+        "score": float(best.value),
+        "overrides": overrides,
+        "command": shlex.join(["structopt", *overrides]),
+        "importance": shares,
+    }
+    OmegaConf.save(OmegaConf.create(found), path)
+
+
+def _draw(study: Any, best: Any, path: Path, metric: str) -> None:
+    """Draw the scores of the trials in their order and the best so far; pruned ones are crosses at their last pass."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    ended = study.get_trials(deepcopy=False)
+    done: dict[int, float] = {trial.number: trial.value for trial in ended if trial.state.name == "COMPLETE"}
+    cut: dict[int, float] = {trial.number: trial.value for trial in ended if trial.state.name == "PRUNED"}
+    better = max if study.direction.name == "MAXIMIZE" else min
+    running = [better(value for number, value in done.items() if number <= at) for at in done]
+    figure = Figure(figsize=(6.5, 3.8), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.step(list(done), running, where="post", color="#00795A", linewidth=1.6, label="best so far")
+    axes.plot(list(done), list(done.values()), "o", color="#0072B2", markersize=4, label="finished")
+    if cut:
+        axes.plot(list(cut), list(cut.values()), "x", color="#7F7F7F", markersize=5, label="pruned, last pass")
+    axes.set(xlabel="trial", ylabel=metric)
+    axes.set_title(f"best {best.value:.4f}, trial {best.number}", loc="right", fontsize=9, color="#00795A")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.grid(visible=True, color="#E5E5E5", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="best")
+    figure.savefig(path, format="png")

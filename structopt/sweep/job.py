@@ -1,0 +1,214 @@
+"""One job of a sweep, in whatever process a launcher runs it: skipped, gone on with, or run; it never ends the sweep."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from structopt.core.data.splits import Part
+from structopt.errors import StructoptError
+from structopt.run import interruption
+from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
+from structopt.sweep.parent import BASIC
+
+log = logging.getLogger(__name__)
+
+SETTLED = (FINISHED, PRUNED)
+ASIDE = ("sweep", "resume", "tracker")
+"""Keys of a config that do not change what a job computes."""
+
+
+def run_job(config: DictConfig) -> dict[str, Any]:
+    """Run a job of a sweep, as Hydra's task function.
+
+    Parameters
+    ----------
+    config : DictConfig
+        The job's composed config; where it is to be run is in Hydra's own.
+
+    Returns
+    -------
+    dict
+        ``status`` (FINISHED, FAILED or PRUNED) and ``score`` (the main dev metric, None where there is none).
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Nothing else: what goes wrong is in ``job.json``, in the job's log and on stderr.
+    """
+    interruption.obey()  # of the job before, or of what composed this one
+    hydra = HydraConfig.get()
+    job = SweepJob(Path(hydra.runtime.output_dir), Path(str(hydra.sweep.dir)), int(hydra.job.num), list(hydra.overrides.task))
+    job.beside = hydra.launcher["_target_"] != BASIC
+    try:
+        job.run(config)
+    except KeyboardInterrupt:
+        job.write(KILLED)
+        raise
+    except StructoptError as error:
+        job.fail(config, str(error), mendable=True)
+    except Exception as error:
+        log.info("%s", traceback.format_exc())
+        job.fail(config, f"{type(error).__name__}: {error}", mendable=False)
+    return {"status": job.facts["status"], "score": job.facts["score"]}
+
+
+@dataclass
+class SweepJob:
+    """A job of a sweep.
+
+    Attributes
+    ----------
+    folder, sweep : Path
+        Its own folder and the sweep's.
+    number : int
+    overrides : list of str
+        Its composed overrides.
+    beside : bool
+        Whether other jobs may be running: then nothing moves on the terminal.
+    facts : dict
+        What ``job.json`` says.
+    """
+
+    folder: Path
+    sweep: Path
+    number: int
+    overrides: list[str]
+    beside: bool = False
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.before = read_json(self.folder / JOB)
+        self.shared = read_json(self.sweep / SWEEP)
+        common = self.shared.get("common", ())
+        self.own = [word for word in self.overrides if word not in common and not word.startswith("sweep.resume=")]
+        self.facts = {"number": self.number, "overrides": self.own, "status": KILLED, "score": None, "metric": None}
+        self.facts |= {"seconds": None, "error": "", "mendable": False, "config": {}, "files": {}, "run_id": ""}
+        self.began = time.perf_counter()
+
+    @property
+    def name(self) -> str:
+        """The job in MLflow's list of runs: its own label, or what sets it apart."""
+        labels = [word.partition("=")[2].strip("'\"") for word in self.own if word.startswith("label=")]
+        return labels[-1] if labels else " ".join(self.own)
+
+    @property
+    def title(self) -> str:
+        """The job on the terminal."""
+        return f"job {self.number} ({self.name})" if self.name else f"job {self.number}"
+
+    @property
+    def parent(self) -> str:
+        """The tracker's id of the sweep's run; empty where there is none."""
+        return str(self.shared.get("parent", ""))
+
+    def run(self, config: DictConfig) -> None:
+        """Train, unless an earlier attempt has done so.
+
+        Raises
+        ------
+        Exception
+            Whatever training raises.
+        """
+        from structopt.config import composition
+        from structopt.run import session
+        from structopt.sweep import trials
+
+        checked = composition.validate(composition.resolved(config), self.overrides)
+        unchanged = self._unchanged(checked) if checked["sweep"]["resume"] and self.before else False
+        if unchanged and self.before["status"] in SETTLED:
+            self._skip()
+            return
+        if not unchanged:
+            (self.folder / TRACKING).unlink(missing_ok=True)
+        self.facts["config"], self.facts["files"] = checked, _fingerprints(checked)
+        self.write(KILLED)  # until it says otherwise: whatever ends this process, SIGKILL too, the job can go on
+        tracked = checked if self.shared.get("tracked", True) else {**checked, "tracker": {"name": "none"}}
+        judge = trials.judge(self.sweep, self.number)
+        place = session.Place(self.number, self.name, self.parent, self.beside)
+        model = session.train(tracked, self.folder, judge, place, resuming=unchanged)
+        self._finish(PRUNED if judge and judge.verdict else FINISHED, model.task.main_metric)
+
+    def _unchanged(self, checked: Mapping[str, Any]) -> bool:
+        """Whether the earlier attempt was of the same config and the same data."""
+        return (_compared(self.before["config"]), self.before["files"]) == (_compared(checked), _fingerprints(checked))
+
+    def _skip(self) -> None:
+        self.facts = self.before
+        print(f"{self.title}: {self.before['status'].lower()} before, skipped", flush=True)
+
+    def _finish(self, status: str, metric: str) -> None:
+        metrics = read_json(self.folder / "metrics.json")
+        score = metrics.get("dev", {}).get(metric)
+        self.facts |= {"score": score, "metric": metric}
+        self.write(status)
+        shown = "" if score is None else f", dev {metric} {100 * score:.2f}"
+        print(f"{self.title}: {status.lower()}{shown}, {self.facts['seconds']:.1f} s", flush=True)
+
+    def fail(self, config: DictConfig, text: str, mendable: bool) -> None:
+        """Note why the job failed, and say so in one line."""
+        self.facts |= {"error": text, "mendable": mendable}
+        if not self.facts["config"]:  # it was not even checked
+            self.facts["config"] = _plain(config)
+        self._track_failure()
+        self.write(FAILED)
+        where = "" if mendable else f" (traceback: {self.folder})"
+        line = " ".join(text.split())
+        print(f"structopt: {self.title}: {line}{where}", file=sys.stderr, flush=True)
+
+    def _track_failure(self) -> None:
+        """Give a job that failed before its run was tracked a run all the same: a sweep has one for every job."""
+        from structopt.config import registry
+        from structopt.core.tracker import Run
+
+        if (self.folder / TRACKING).is_file() or not self.parent:
+            return
+        try:
+            tracker = registry.create("tracker", self.facts["config"]["tracker"])
+        except StructoptError:
+            return
+        tracker.start(Run(self.folder, self.facts["config"], {}, self.name, parent=self.parent, job=self.number))
+        tracker.finish(FAILED, {})
+
+    def write(self, status: str) -> None:
+        """Write ``job.json``; infinities stay numbers in it."""
+        from structopt.formats.durable_files import write_bytes
+
+        run_id = read_json(self.folder / TRACKING).get("run_id", "")
+        spent = self.before.get("seconds") or 0.0 if self.before.get("status") == KILLED else 0.0
+        self.facts |= {"status": status, "run_id": run_id, "seconds": spent + time.perf_counter() - self.began}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_bytes(self.folder / JOB, (json.dumps(self.facts, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def _plain(config: DictConfig) -> Any:
+    """A config that was refused, resolved as far as it can be."""
+    try:
+        return OmegaConf.to_container(config, resolve=True)
+    except OmegaConfBaseException:
+        return OmegaConf.to_container(config)
+
+
+def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in config.items() if key not in ASIDE}
+
+
+def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
+    """SHA-256 of the task's data files, by role: not of parts that are generated; a missing file is told where it is read."""
+    from structopt.config import feature_keys
+    from structopt.formats.durable_files import digest
+
+    files = feature_keys.task_of(config).files
+    sources = {role: path.source if isinstance(path, Part) else path for role, path in files.items()}
+    return {role: digest(path) for role, path in sources.items() if path is not None and path.is_file()}

@@ -1,0 +1,151 @@
+"""From the vectors of a file to attribute tables: which attributes are kept, and what is done to their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.errors import ConfigError
+from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.formats.vectors.labelled_vectors import LabelledVectors
+from structopt.kernels.waist.record import Array
+
+NORMS = ("none", "unit")
+STANDARDS = ("none", "columns")
+BIAS = "bias"
+DENSE = 0.5  # share of values other than 0 from which on it costs little to give every instance all attributes
+
+
+class AttributeColumns:
+    r"""The attributes of a training corpus, numbered, and what is done to their values.
+
+        v'_a = (v_a - mean_a) / deviation_a,    v'' = v' / ||v'||
+
+    the first where values are standardised (by `columns`), the second where they are normalised (to `unit` length); the bias
+    that follows is 1. Corpora of which less than half the values differ from 0 keep their zeros: there mean_a = 0 in the
+    first formula, and deviation_a is still that from the mean. A column that never varies is not divided.
+
+    Parameters
+    ----------
+    min_count : int
+        Attributes of fewer training instances are left out.
+    bias : bool
+        Whether every instance has one more attribute, of the value 1.
+    standardize : {"none", "columns"}
+    normalize : {"none", "unit"}
+    """
+
+    def __init__(
+        self,
+        min_count: int = 1,
+        bias: bool = True,
+        standardize: Literal["none", "columns"] = "none",
+        normalize: Literal["none", "unit"] = "none",
+    ) -> None:
+        if min_count < 1:
+            raise ConfigError(f"features.min_count={min_count} must be at least 1.")
+        _check("standardize", standardize, STANDARDS)
+        _check("normalize", normalize, NORMS)
+        self.min_count, self.bias, self.standardize, self.normalize = min_count, bias, standardize, normalize
+        self.numbers: dict[str, int] = {}
+        self.means, self.deviations = np.zeros(0), np.zeros(0)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the attributes, the bias at the end."""
+        return [*self.numbers, *([BIAS] if self.bias else [])]
+
+    def fit(self, corpus: LabelledVectors, earlier: AttributeColumns | None = None) -> None:
+        """Learn attributes, and their means and deviations, from the training corpus.
+
+        Those of `earlier` columns are kept as they are, with their means and deviations, in which their weights are meant.
+        """
+        known = {} if earlier is None else earlier.numbers
+        counts = np.bincount(corpus.ids[corpus.values != 0.0], minlength=len(corpus.attributes)).tolist()
+        kept = [name for name, count in zip(corpus.attributes, counts, strict=True) if count >= self.min_count]
+        kept = list(dict.fromkeys([*known, *kept]))
+        if not corpus.declared:
+            kept.sort(key=int)
+        self.numbers = {name: j for j, name in enumerate(kept)}
+        if self.standardize == "columns":
+            self._measure(corpus)
+            if earlier is not None and earlier.standardize == "columns":
+                places = [self.numbers[name] for name in known]
+                self.means[places], self.deviations[places] = earlier.means, earlier.deviations
+
+    def table(self, corpus: LabelledVectors) -> AttributeTable:
+        """Rows of known attributes, one an instance; O(entries), or O(instances x attributes) where means are taken off."""
+        offsets, ids, values = self._known(corpus)
+        if self.standardize == "columns":
+            offsets, ids, values = self._standardised(offsets, ids, values)
+        if self.normalize == "unit":
+            values = unit_rows(offsets, values)
+        if self.bias:
+            ends, offsets = offsets[1:], offsets + np.arange(len(offsets))
+            ids, values = np.insert(ids, ends, len(self.numbers)), np.insert(values, ends, 1.0)
+        return AttributeTable(offsets, ids, None if (values == 1.0).all() else values, len(self.numbers) + self.bias)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Attributes, their means and deviations, and what is done to them."""
+        packed, offsets = pack_strings(self.numbers)
+        values = {"bias": self.bias, "standardize": self.standardize, "normalize": self.normalize}
+        arrays = {"attribute_bytes": packed, "attribute_offsets": offsets}
+        if self.standardize == "columns":
+            arrays |= {"means": self.means, "deviations": self.deviations}
+        return values, arrays
+
+    @classmethod
+    def restore(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> AttributeColumns:
+        """Undo `state`."""
+        made = cls(1, values["bias"], values["standardize"], values["normalize"])
+        names = unpack_strings(arrays["attribute_bytes"], arrays["attribute_offsets"])
+        made.numbers = {name: j for j, name in enumerate(names)}
+        made.means, made.deviations = arrays.get("means", made.means), arrays.get("deviations", made.deviations)
+        return made
+
+    def _known(self, corpus: LabelledVectors) -> tuple[Array, Array, Array]:
+        """Offsets, attribute numbers and values of what training has seen."""
+        numbers = np.array([self.numbers.get(name, -1) for name in corpus.attributes], np.int32)
+        ids = numbers[corpus.ids] if len(numbers) else corpus.ids
+        known = ids >= 0
+        before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
+        return before[corpus.offsets], ids[known], corpus.values[known]
+
+    def _measure(self, corpus: LabelledVectors) -> None:
+        _, ids, values = self._known(corpus)
+        rows, size = len(corpus), len(self.numbers)
+        means = np.bincount(ids, values, size) / rows
+        zeros = rows - np.bincount(ids, minlength=size)
+        squares = np.bincount(ids, (values - means[ids]) ** 2, size) + zeros * means**2
+        deviations = np.sqrt(squares / rows)
+        flat = deviations <= 1e-12 * np.abs(means)  # constant but for rounding
+        self.deviations = np.where(flat, 1.0, deviations)
+        self.means = means if len(ids) >= DENSE * rows * size else np.zeros(size)
+
+    def _standardised(self, offsets: Array, ids: Array, values: Array) -> tuple[Array, Array, Array]:
+        if not self.means.any():
+            return offsets, ids, values / self.deviations[ids]
+        rows, size = len(offsets) - 1, len(self.means)
+        full = np.tile(-self.means / self.deviations, (rows, 1))
+        full[np.repeat(np.arange(rows), np.diff(offsets)), ids] = (values - self.means[ids]) / self.deviations[ids]
+        return np.arange(rows + 1, dtype=np.int64) * size, np.tile(np.arange(size, dtype=np.int32), rows), full.ravel()
+
+
+def unit_rows(offsets: Array, values: Array) -> Array:
+    """Values of rows divided by their Euclidean norms; a row of zeros stays one."""
+    rows = len(offsets) - 1
+    owner = np.repeat(np.arange(rows), np.diff(offsets))
+    largest = np.zeros(rows)
+    np.maximum.at(largest, owner, np.abs(values))  # divided out first, so that no square overflows
+    largest[largest == 0.0] = 1.0
+    scaled = values / largest[owner]
+    norms = np.sqrt(np.bincount(owner, scaled**2, rows))
+    return np.asarray(scaled / np.where(norms > 0.0, norms, 1.0)[owner])
+
+
+def _check(key: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ConfigError(f"features.{key}={value} is none of: {', '.join(known)}.")

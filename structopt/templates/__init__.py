@@ -1,0 +1,1 @@
+"""The language of feature templates: over columns of tokens, and over dependency arcs."""

@@ -1,0 +1,170 @@
+"""Experiments: what their files may say, the jobs that come of it, and every one of Martins' and Bartlett's run small."""
+
+import math
+
+import pytest
+
+from structopt.command.main import main
+from structopt.config.composition import compose, validate
+from structopt.config.hydra_setup import conf_folders
+from structopt.errors import ConfigError
+from structopt.sweep.experiment_plan import Plan, key_of, setting
+from structopt.sweep.experiment_sweeper import report_of
+
+NAMES = (
+    "martins2010_table1_ner", "martins2010_table1_parsing", "martins2010_figure3", "martins2010_figure4", "bartlett2004_figure4",
+)  # fmt: skip
+TREES = ("martins2010_table1_parsing", "martins2010_figure4")
+NO_MORE = [[]]
+"""Typed: one combination of nothing."""
+
+
+def plan(**changes):
+    given = {
+        "title": "T", "report": "bartlett2004_figure4", "files": {"task.train": "a/train.gz"},
+        "settings": {"DCA": ["optimizer=dca"], "SGD": {"overrides": ["optimizer=sgd"], "grid": {"optimizer.eta": [0.1]}}},
+        "grid": {"optimizer.C": [1, math.inf]},
+    }  # fmt: skip
+    return Plan.read("trial", {**given, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"titel": "T"}, "no key 'titel' here. Did you mean 'title'?"),
+        ({"title": None}, "hydra.sweeper.title is missing"),
+        ({"settings": {}}, "hydra.sweeper.settings is missing"),
+        ({"settings": ["optimizer=dca"]}, "settings: this must be NAME: \\[override"),
+        ({"settings": {"DCA": "optimizer=dca"}}, "settings.DCA: this must be a list of overrides, or have"),
+        ({"settings": {"DCA": ["dca"]}}, "settings.DCA: 'dca' is no override"),
+        ({"settings": {"DCA, fast": ["optimizer=dca"]}}, "cannot contain ', '"),
+        ({"settings": {"DCA": {"override": []}}}, "no key 'override' here. Did you mean 'overrides'?"),
+        ({"grid": {"optimizer.C": 1}}, "grid.optimizer.C: this must be a list of values"),
+        ({"grid": {"optimizer.C": []}}, "grid.optimizer.C: this must be a list of values"),
+        ({"files": ["a"]}, "files: this must be KEY: path"),
+        ({"small": ["task.limit=3"]}, "small: this must have overrides"),
+        ({"small": {"limit": 3}}, "small: there is no key 'limit'"),
+    ],
+)
+def test_errors_in_an_experiment_s_file_say_where_they_are(changes, message):
+    with pytest.raises(ConfigError, match=message):
+        plan(**changes)
+
+
+def test_only_names_settings_that_exist():
+    with pytest.raises(ConfigError, match="small.only: there is no setting 'DCB'. Did you mean 'DCA'?"):
+        plan(small={"only": ["DCB"]}).chosen("small")
+
+
+@pytest.mark.parametrize(
+    ("typed", "data", "scale"), [(None, None, "small"), (None, "d", "full"), ("small", "d", "small"), ("full", "d", "full")]
+)
+def test_the_scale_is_full_where_there_is_data(typed, data, scale):
+    assert plan().scale(typed, data) == scale
+
+
+def test_scale_full_needs_data_and_scales_are_two():
+    with pytest.raises(ConfigError, match="scale=full needs .* type data=DIR, the folder of a/train.gz"):
+        plan().scale("full", None)
+    with pytest.raises(ConfigError, match="scale=smal: .* Did you mean 'small'"):
+        plan().scale("smal", None)
+
+
+def test_missing_files_are_named(tmp_path):
+    trial = plan(settings={"Greek": {"files": {"task.dev": "b/dev.gz"}}})
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "train.gz").touch()
+    with pytest.raises(ConfigError, match="not in that folder: b/dev.gz"):
+        trial.check_files(str(tmp_path), "full")
+    trial.check_files(None, "small")
+
+
+def labels(jobs):
+    return [word.partition("=")[2].strip("'") for job in jobs for word in job if key_of(word) == "label"]
+
+
+def test_jobs_are_settings_times_grid_times_what_is_typed():
+    typed = [[("seed=0", "seed=0"), ("optimizer.epochs=5", "")], [("seed=1", "seed=1"), ("optimizer.epochs=5", "")]]
+    jobs = plan().jobs(None, "full", ["+experiment=trial"], typed)
+    assert labels(jobs) == [
+        *("DCA, C=1, seed=0", "DCA, C=1, seed=1", "DCA, C=inf, seed=0", "DCA, C=inf, seed=1"),
+        *("SGD, eta=0.1, seed=0", "SGD, eta=0.1, seed=1"),
+    ]
+    own = ["optimizer=dca", "label='DCA, C=inf, seed=0'", "optimizer.C=inf"]
+    assert jobs[2] == ["+experiment=trial", *own, "seed=0", "optimizer.epochs=5"]
+    assert setting(labels(jobs)[0]) == "DCA"
+
+
+def test_the_later_of_two_overrides_is_the_only_one():
+    trial = plan(small={"overrides": ["task.limit=40", "optimizer.epochs=2"]}, grid={})
+    jobs = trial.jobs(None, "small", [], [[("optimizer.epochs=5", ""), ("optimizer=mira", "")]])
+    assert [word for word in jobs[0] if key_of(word) != "label"] == ["task.limit=40", "optimizer.epochs=5", "optimizer=mira"]
+
+
+def test_files_are_given_where_there_is_data_and_a_setting_s_own_come_first():
+    trial = plan(settings={"EN": [], "EL": {"files": {"task.train": "b/el.gz"}}}, grid={})
+    with_data, without = trial.jobs("my data", "full", [], NO_MORE), trial.jobs(None, "small", [], NO_MORE)
+    assert [job[0] for job in with_data] == ["task.train='my data/a/train.gz'", "task.train='my data/b/el.gz'"]
+    assert without == [["label='EN'"], ["label='EL'"]]
+
+
+def test_a_scale_replaces_settings_grid_and_files():
+    settings = {"SGD": ["optimizer=sgd"], "Pegasos": ["optimizer=pegasos"]}
+    trial = plan(small={"settings": settings, "only": ["SGD", "Pegasos"], "grid": {}})
+    assert labels(trial.jobs(None, "small", [], NO_MORE)) == ["SGD", "Pegasos"]
+    assert labels(trial.jobs(None, "full", [], NO_MORE)) == ["DCA, C=1", "DCA, C=inf", "SGD, eta=0.1"]
+
+
+def test_unknown_reports_are_refused():
+    with pytest.raises(ConfigError, match="Did you mean 'bartlett2004_figure4'?"):
+        report_of("bartlett2004_figure_4")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_of_an_experiment_is_a_config_that_can_be_run(name):
+    from omegaconf import OmegaConf
+
+    place = next(path for folder in conf_folders() if (path := folder / "experiment" / f"{name}.yaml").is_file())
+    trial = Plan.read(name, OmegaConf.to_container(OmegaConf.load(place).hydra.sweeper))
+    assert callable(report_of(trial.report))
+    for scale in ("small", "full"):
+        jobs = trial.jobs(None, scale, [f"+experiment={name}"], NO_MORE)
+        assert len(set(labels(jobs))) == len(jobs)
+        first = {setting(label): job for label, job in reversed(list(zip(labels(jobs), jobs, strict=True)))}
+        for job in first.values():
+            validate(compose(job))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_runs_on_the_shipped_corpora_and_reports(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = [f"+experiment={name}", "tracker=none", "task.limit=12", "optimizer.epochs=2", "hydra.sweep.dir=sweep"]
+    trees = ["features.hash_bits=14"] if name in TREES else []  # the default is for treebanks, not for a dozen sentences
+    assert main([*words, *trees]) == 0
+    shown, sweep = capsys.readouterr().out, tmp_path / "sweep"
+    text = (sweep / "report.md").read_text()
+    assert "observations hold" in text
+    assert "observations hold. At scale=small this says nothing about the paper" in shown
+    assert len((sweep / "table.csv").read_text().splitlines()) > 2
+    figure = (sweep / "figure.png") if "table1" not in name else None
+    assert (figure is None) or figure.read_bytes().startswith(b"\x89PNG")
+    assert ("![figure]" in text) == (figure is not None)
+
+
+def test_runs_that_fail_are_named_and_the_rest_is_reported(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["+experiment=martins2010_figure3", "tracker=none", "task.limit=12", "optimizer.epochs=1,-1", "hydra.sweep.dir=sweep"]
+    assert main(words) == 2
+    text = (tmp_path / "sweep" / "report.md").read_text()
+    assert "Missing here, because they did not come to their end: DCA, C=1, epochs=-1 (failed: " in text
+    assert "| L-BFGS C=1 |" in text
+    assert "report:" in capsys.readouterr().out
+
+
+def test_files_that_are_missing_end_the_command_before_anything_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["+experiment=martins2010_figure4", "tracker=none", f"data={tmp_path}", "hydra.sweep.dir=sweep"]) == 2
+    message = capsys.readouterr().err
+    assert "ud/tr_imst-ud-train.conllu.gz" in message
+    assert "Traceback" not in message
+    assert not list(tmp_path.glob("sweep/*/"))

@@ -1,0 +1,223 @@
+"""The experiments of Kummerfeld et al. (2015) and Meshi et al. (2010): small runs of each, and verdicts on made-up runs."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from structopt.command.main import main
+from structopt.experiment import kummerfeld2015, kummerfeld2015_curves, kummerfeld2015_robustness, meshi2010
+from structopt.run.history import History
+from structopt.run.records import RunRecord
+
+EXPERIMENTS = {
+    "kummerfeld2015_figure1_ner": ("likelihood", "60.80"),
+    "kummerfeld2015_figure1_mst_projective": ("OPS l1", "6.80"),
+    "kummerfeld2015_figure1_mst_nonprojective": ("OPS l2", "8.40"),
+    "kummerfeld2015_table1": ("Decoding", "60.8"),
+    "kummerfeld2015_robustness": ("AdaGrad, softmax-margin", "observations 4 and 5"),
+    "meshi2010_figure1_yeast": ("DLPW", "| 43 |"),
+    "meshi2010_figure1_scene": ("Pegasos + LP", "slightly more than 1"),
+    "meshi2010_figure1_reuters": ("cutting plane + LP", "more than 2 |"),
+    "meshi2010_figure1_synthetic": ("DLPW", "significantly faster"),
+}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_small_experiment_writes_table_figure_and_verdicts(name, tmp_path, capsys):
+    trees = ["features.hash_bits=14"] if "_mst_" in name else []  # the default is for treebanks, not for forty sentences
+    assert main([f"+experiment={name}", "scale=small", "tracker=none", f"hydra.sweep.dir={tmp_path}", *trees]) == 0
+    text = (tmp_path / "report.md").read_text(encoding="utf8")
+    assert all(words in text for words in EXPERIMENTS[name])
+    assert "observations hold" in text
+    assert "scale=small" in text
+    assert "did not come to their end" not in text
+    assert len(list(csv.reader((tmp_path / "table.csv").open(encoding="utf8")))) > 3
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert EXPERIMENTS[name][0] in capsys.readouterr().out
+
+
+def test_decoding_is_timed_where_it_is_asked_for(tmp_path):
+    words = ["optimizer=perceptron", "task.limit=20", "optimizer.epochs=1", "tracker=none"]
+    assert main([*words, "time_decoding=true", f"hydra.run.dir={tmp_path / 'timed'}"]) == 0
+    assert main([*words, f"hydra.run.dir={tmp_path / 'plain'}"]) == 0
+    timed, plain = ((tmp_path / name / "metrics.json").read_text(encoding="utf8") for name in ("timed", "plain"))
+    assert "decoding_seconds" in timed
+    assert "decoding_seconds" not in plain
+
+
+# Verdicts on made-up runs.
+
+
+def run(folder, name, rows=(), config=None, **train):
+    """A run with a history of the given rows."""
+    place = Path(folder) / name.replace("/", "_")
+    place.mkdir(parents=True)
+    history = History(place / "history.csv")
+    for number, row in enumerate(rows, 1):
+        history.append({"epoch": number, **row})
+    return RunRecord(place, name, config=config or {}, metrics={"train": train})
+
+
+def verdicts(report):
+    return [claim.held for claim in report.claims]
+
+
+def timed(folder, times, decoding):
+    """Runs of Table 1: seconds a pass of every method in every task, and of decoding."""
+    return [
+        run(folder, f"{task} {method}", seconds=10 * time, epochs=10, decoding_seconds=decoding if method == "AP" else None)
+        for task in kummerfeld2015.TIMES
+        for method, time in times.items()
+    ]
+
+
+def test_table1_of_the_papers_own_times_holds(tmp_path):
+    runs = [
+        run(tmp_path, f"{task} {method}", seconds=3 * time, epochs=3, decoding_seconds=theirs["Decoding"])
+        for task, theirs in kummerfeld2015.TIMES.items()
+        for method, time in theirs.items()
+        if method != "Decoding"
+    ]
+    report = kummerfeld2015.table1(runs, "full")
+    assert verdicts(report) == [True] * 4
+    ratios = {row[0]: row[1:] for row in report.tables[0].rows}
+    assert all(ours == pytest.approx(theirs) for row in ratios.values() for ours, theirs in zip(row[::2], row[1::2], strict=True))
+
+
+def test_table1_of_other_times_does_not(tmp_path):
+    runs = timed(tmp_path, {"AP": 1.0, "MIRA": 1.2, "CP": 2.0, "OCP": 3.0, "OPS": 2.5}, 0.2)
+    assert verdicts(kummerfeld2015.table1(runs, "full")) == [False] * 4
+
+
+def test_table1_without_the_perceptron_says_nothing(tmp_path):
+    runs = [one for one in timed(tmp_path, {"AP": 1.0, "MIRA": 1.0}, 0.6) if not one.name.endswith("AP")]
+    report = kummerfeld2015.table1(runs, "full")
+    assert verdicts(report) == [None] * 4
+    assert report.tables[1].rows[1][1:] == (1.0, 1.0, 1.0)
+
+
+def curves(folder, scores):
+    """Runs of Figure 1: dev scores (points) of every pass, and seconds a pass, by label."""
+    found = []
+    for label, (seconds, *points) in scores.items():
+        rows = [{"seconds": seconds * number, "dev.f1": point / 100} for number, point in enumerate(points, 1)]
+        seed = int(label.partition("seed=")[2] or 0)
+        config = {"task": {"name": "ner"}, "seed": seed}
+        found.append(run(folder, label, rows, config, seconds=seconds * len(points), epochs=len(points)))
+    return found
+
+
+def test_figure1_as_the_paper_saw_it(tmp_path):
+    runs = curves(tmp_path, {
+        "AP, seed=0": (1, 88, 89, 89, 89), "AP, seed=1": (1, 88, 89.3, 89, 89), "MIRA": (1, 88, 89.5, 89.5, 89.5),
+        "CP, C=0.1": (9, 60, 85, 75, 89), "CP, C=1": (9, 60, 70, 60, 70), "OCP": (2, 80, 85, 88, 89.6),
+        "OPS l2": (3, 89, 90, 90, 90), "likelihood": (3, 88, 89, 89, 89),
+    })  # fmt: skip
+    report = kummerfeld2015_curves.figure1_ner(runs, "full")
+    assert verdicts(report) == [True] * 6
+    rows = {row[0]: row for row in report.tables[0].rows}
+    assert rows["AP"][1:3] == ("-", 89.0)  # the first seed's, not the luckiest's
+    assert rows["CP"][1] == "C=0.1"
+    assert rows["OPS l2"][7:] == (3.0, 3.9)
+    assert any("0.30 points" in note for note in report.notes)  # as far apart as the perceptron's seeds
+
+
+def test_figure1_against_the_paper(tmp_path):
+    runs = curves(tmp_path, {
+        "AP": (1, 88, 90, 91, 92), "MIRA": (1, 85, 88, 90, 91), "CP": (9, 91, 91, 91, 91), "OCP": (1, 91, 91, 91, 91),
+        "OPS l2": (3, 85, 90, 87, 90.5), "likelihood": (3, 88, 89, 92, 92),
+    })  # fmt: skip
+    report = kummerfeld2015_curves.figure1_ner(runs, "full")
+    assert verdicts(report) == [False, False, False, False, None, False]  # None: neither came near the perceptron
+
+
+def test_differences_that_a_seed_makes_are_none(tmp_path):
+    scores = {"AP, seed=0": (1, 89, 90.0), "AP, seed=1": (1, 89, 90.5), "OPS l2": (1, 89, 89.6)}
+    assert verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "noisy", scores), "full"))[1] is True
+    scores["AP, seed=1"] = (1, 89, 90.1)
+    assert verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "firm", scores), "full"))[1] is False
+
+
+def grids(folder, primal, dual, batches):
+    """Runs of the robustness experiment: scores by (C, η), (C, steps) and (batch, η)."""
+    def one(name, label, score, seconds=1.0, **optimizer):
+        rows = [{"seconds": seconds, "dev.f1": score / 100}]
+        return run(folder, f"{name}, {label}", rows, {"optimizer": optimizer, "seed": 0}, seconds=seconds, epochs=1)
+
+    found = [one("OPS l2", f"C={C}, eta={eta}", score, C=C, eta=eta) for (C, eta), score in primal.items()]
+    found += [one("OCP", f"C={C}, steps={steps}", score, C=C, steps=steps) for (C, steps), score in dual.items()]
+    return found + [
+        one("OPS l2 batches", f"batch_size={size}, eta={eta}", score, seconds, batch_size=size, eta=eta)
+        for (size, eta), (score, seconds) in batches.items()
+    ]
+
+
+def test_robustness_as_the_paper_saw_it(tmp_path):
+    primal = {(0.1, 0.1): 90, (1, 0.1): 89, (0.1, 1): 89, (1, 1): 86}
+    dual = {(0.1, 1): 89, (1, 1): 80, (0.1, 5): 70, (1, 5): 60}
+    batches = {(1, 0.1): (90, 2.0), (1, 1): (80, 2.0), (100, 0.1): (85, 1.0), (100, 1): (89.6, 1.0)}
+    report = kummerfeld2015_robustness.robustness(grids(tmp_path, primal, dual, batches), "full")
+    assert verdicts(report) == [True] * 6
+    assert report.tables[0].rows[0] == ("OPS, l2", 4, 90.0, 89.0, 86.0, 75.0, "0.1 to 1")
+
+
+def test_robustness_against_the_paper(tmp_path):
+    primal = {(0.1, 0.1): 90, (1, 0.1): 70, (0.1, 1): 60, (1, 1): 50}
+    dual = {(0.1, 1): 89, (1, 1): 89}
+    batches = {(1, 0.1): (90, 1.0), (1, 1): (80, 1.0), (100, 0.1): (85, 1.0), (100, 1): (84.9, 1.0)}
+    report = kummerfeld2015_robustness.robustness(grids(tmp_path, primal, dual, batches), "full")
+    assert verdicts(report) == [False] * 6
+
+
+LEVEL = 1.01
+
+
+def traces(**methods):
+    """Traces by method: (seconds, objective) after every pass."""
+    return {
+        {"dlpw": meshi2010.DLPW, "pegasos": meshi2010.PEGASOS, "planes": meshi2010.PLANES}[name]: meshi2010.Trace(
+            [seconds for seconds, _ in points], [value for _, value in points], len(points)
+        )
+        for name, points in methods.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("fast", "slow", "held"),
+    [
+        ([(1, 1.0)], [(6, 1.0)], True),
+        ([(1, 1.0)], [(2, 1.0)], False),
+        ([(1, 1.0)], [(6, 2.0)], True),  # still not there after six times as long
+        ([(1, 1.0)], [(2, 2.0)], None),  # stopped too early to tell
+        ([(4, 2.0)], [(6, 1.0)], False),  # at most half as slow again, wherever the other would have arrived
+        ([(1, 2.0)], [(6, 1.0)], None),
+        ([(1, 2.0)], [(6, 2.0)], None),
+    ],
+)
+def test_a_ratio_of_seconds_is_judged_as_far_as_it_is_known(fast, slow, held):
+    statement = meshi2010.Statement("DLPW is faster", meshi2010.DLPW, meshi2010.PEGASOS, least=3.0)
+    assert meshi2010.judge(statement, traces(dlpw=fast, pegasos=slow), LEVEL).held is held
+
+
+@pytest.mark.parametrize(("seconds", "held"), [(0.5, False), (1.5, True), (9.0, False)])
+def test_a_small_advantage_is_neither_none_nor_large(seconds, held):
+    statement = meshi2010.STATEMENTS["Scene"][-1]
+    assert meshi2010.judge(statement, traces(dlpw=[(1.0, 1.0)], pegasos=[(seconds, 1.0)]), LEVEL).held is held
+
+
+def test_meshi_table_compares_with_the_papers_ratios(tmp_path):
+    def one(name, *points):
+        return run(tmp_path, name, [{"seconds": seconds, "primal": value} for seconds, value in points])
+
+    runs = [
+        one(meshi2010.PLANES, (40, 0.9), (86, 0.501)), one(meshi2010.DLPW, (1, 0.6), (2, 0.502)),
+        one(meshi2010.PEGASOS, (6, 0.6), (12, 0.5)),
+    ]  # fmt: skip
+    report = meshi2010.figure1_yeast(runs, "full")
+    rows = [(row[0], *row[-3:]) for row in report.tables[0].rows]
+    assert rows == [
+        (meshi2010.DLPW, "2.00", None, None), (meshi2010.PEGASOS, "12.00", "6.0", "6"), (meshi2010.PLANES, "86.00", "43.0", "43")
+    ]  # fmt: skip
+    assert verdicts(report) == [True] * 3
+    assert verdicts(meshi2010.figure1_yeast(runs[:1], "full")) == [None] * 3

@@ -1,0 +1,141 @@
+"""CRFsuite's attribute text: reading, writing, and the text of every error."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from structopt.errors import ConfigError, DataError
+from structopt.formats.crfsuite import read, write
+
+
+@pytest.fixture
+def make(tmp_path):
+    def make(content, name="data.txt"):
+        data = content if isinstance(content, bytes) else content.encode()
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return tmp_path / name
+
+    return make
+
+
+def rows(found):
+    bounds = found.attribute_offsets
+    return [[found.attributes[i] for i in found.ids[a:b]] for a, b in zip(bounds, bounds[1:], strict=False)]
+
+
+@pytest.mark.parametrize("name", ["data.txt", "data.gz"])
+def test_reads_tokens_attributes_and_lines(make, name):
+    path = make("\nB\tw=a\tbias\nO\tbias\n\n\nO\tw=b\tw=a\n", name)
+    found = read(path)
+    assert found.path == str(path)
+    assert found.offsets.tolist() == [0, 2, 3]
+    assert found.attribute_offsets.tolist() == [0, 2, 3, 5]
+    assert found.attributes == ["w=a", "bias", "w=b"]
+    assert found.ids.tolist() == [0, 1, 1, 2, 0]
+    assert found.values is None
+    assert found.labels == ["B", "O", "O"]
+    assert found.lines.tolist() == [2, 3, 6]
+    assert found.ids.dtype == np.int32
+    assert found.offsets.dtype == found.attribute_offsets.dtype == found.lines.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("field", "name", "value"),
+    [
+        ("a:2.5", "a", 2.5),
+        ("a:-1e-3", "a", -1e-3),
+        (r"w=\::3", "w=:", 3),
+        (r"w=\:", "w=:", 1),
+        (r"w=\\:4", "w=\\", 4),
+        (r"w=\\\:x", r"w=\:x", 1),
+        (r"w=\n", r"w=\n", 1),
+        ("w=\\", "w=\\", 1),
+    ],
+)
+def test_escapes_and_values(make, field, name, value):
+    found = read(make(f"O\tbias\t{field}\tlast\n"))
+    assert found.attributes == ["bias", name, "last"]
+    assert (found.values.tolist() if found.values is not None else [1, 1, 1]) == [1, value, 1]
+
+
+def test_an_escaped_name_is_the_plain_name(make):
+    found = read(make("O\tw=\\\\\tx\nO\tx:2\tw=\\\\\n"))
+    assert rows(found) == [["w=\\", "x"], ["x", "w=\\"]]
+    assert found.values.tolist() == [1, 1, 2, 1]
+
+
+def test_values_that_are_all_one_are_left_out(make):
+    assert read(make("O\ta:1\tb:1.0\tc\n")).values is None
+
+
+def test_labels_may_hold_colons_and_escapes(make):
+    assert read(make(":\ta\n\\:\ta\n\\\\\ta\n")).labels == [":", ":", "\\"]
+
+
+def test_label_only_and_empty_fields(make):
+    found = read(make("O\nB\t\ta\t\nO\t\n"))
+    assert found.labels == ["O", "B", "O"]
+    assert rows(found) == [[], ["a"], []]
+
+
+def test_windows_line_ends_and_last_line_without_end(make):
+    found = read(make("O\ta\r\n\r\nB\tb"))
+    assert (found.labels, rows(found), found.offsets.tolist()) == (["O", "B"], [["a"], ["b"]], [0, 1, 2])
+
+
+def test_spaces_belong_to_names(make):
+    assert read(make("O\tw=New York\n")).attributes == ["w=New York"]
+
+
+def test_limit(make):
+    found = read(make("O\ta\n\nO\tb\nO\tc\n\nO\tx:bad\n"), limit=2)
+    assert (found.attributes, found.offsets.tolist()) == (["a", "b", "c"], [0, 1, 3])
+    with pytest.raises(ConfigError, match="limit=-1 reads no sentence"):
+        read(make("O\ta\n"), limit=-1)
+
+
+@pytest.mark.parametrize(
+    ("content", "where", "text"),
+    [
+        ("O\ta\nO\tw=::\n", ":2", r"the value ':' of attribute 'w=' is not a finite number: write attribute:number"),
+        ("O\ta:\n", ":1", "the value '' of attribute 'a' is not a finite number"),
+        ("O\ta:nan\n", ":1", "the value 'nan' of attribute 'a' is not a finite number"),
+        ("O\ta:x\n", ":1", r"the value 'x' of attribute 'a' is not a finite number: write attribute:number, and a colon that"),
+        ("\ta\n", ":1", "the line begins with a tab, so it has no label"),
+        ("@weight:2\nO\ta\n", ":1", "instance weights (@weight) are not supported: remove the line"),
+        ("", "", "the file is empty"),
+        ("\n\t\n", "", "the file is empty"),
+        (b"O\ta\nO\t\xff\n", ":2", "the bytes ff are not utf8 (invalid start byte): set task.encoding"),
+    ],
+)
+def test_bad_content(make, content, where, text):
+    path = make(content)
+    with pytest.raises(DataError) as error:
+        read(path)
+    assert str(error.value).startswith(f"{path}{where}: {text}")
+
+
+def test_missing_directory_and_truncated(make, tmp_path):
+    with pytest.raises(DataError, match="there is no such file"):
+        read(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="this is a directory"):
+        read(tmp_path)
+    with pytest.raises(DataError, match="the gzip file is truncated"):
+        read(make(gzip.compress(b"O\ta\n" * 99)[:-9]))
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out.gz"])
+def test_write_puts_labels_and_predictions_side_by_side(make, tmp_path, name):
+    write(make("O\ta\nB\n\n\nO\tb:2\n"), tmp_path / name, [[["X"], ["Y"]], [["Z", "0.5"]]])
+    data = (tmp_path / name).read_bytes()
+    assert (gzip.decompress(data) if name.endswith(".gz") else data) == b"O\tX\nB\tY\n\nO\tZ\t0.5\n\n"
+
+
+def test_write_checks_counts(make, tmp_path):
+    source = make("O\ta\n\nO\tb\n")
+    with pytest.raises(DataError, match="the file has 2 sentences, but the predictions 1: has the file changed"):
+        write(source, tmp_path / "out", [[["X"]]])
+    with pytest.raises(DataError, match=r"data.txt:3: the sentence that begins here has 1 tokens, but its prediction 2"):
+        write(source, tmp_path / "out", [[["X"]], [["X"], ["X"]]])
+    assert not (tmp_path / "out").exists()

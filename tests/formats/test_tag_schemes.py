@@ -1,0 +1,125 @@
+"""Tag schemes: spans, conversions, violations, constraints."""
+
+import random
+
+import pytest
+
+from structopt.errors import ConfigError
+from structopt.formats import tag_schemes
+from structopt.formats.tag_schemes import TagError, constraints, convert, from_spans, to_spans, valid
+
+IOB1 = ["I-A", "I-A", "B-A", "I-B", "O", "I-B", "O", "I-A"]
+IOB2 = ["B-A", "I-A", "B-A", "B-B", "O", "B-B", "O", "B-A"]
+BIOES = ["B-A", "E-A", "S-A", "S-B", "O", "S-B", "O", "S-A"]
+SEQUENCES = {"iob1": IOB1, "iob2": IOB2, "bioes": BIOES}
+
+
+def random_spans(generator, length):
+    spans, position = [], 0
+    while position < length:
+        end = min(length, position + generator.randint(1, 3))
+        if generator.random() < 0.7:
+            spans.append((position, end, generator.choice("AB")))
+        position = end
+    return spans
+
+
+@pytest.mark.parametrize("source", SEQUENCES)
+@pytest.mark.parametrize("target", SEQUENCES)
+def test_converts_between_all_schemes(source, target):
+    assert convert(SEQUENCES[source], source, target) == SEQUENCES[target]
+
+
+@pytest.mark.parametrize("scheme", SEQUENCES)
+def test_spans_survive_the_round_trip(scheme):
+    generator = random.Random(3)
+    for length in range(12):
+        spans = random_spans(generator, length)
+        written = from_spans(spans, length, scheme)
+        assert valid(written, scheme) is None
+        assert to_spans(written, scheme) == spans
+
+
+def test_none_keeps_labels_as_they_are():
+    assert convert(["NN", "O", "X"], "none", "none") == ["NN", "O", "X"]
+    assert convert(["I-A"], "iob2", "none") == ["I-A"]
+    assert valid(["NN", "I-A"], "none") is None
+    assert constraints(["NN", "VB"], "none") == ((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("given", "source", "repaired"),
+    [
+        ("I-A I-A O", "iob2", "B-A I-A O"),
+        ("B-A I-B I-B", "iob2", "B-A B-B I-B"),
+        ("B-A I-A", "iob1", "B-A I-A"),
+        ("E-A I-A O", "bioes", "B-A B-A O"),
+        ("B-A O B-A B-A", "bioes", "B-A O B-A B-A"),
+        ("S-A I-A", "bioes", "B-A B-A"),
+    ],
+)
+def test_irregular_sequences_are_repaired_as_conlleval_reads_them(given, source, repaired):
+    assert convert(given.split(), source, "iob2") == repaired.split()
+
+
+@pytest.mark.parametrize(
+    ("given", "scheme", "position"),
+    [
+        ("O B-A I-A", "iob2", None),
+        ("O I-A", "iob2", 1),
+        ("B-A I-B", "iob2", 1),
+        ("I-A B-A B-A", "iob1", None),
+        ("B-A", "iob1", 0),
+        ("I-A B-B", "iob1", 1),
+        ("B-A I-A E-A S-A O", "bioes", None),
+        ("B-A", "bioes", 0),
+        ("B-A I-A", "bioes", 1),
+        ("B-A O", "bioes", 1),
+        ("B-A E-B", "bioes", 1),
+        ("E-A", "bioes", 0),
+        ("S-A E-A", "bioes", 1),
+        ("O PER", "iob2", 1),
+        ("", "bioes", None),
+    ],
+)
+def test_first_violation(given, scheme, position):
+    assert valid(given.split(), scheme) == position
+
+
+@pytest.mark.parametrize("scheme", SEQUENCES)
+def test_constraints_forbid_exactly_the_invalid_sequences(scheme):
+    labels = ["O", *(f"{prefix}-{kind}" for prefix in tag_schemes.PREFIXES[scheme] for kind in "AB")]
+    starts, pairs, ends = constraints(labels, scheme)
+    generator = random.Random(5)
+    for _ in range(2000):
+        path = [generator.randrange(len(labels)) for _ in range(generator.randint(1, 4))]
+        forbidden = set(pairs).intersection(zip(path, path[1:], strict=False))
+        allowed = path[0] not in starts and path[-1] not in ends and not forbidden
+        assert allowed == (valid([labels[i] for i in path], scheme) is None)
+
+
+def test_constraints_of_iob2():
+    assert constraints(["O", "B-A", "I-A"], "iob2") == ((2,), ((0, 2),), ())
+
+
+@pytest.mark.parametrize("tag", ["Q-PER", "PER", "E-PER", "B", "", "-PER", "i-PER"])
+def test_a_tag_outside_the_scheme_is_named_with_its_position(tag):
+    with pytest.raises(TagError, match=r"is neither O nor begins with one of B-, I- as iob2 asks: check the column") as error:
+        convert(["O", tag], "iob2", "bioes")
+    assert (error.value.position, error.value.tag, error.value.scheme) == (1, tag, "iob2")
+
+
+def test_types_may_contain_hyphens():
+    assert to_spans(["B-geo-loc", "I-geo-loc"], "iob2") == [(0, 2, "geo-loc")]
+
+
+def test_unknown_scheme_suggests_a_known_one():
+    with pytest.raises(ConfigError, match=r"'iob3' is unknown\. Did you mean 'iob\d'\? Schemes: iob1, iob2, bioes, none\."):
+        convert(["O"], "iob3", "iob2")
+    with pytest.raises(ConfigError, match="tag scheme 'iob' is unknown"):
+        valid(["O"], "iob")
+
+
+def test_plain_labels_cannot_become_a_scheme():
+    with pytest.raises(ConfigError, match="scheme 'none' has plain labels and no entities: name the scheme of the tags"):
+        convert(["NN"], "none", "iob2")

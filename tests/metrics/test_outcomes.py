@@ -1,0 +1,145 @@
+"""Outcomes of instances: scores of any resample are those of the corpus made of its instances, of every task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt.formats.labelled_images import Image, images_of
+from structopt.kernels.waist.record import Array
+from structopt.metrics import attachment, label_sets, spans
+from structopt.metrics.outcomes import FOUND, GOLD, RIGHT, Outcomes, macro_f1
+from structopt.task.grid import Grid
+from structopt.task.labelling import Labelling
+from structopt.task.multiclass import Multiclass
+from structopt.task.sequence_labelling import SequenceLabelling
+from structopt.task.synthetic import Synthetic
+
+M = 12
+Made = tuple[Outcomes, Callable[[Array], dict[str, float]]]
+"""Outcomes, and the scores of the corpus of the instances with given numbers."""
+
+
+def tagged(generator: np.random.Generator) -> tuple[list[list[str]], list[list[str]]]:
+    tags = ["O", "O", "B-PER", "I-PER", "B-LOC"]
+    gold = [[str(tag) for tag in generator.choice(tags, size)] for size in generator.integers(1, 9, M)]
+    return gold, [[tag if generator.random() < 0.6 else str(generator.choice(tags)) for tag in one] for one in gold]
+
+
+def of_entities(generator: np.random.Generator) -> Made:
+    gold, found = tagged(generator)
+    return spans.outcomes(gold, found), lambda i: spans.score([gold[k] for k in i], [found[k] for k in i])
+
+
+def of_plain_labels(generator: np.random.Generator) -> Made:
+    gold, found = tagged(generator)
+
+    def accuracy(numbers: Array) -> dict[str, float]:
+        pairs = [pair for k in numbers for pair in zip(gold[k], found[k], strict=True)]
+        return {"accuracy": sum(a == b for a, b in pairs) / len(pairs)}
+
+    return spans.token_outcomes(gold, found), accuracy
+
+
+def of_label_sets(generator: np.random.Generator) -> Made:
+    gold, found = generator.random((M, 5)) < 0.3, generator.random((M, 5)) < 0.3
+    return label_sets.outcomes(gold, found), lambda i: label_sets.score(gold[i], found[i])
+
+
+def of_classes(generator: np.random.Generator) -> Made:
+    gold, found = (generator.choice(["1", "2", "3"], M).tolist() for _ in range(2))
+
+    def corpus(numbers: Array) -> Any:
+        return SimpleNamespace(labels=[gold[k] for k in numbers])
+
+    task = Multiclass()
+    everything = task.outcomes(corpus(np.arange(M)), found)
+    return everything, lambda i: task.evaluate(corpus(i), [found[k] for k in i])
+
+
+def of_images(generator: np.random.Generator) -> Made:
+    shapes = generator.integers(1, 6, (M, 2)).tolist()
+    gold = [Image(np.zeros((*shape, 1), np.uint8), generator.integers(0, 3, shape)) for shape in shapes]
+    found = [Image(image.pixels, np.where(generator.random(image.labels.shape) < 0.7, image.labels, 7)) for image in gold]
+    task = Grid()
+    return task.outcomes(images_of(gold), found), lambda i: task.evaluate(images_of([gold[k] for k in i]), [found[k] for k in i])
+
+
+def of_samples(generator: np.random.Generator) -> Made:
+    task = Synthetic(variables=4)
+    gold, found = generator.integers(0, 2, (M, 4)), generator.integers(0, 2, (M, 4))
+
+    class Corpus(SimpleNamespace):
+        def __len__(self) -> int:
+            return len(self.y)
+
+    return task.outcomes(Corpus(y=gold), found), lambda i: task.evaluate(Corpus(y=gold[i]), found[i])
+
+
+def of_trees(generator: np.random.Generator, labelled: bool = True) -> Made:
+    words = generator.integers(1, 9, M)
+
+    def heads() -> list[Array]:
+        return [np.array([0, *(generator.integers(0, i) for i in range(1, n))], np.int32) for n in words]
+
+    gold, found = heads(), heads()
+    counted = [generator.random(n) < 0.8 for n in words]
+    cut = [(a == b) & (generator.random(len(a)) < 0.7) for a, b in zip(gold, found, strict=True)]
+    right = [one & (generator.random(len(one)) < 0.8) for one in cut]
+
+    def comparison(numbers: Array) -> attachment.Comparison:
+        lists = ([one[k] for k in numbers] for one in (gold, found, right, cut, counted))
+        first, second, *relations, counts = map(np.concatenate, lists)
+        offsets = np.concatenate([[0], np.cumsum(words[numbers])])
+        return attachment.Comparison(offsets, first, second, *(relations if labelled else (None, None)), counts)
+
+    return attachment.outcomes(comparison(np.arange(M))), lambda i: attachment.metrics(comparison(i))
+
+
+def of_bare_trees(generator: np.random.Generator) -> Made:
+    return of_trees(generator, labelled=False)
+
+
+@pytest.mark.parametrize(
+    "made", [of_entities, of_plain_labels, of_label_sets, of_classes, of_images, of_samples, of_trees, of_bare_trees]
+)
+def test_scores_of_resamples_are_those_of_the_corpora(made: Callable[[np.random.Generator], Made]) -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(5):
+        outcomes, scores = made(generator)
+        assert len(outcomes) == M
+        assert outcomes.scores() == scores(np.arange(M))
+        for _ in range(5):
+            drawn = generator.integers(0, M, M)
+            assert outcomes.scores(np.bincount(drawn, minlength=M)) == pytest.approx(scores(drawn), abs=1e-14)
+
+
+@pytest.mark.parametrize(("scheme", "names"), [("none", {"accuracy"}), ("iob2", {"accuracy", "precision", "recall", "f1"})])
+def test_plain_labels_have_no_entities(scheme: str, names: set[str]) -> None:
+    task: Labelling = SequenceLabelling(scheme=scheme, target_scheme=scheme)
+    corpus = task.read(task.files["dev"])
+    found = task.outcomes(corpus, task.gold_outputs(corpus))
+    assert {name for name in found.scores() if "_" not in name} == names
+    assert found.scores()["accuracy"] == 1.0
+
+
+def test_many_events_an_instance_are_kept_as_a_table() -> None:
+    events = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), np.array([RIGHT, RIGHT, FOUND, GOLD])
+    table = np.array([[1.0], [2.0]])
+
+    def made(*events: Array) -> Outcomes:
+        return Outcomes.of_classes(table, events, 2, lambda totals: {"first": totals[0], "last": totals[6]})
+
+    few, many = made(*events), made(*(np.tile(one, 9) for one in events))
+    assert few.totals().tolist() == [3, 2, 0, 0, 0, 1, 1]
+    assert many.totals().tolist() == [3, 18, 0, 0, 0, 9, 9]
+    assert (len(few.values), len(many.values)) == (6, 5)
+    assert many.scores(np.array([0, 2])) == {"first": 4, "last": 18}
+
+
+def test_macro_f1_of_nothing() -> None:
+    assert macro_f1(np.zeros((3, 3))) == 0.0

@@ -1,0 +1,237 @@
+"""The loop over passes, with an optimizer that counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt.core.optimizer import Optimizer, Plan, Report
+from structopt.errors import ModelError, NumericalError
+from structopt.formats import durable_files
+from structopt.objective.fingerprint import Fingerprint
+from structopt.run.history import read
+from structopt.run.training import Trainer
+
+
+class Counting(Optimizer):
+    """Adds one to its only weight a pass, in place."""
+
+    C, plan = 1.0, Plan()
+
+    def __init__(self, epochs: int) -> None:
+        self.epochs = epochs
+
+    def init(self, problem: Any, weights: Any) -> dict[str, Any]:
+        return {"theta": weights.copy(), "count": 0}
+
+    def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+        state["theta"] += 1
+        state["count"] += 1
+        return state, Report(loss=1.0 / state["count"], negative_losses=1)
+
+    def weights(self, state: dict[str, Any]) -> Any:
+        return state["theta"]
+
+
+def trainer(
+    folder: Path,
+    epochs: int,
+    scores: tuple[float, ...] = (),
+    dimension: int = 1,
+    method: Any = None,
+    digest: str = "d",
+    **options: Any,
+) -> Trainer:
+    rows = SimpleNamespace(
+        dimension=dimension,
+        expand=lambda array: array,
+        compress=lambda array: array,
+        covers=lambda array: array.shape == (dimension,),
+    )
+    problem: Any = SimpleNamespace(
+        examples=SimpleNamespace(scorer=rows),
+        messages=np.zeros(0),
+        fingerprint=Fingerprint(digest, {"instances": 4, "weights": dimension}),
+        objective=lambda weights: float(weights[0]),
+        certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
+    )
+    develop = (lambda weights: {"f1": scores[int(weights[0]) - 1]}) if scores else None
+    return Trainer(problem, method or Counting(epochs), folder, develop, **options)  # type: ignore[arg-type]
+
+
+def test_passes(tmp_path: Path) -> None:
+    one = trainer(tmp_path, 3, objective_every=2)
+    one.start(np.zeros(1))
+    assert one.run().tolist() == [3.0]
+    assert [(row["epoch"], row["primal"]) for row in read(tmp_path / "history.csv")] == [(1, None), (2, 2.0), (3, 3.0)]
+    assert (one.progress.epoch, one.progress.negative_losses, len(one.progress.passes)) == (3, 3, 3)
+
+
+def test_no_passes(tmp_path: Path) -> None:
+    one = trainer(tmp_path, 0)
+    one.start(np.full(1, 7.0))
+    assert one.run().tolist() == [7.0]
+    assert not one.resume()
+
+
+@pytest.mark.parametrize(("patience", "passes", "best"), [(1, 2, 1.0), (2, 5, 3.0), (3, 6, 3.0), (None, 8, 8.0)])
+def test_patience(tmp_path: Path, patience: int | None, passes: int, best: float) -> None:
+    """The best weights are kept as they were, though the optimizer goes on in the same array."""
+    one = trainer(tmp_path, 8, (0.5, 0.4, 0.6, 0.6, 0.1, 0.2, 0.3, 0.4), patience=patience)
+    one.start(np.zeros(1))
+    assert (one.run().tolist(), one.progress.epoch) == ([best], passes)
+    assert bool(one.progress.stopped) == (patience is not None)
+    two = trainer(tmp_path, 9, (1.0,) * 9, patience=patience)
+    assert two.resume() and two.weights().tolist() == [best]
+    assert two.run().tolist() == [best if patience else 9.0]
+
+
+class Certified(Counting):
+    """After pass n its objective is n and its dual n - 1/n, so that the relative gap is 1/n^2."""
+
+    def __init__(self, epochs: int, tolerance: float) -> None:
+        super().__init__(epochs)
+        self.plan = Plan(tolerance=tolerance)
+
+    def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+        state, report = super().step(problem, state)
+        n = state["count"]
+        return state, Report(report.loss, dual=n - 1 / n, evaluations=(0.5, 1.5))
+
+
+def test_stops_by_the_certified_gap_and_goes_on_to_a_smaller_one(tmp_path: Path) -> None:
+    one = trainer(tmp_path, 9, method=Certified(9, 0.1), objective_every=0)
+    one.start(np.zeros(1))
+    assert one.run().tolist() == [4.0]
+    assert one.progress.stopped == "the certified gap is 0.062 of the objective"
+    assert [row["gap"] for row in read(tmp_path / "history.csv")] == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4])
+    assert one.progress.evaluations == [0.5, 1.5] * 4
+    assert one.progress.dual == 3.75
+    same = trainer(tmp_path, 9, method=Certified(9, 0.1))
+    assert same.resume() and same.run().tolist() == [4.0]
+    smaller = trainer(tmp_path, 9, method=Certified(9, 0.03))
+    assert smaller.resume() and smaller.run().tolist() == [6.0]
+
+
+def test_certificates_are_asked_of_the_problem(tmp_path: Path) -> None:
+    method = Counting(9)
+    method.plan = Plan(certificate=True, tolerance=0.2)
+    one = trainer(tmp_path, 9, method=method)
+    one.start(np.zeros(1))
+    assert one.run().tolist() == [3.0]
+    assert [(row["primal"], row["dual"], row["gap"]) for row in read(tmp_path / "history.csv")][-1] == (3.0, 2.5, 0.5)
+
+
+def test_stops_where_the_optimizer_is_finished(tmp_path: Path) -> None:
+    method = Counting(9)
+    method.step = lambda problem, state: (state, Report(1.0, primal=7.0, finished="nothing changes"))  # type: ignore[method-assign]
+    one = trainer(tmp_path, 9, method=method)
+    one.start(np.zeros(1))
+    one.run()
+    assert (one.progress.epoch, one.progress.stopped) == (1, "nothing changes")
+    assert read(tmp_path / "history.csv")[0]["primal"] == 7.0
+
+
+def test_start_forgets(tmp_path: Path) -> None:
+    one = trainer(tmp_path, 2, (0.1, 0.2), patience=5)
+    one.start(np.zeros(1))
+    one.run()
+    one.start(np.zeros(1))
+    assert (one.progress.epoch, one.best_weights, read(tmp_path / "history.csv")) == (0, None, [])
+    assert not trainer(tmp_path, 2).resume()
+
+
+def test_a_checkpoint_of_other_data(tmp_path: Path) -> None:
+    one = trainer(tmp_path, 1)
+    one.start(np.zeros(1))
+    one.run()
+    with pytest.raises(
+        ModelError, match=r"not a checkpoint of this run: the training data.* \(weights: 1 then, 2 now\)\. Undo that"
+    ):
+        trainer(tmp_path, 1, dimension=2).resume()
+    with pytest.raises(ModelError, match=r"changed since \(as large as before, but with other contents or in another order\)"):
+        trainer(tmp_path, 1, digest="e").resume()
+    with pytest.raises(ModelError, match="with other contents"):
+        trainer(tmp_path, 1, vocabulary="other names").resume()
+    assert trainer(tmp_path, 1).resume()
+
+
+def test_a_checkpoint_of_an_earlier_version_or_changed_since(tmp_path: Path) -> None:
+    one = trainer(tmp_path, 1)
+    one.start(np.zeros(1))
+    one.run()
+    arrays, notes = durable_files.read_arrays(one.file)
+    durable_files.write_arrays(one.file, arrays, {key: value for key, value in notes.items() if key != "data"})
+    with pytest.raises(ModelError, match="it does not say of which data it is, as those of earlier versions do not"):
+        trainer(tmp_path, 1).resume()
+    for changed in ({"theta": np.zeros(2)}, {"theta": np.zeros(1, np.float32)}, arrays | {"more": np.zeros(1)}, {}):
+        durable_files.write_arrays(one.file, changed, notes)
+        with pytest.raises(ModelError, match="its arrays are not those that were written"):
+            trainer(tmp_path, 1).resume()
+
+
+class Reporting(Counting):
+    """Reports given numbers, one tuple of objective and dual a pass; its weights are finite as long as those are numbers."""
+
+    def __init__(self, *numbers: tuple[float, float], tolerance: float = 0.0) -> None:
+        super().__init__(len(numbers))
+        self.numbers, self.plan = numbers, Plan(tolerance=tolerance)
+
+    def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+        state, report = super().step(problem, state)
+        primal, dual = self.numbers[state["count"] - 1]
+        return state, Report(report.loss, primal=primal, dual=dual)
+
+
+def test_a_dual_above_the_objective_certifies_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It stops nothing, is told once, and has no gap; rounding counts as 0."""
+    caplog.set_level("INFO")
+    one = trainer(tmp_path, 4, method=Reporting((1.0, 0.5), (1.0, 1.93), (1.0, 1.1), (1.0, 1 + 5e-9), tolerance=1e-3))
+    one.start(np.zeros(1))
+    one.run()
+    rows = read(tmp_path / "history.csv")
+    assert [(row["dual"], row["gap"]) for row in rows] == [(0.5, 0.5), (1.93, None), (1.1, None), (1 + 5e-9, 0.0)]
+    assert (one.progress.impossible_duals, one.progress.stopped) == (2, "the certified gap is 0 of the objective")
+    told = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert [level for level, _ in told] == ["WARNING", "INFO"]
+    assert told[0][1].startswith("pass 2: the dual 1.93 came out above the objective 1, which rounding alone does not explain")
+    assert "Set a smaller optimizer.C" in told[0][1]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((float("nan"), None), "pass 2: the objective came out as nan, so that training cannot go on. Set a smaller optimizer.C"),
+        ((float("inf"), 1.0), "pass 2: the objective came out as inf"),
+        ((1.0, float("-inf")), "pass 2: the dual objective came out as -inf"),
+    ],
+)
+def test_numbers_that_are_not_finite_stop_a_run(tmp_path: Path, numbers: tuple[float, float], text: str) -> None:
+    """The last good pass stays, in the history and in the checkpoint."""
+    one = trainer(tmp_path, 3, method=Reporting((1.0, 0.5), numbers, (1.0, 0.5)))
+    one.start(np.zeros(1))
+    with pytest.raises(NumericalError) as raised:
+        one.run()
+    assert str(raised.value).startswith(text)
+    assert str(raised.value).endswith(f"{tmp_path / 'checkpoint'} holds pass 1.")
+    assert [row["epoch"] for row in read(tmp_path / "history.csv")] == [1]
+    again = trainer(tmp_path, 3, method=Reporting((1.0, 0.5), (0.9, 0.5), (0.8, 0.5)))
+    assert again.resume() and again.progress.epoch == 1 and again.run().tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("weight", "loss", "name"), [(np.nan, 1.0, "the weights"), (np.inf, 1.0, "the weights"), (1.0, np.nan, "the summed loss")]
+)
+def test_weights_and_losses_that_are_not_finite(tmp_path: Path, weight: float, loss: float, name: str) -> None:
+    """They are met before anything is computed with them: predictions of the dev part, say."""
+    method = Counting(2)
+    method.step = lambda problem, state: ({"theta": np.array([weight])}, Report(loss))  # type: ignore[method-assign]
+    one = trainer(tmp_path, 2, (0.5,), method=method)
+    one.start(np.zeros(1))
+    with pytest.raises(NumericalError, match=rf"^pass 1: {name} came out as .* No pass was finished\.$"):
+        one.run()
+    assert not one.file.exists()

@@ -1,0 +1,78 @@
+"""The language of arc templates: what it reads, and what it says of what it cannot read."""
+
+import pytest
+
+from structopt.errors import ConfigError
+from structopt.templates.arc_templates import Atom, Template, check_columns, columns_of, parse
+
+
+def test_atoms():
+    (found,) = parse([" h.upos[-1] &m. prefix( form , 5 )&between.feat(Case) & h.upos[ +2 ]"], "templates")
+    assert found.atoms[:2] == (Atom("h", "upos", -1), Atom("m", "prefix(form,5)"))
+    assert found.atoms[2:] == (Atom("between", "feat(Case)"), Atom("h", "upos", 2))
+    assert found.between == "feat(Case)"
+    assert str(found) == "h.upos[-1] & m.prefix(form,5) & between.feat(Case) & h.upos[2]"
+    assert parse([str(found)], "templates") == (found,)
+
+
+def test_bias():
+    assert parse(["bias"], "siblings") == (Template(()),)
+    assert str(Template(())) == "bias"
+    assert Template(()).between is None
+
+
+def test_nested_functions_are_one_column():
+    (found,) = parse(["m.prefix(lower(form),3)[1]"], "labels")
+    assert found.atoms == (Atom("m", "prefix(lower(form),3)", 1),)
+
+
+@pytest.mark.parametrize("which, role", [("siblings", "s"), ("grandparents", "g"), ("templates", "between"), ("labels", "m")])
+def test_roles(which, role):
+    assert parse([f"{role}.form"], which)[0].atoms == (Atom(role, "form"),)
+
+
+def test_columns():
+    found = parse(["h.form & m.upos", "m.form", "bias", "between.xpos"], "templates")
+    assert columns_of(found) == ("form", "upos", "xpos")
+    check_columns(found, "templates", ("xpos", "upos", "form"))
+    with pytest.raises(ConfigError, match=r"features.labels: the template 'h.form & m.upos' looks at the column 'upos'.*'xpos'"):
+        check_columns(found, "labels", ("form", "xpos"))
+    with pytest.raises(ConfigError, match="There are: none"):
+        check_columns(found, "labels", ())
+
+
+@pytest.mark.parametrize(
+    "line, which, message",
+    [
+        ("h.form & g.form", "templates", "features.templates: the template 'h.form & g.form' has the role 'g'.* There are: h, m"),
+        ("betwen.upos", "labels", r"features.labels: .*'betwen'. Did you mean 'between'\?"),
+        ("between.upos", "siblings", "has the role 'between'"),
+        ("s.form", "grandparents", "There are: g, h, m"),
+        ("between.upos & between.form", "templates", "more than one 'between'"),
+        ("between.upos[1]", "templates", "an offset on 'between'"),
+        ("h.form & h.form", "templates", "has an atom twice"),
+        ("form", "templates", "the atom 'form', which is not of the form role.column"),
+        ("h.form[x]", "templates", r"the atom 'h.form\[x\]'"),
+        ("h.form & ", "templates", "the atom ''"),
+        ("", "templates", "the atom ''"),
+        ("h.prefix(form", "templates", "not of the form"),
+        ("h.prefix(form))", "templates", "not of the form"),
+        ("h.a(b)(c)", "templates", "not of the form"),
+        (" & ".join(f"h.form[{k}]" for k in range(17)), "templates", "17 atoms"),
+    ],
+)
+def test_errors(line, which, message):
+    with pytest.raises(ConfigError, match=message):
+        parse(["bias", line], which)
+
+
+def test_a_template_listed_twice():
+    with pytest.raises(ConfigError, match="'m.upos&h.form' is listed twice"):
+        parse(["h.form & m.upos", "m.upos&h.form"], "templates")
+
+
+def test_a_text_is_no_list():
+    with pytest.raises(ConfigError, match="features.templates must be a list"):
+        parse("h.form", "templates")
+    with pytest.raises(ConfigError, match="features.labels must be a list"):
+        parse([3], "labels")
