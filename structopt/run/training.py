@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -21,59 +21,44 @@ from structopt.errors import NumericalError
 from structopt.kernels.waist.record import Array
 from structopt.objective.problem import Problem
 from structopt.run.checkpoint import Checkpoint
-from structopt.run.history import History
+from structopt.run.observer import Observer, Progress, Row
+from structopt.run.observers import HistoryFile
 
 log = logging.getLogger(__name__)
 
-Row = dict[str, float | int | None]
-Judge = Callable[[Row], str]  # of a pass: why to stop after it, or the empty string
+Judge = Callable[[Row], str]
+"""Given the row of a pass, the reason to stop after it, or the empty string."""
 CERTIFIED = "the certified gap is"
 BEST, MESSAGES = "best.weights", "inference.messages"  # in a checkpoint; no optimizer's state has a dot in its names
 ADVICE = "Set a smaller optimizer.C, which regularises more, or scale the features down."
 
 
-@dataclass
-class Progress:
-    """What is known after some passes; with the optimizer's state, all that a resumed run needs.
+@dataclass(frozen=True)
+class Schedule:
+    """What is measured after passes, and what ends training before the last one.
 
     Attributes
     ----------
-    epoch : int
-        Passes done.
-    seconds : float
-        Optimizer time so far.
-    passes : list of float
-        Seconds of each pass.
-    evaluations : list of float
-        Seconds of each evaluation of loss and gradient over all instances.
-    negative_losses : int
-        Losses below zero met so far.
-    repeated : int
-        How often passes were made again with shorter steps, since they had raised P.
-    dual : float or None
-        Lower bound on the least P, as of the last pass.
-    gap : float or None
-        Certified gap relative to the objective, as of the last pass.
-    impossible_duals : int
-        Passes whose dual came out above the objective: numerical failures, which certify nothing.
-    best, best_epoch : float, int
-        Highest dev score and its pass.
-    stopped : str
-        Why training ended before its last pass, or the empty string.
+    metric : str
+        The dev metric that early stopping looks at.
+    objective_every : int
+        Passes between two evaluations of P; 0 means at the end only.
+    patience : int or None
+        Stop after so many passes without a better dev score, and return the weights of the best pass.
+    certifies : bool
+        Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is from its minimum.
+    judge : callable or None
+        Given the row of a pass, gives the reason to stop after it, or the empty string; asked while passes are left.
     """
 
-    epoch: int = 0
-    seconds: float = 0.0
-    passes: list[float] = field(default_factory=list)
-    evaluations: list[float] = field(default_factory=list)
-    negative_losses: int = 0
-    repeated: int = 0
-    dual: float | None = None
-    gap: float | None = None
-    impossible_duals: int = 0
-    best: float = -inf
-    best_epoch: int = 0
-    stopped: str = ""
+    metric: str = "f1"
+    objective_every: int = 1
+    patience: int | None = None
+    certifies: bool = True
+    judge: Judge | None = None
+
+
+SCHEDULE = Schedule()
 
 
 class Trainer:
@@ -87,22 +72,13 @@ class Trainer:
         Run folder: ``history.csv`` and ``checkpoint/state.safetensors`` go there.
     develop : callable or None
         Weights to dev metrics.
-    metric : str
-        The dev metric that early stopping looks at.
-    objective_every : int
-        Passes between two evaluations of P; 0 means at the end only.
-    patience : int or None
-        Stop after so many passes without a better dev score, and return the weights of the best pass.
-    watch : callable
-        Called after every pass with its history row.
-    certifies : bool
-        Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is from its minimum.
-    judge : callable or None
-        Given the history row of a pass, says why to stop after it, or the empty string; asked while passes are left.
+    schedule : Schedule
+    observers : sequence of Observer
+        In the order in which they are told; the history file comes before them.
     advice : str
         What to do where numbers overflow, in sentences.
     vocabulary : str
-        Digest of the names behind the numbers of labels and attributes; part of what a checkpoint knows its data by.
+        Digest of the names behind the numbers of labels and attributes; a checkpoint with another one is refused.
     """
 
     def __init__(
@@ -111,27 +87,22 @@ class Trainer:
         optimizer: Optimizer,
         folder: Path,
         develop: Callable[[Array], Mapping[str, float]] | None = None,
-        metric: str = "f1",
-        objective_every: int = 1,
-        patience: int | None = None,
-        watch: Callable[[Row], None] = lambda row: None,
-        certifies: bool = True,
-        judge: Judge | None = None,
+        schedule: Schedule = SCHEDULE,
+        observers: Sequence[Observer] = (),
         advice: str = ADVICE,
         vocabulary: str = "",
     ) -> None:
         self.problem, self.optimizer, self.advice = problem, optimizer, advice
-        self.tolerance = optimizer.plan.tolerance
-        self.develop, self.metric, self.watch, self.certifies = develop, metric, watch, certifies
-        self.objective_every, self.patience, self.judge = objective_every, patience, judge
-        self.history = History(folder / "history.csv")
+        self.develop, self.schedule, self.tolerance = develop, schedule, optimizer.plan.tolerance
+        self.history = HistoryFile(folder)
+        self.observers: list[Observer] = [self.history, *observers]
         self.vocabulary, self.file = vocabulary, folder / "checkpoint" / "state.safetensors"
         self.progress = Progress()
         self.best_weights: Array | None = None
         self.state: State = {}
 
     def start(self, weights: Array) -> None:
-        """Begin anew from the given weights; a checkpoint that an earlier run left in the folder is not this run's."""
+        """Begin at these weights; the checkpoint of an earlier run in the folder is deleted."""
         self.file.unlink(missing_ok=True)
         self.progress, self.best_weights = Progress(), None
         self.problem.messages[:] = 0.0
@@ -157,7 +128,7 @@ class Trainer:
         return Checkpoint(self.file, self.problem.examples.scorer, data)
 
     def _restore(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
-        """Take back what `_save` wrote."""
+        """Restore what `_save` wrote."""
         self.progress = Progress(**{**notes["progress"], "best": float(notes["progress"]["best"])})
         if self.progress.stopped.startswith(CERTIFIED) and not self._certified():
             self.progress.stopped = ""  # the resumed run asks for a smaller gap
@@ -176,26 +147,38 @@ class Trainer:
         """
         for name in self.optimizer.plan.kernel_modules:
             import_module(name)  # compiles what is not in the cache yet, so that no pass is charged for it
-        while self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
-            with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
-                report = self._pass()
-                row = self._row(report)
-            if report.convex_pass is None:
-                self._look_for_best(row)
-            self._look_at_gap(row, report)
-            self._look_at_others(row)
-            self.history.append(row)
-            self._save()
-            self.watch(row)
+        try:
+            for observer in self.observers:
+                observer.begin(self)
+            while self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
+                self._pass()
+        finally:
+            for observer in self.observers:
+                observer.close()
         return self.weights()
 
     def weights(self) -> Array:
         """Weights to return: of the best pass where early stopping asks for it, else of the last."""
-        if self.patience is not None and self.best_weights is not None:
+        if self.schedule.patience is not None and self.best_weights is not None:
             return self.best_weights
         return self.optimizer.weights(self.state)
 
-    def _pass(self) -> Report:
+    def _pass(self) -> None:
+        """Make a pass, measure it, and write its checkpoint."""
+        with np.errstate(over="ignore", invalid="ignore"):  # `_refuse_overflow` says it in words
+            report = self._step()
+            row = self._row(report)
+        if report.convex_pass is None:
+            self._look_for_best(row)
+        self._look_at_gap(row, report)
+        self._ask_judge(row)
+        for observer in self.observers:
+            observer.measured(self, row)
+        self._save()
+        for observer in self.observers:
+            observer.passed(self, row)
+
+    def _step(self) -> Report:
         started = time.perf_counter()
         self.state, report = self.optimizer.step(self.problem, self.state)
         seconds = time.perf_counter() - started - report.judging_seconds
@@ -233,7 +216,7 @@ class Trainer:
     def gap(self, primal: float | None) -> float | None:
         """P - D after the last pass, where both are known and it proves something."""
         dual = self.progress.dual
-        return None if primal is None or dual is None or not self.certifies else certified_gap(primal, dual)
+        return None if primal is None or dual is None or not self.schedule.certifies else certified_gap(primal, dual)
 
     def _refuse_overflow(self, name: str, value: float | None) -> None:
         """Stop at a number that is not finite."""
@@ -248,7 +231,7 @@ class Trainer:
     def _bounds(self, weights: Array, report: Report) -> tuple[float | None, float | None]:
         """P at the weights and a lower bound on its minimum, where they are known or due."""
         last = self.progress.epoch == self.optimizer.epochs or bool(report.finished)
-        asked = self.objective_every > 0 and self.progress.epoch % self.objective_every == 0
+        asked = self.schedule.objective_every > 0 and self.progress.epoch % self.schedule.objective_every == 0
         if not (last or asked or self.tolerance > 0):
             return report.primal, report.dual
         if report.dual is None and self.optimizer.plan.certificate:
@@ -259,14 +242,14 @@ class Trainer:
     def _look_at_gap(self, row: Row, report: Report) -> None:
         gap, primal, progress = row["gap"], row["primal"], self.progress
         progress.gap = None if gap is None or not primal else gap / abs(primal)
-        if gap is None and primal is not None and progress.dual is not None and self.certifies:
-            self._tell_impossible(primal, progress.dual)
+        if gap is None and primal is not None and progress.dual is not None and self.schedule.certifies:
+            self._warn_impossible(primal, progress.dual)
         if self._certified():
             progress.stopped = f"{CERTIFIED} {progress.gap:.2g} of the objective"
         elif report.finished:
             progress.stopped = report.finished
 
-    def _tell_impossible(self, primal: float, dual: float) -> None:
+    def _warn_impossible(self, primal: float, dual: float) -> None:
         """Warn, the first time, that a dual came out above the objective."""
         self.progress.impossible_duals += 1
         level = logging.WARNING if self.progress.impossible_duals == 1 else logging.INFO
@@ -281,19 +264,20 @@ class Trainer:
         return self.tolerance > 0 and self.progress.gap is not None and self.progress.gap <= self.tolerance
 
     def _look_for_best(self, row: Row) -> None:
-        score = row.get(f"dev.{self.metric}")
+        score = row.get(f"dev.{self.schedule.metric}")
         progress = self.progress
         if score is not None and score > progress.best:
             progress.best, progress.best_epoch = float(score), progress.epoch
-            if self.patience is not None:
+            if self.schedule.patience is not None:
                 self.best_weights = self.optimizer.weights(self.state).copy()
-        if self.patience is not None and progress.epoch - progress.best_epoch >= self.patience:
-            progress.stopped = f"no better dev {self.metric} in {self.patience} passes"
+        if self.schedule.patience is not None and progress.epoch - progress.best_epoch >= self.schedule.patience:
+            progress.stopped = f"no better dev {self.schedule.metric} in {self.schedule.patience} passes"
 
-    def _look_at_others(self, row: Row) -> None:
+    def _ask_judge(self, row: Row) -> None:
         """Ask the judge, who knows the other trials of a search, whether to go on."""
-        if self.judge is not None and self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
-            self.progress.stopped = self.judge(row)
+        judge = self.schedule.judge
+        if judge is not None and self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
+            self.progress.stopped = judge(row)
 
     def _save(self) -> None:
         """Write the checkpoint."""

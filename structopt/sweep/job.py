@@ -136,8 +136,8 @@ class SweepJob:
         self.write(KILLED)  # until it says otherwise: whatever ends this process, SIGKILL too, the job can go on
         tracked = checked if self.shared.get("tracked", True) else {**checked, "tracker": {"name": "none"}}
         judge = trials.judge(self.sweep, self.number)
-        place = session.Place(self.number, self.name, self.parent, self.beside)
-        model = session.train(tracked, self.folder, judge, place, resuming=unchanged)
+        job = session.JobOfSweep(self.number, self.name, self.parent, self.beside)
+        model = session.train(tracked, self.folder, judge, job, resuming=unchanged)
         self._finish(PRUNED if judge and judge.verdict else FINISHED, model.task.main_metric)
 
     def _unchanged(self, checked: Mapping[str, Any]) -> bool:

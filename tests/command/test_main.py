@@ -37,7 +37,7 @@ class Session(types.ModuleType):
         return {"train": {}}
 
     @staticmethod
-    def Place(*_: Any) -> None:
+    def JobOfSweep(*_: Any) -> None:
         """Stands in for the class."""
 
     model = types.SimpleNamespace(task=types.SimpleNamespace(main_metric="f1"))

@@ -10,7 +10,7 @@ from structopt.config import pairs, registry
 from structopt.config.composition import compose, validate
 from structopt.errors import CompatibilityError
 from structopt.factor_graph import kinds
-from structopt.run.session import make_components
+from structopt.run.components import make_components
 from structopt.testing.problems import make_problem, random_encoded, random_graphs, random_trees
 
 GRAPHS = {

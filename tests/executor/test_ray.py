@@ -15,6 +15,7 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.learning.mixing import Mixed
 from structopt.loss.family import LossFamily
+from structopt.objective.pass_shards import Passes
 from structopt.testing.problems import make_problem, random_encoded, random_trees, random_weights
 
 ray = pytest.importorskip("ray", reason="Ray is optional (extra: ray)")
@@ -109,8 +110,9 @@ def test_mixed_parameters_are_those_of_one_thread(executor, name):
         if not killed:
             killed.append(ray.kill(executor._team.actors[1]))
 
-    weights, report = trained(problem, Mixed(optimizer, 3), 3, kill)
-    expected, theirs = trained(chains(Serial()), Mixed(registry.create("optimizer", {"name": name, "average": True}), 3), 3)
+    weights, report = trained(problem, Mixed(optimizer, 3, Passes), 3, kill)
+    averaged = registry.create("optimizer", {"name": name, "average": True})
+    expected, theirs = trained(chains(Serial()), Mixed(averaged, 3, Passes), 3)
     np.testing.assert_array_equal(weights, expected)
     assert report.loss == theirs.loss
     assert np.abs(weights).max() > 1e-3

@@ -17,6 +17,7 @@ from structopt.loss.family import LossFamily
 from structopt.objective import scoring
 from structopt.objective.decoding import best_outputs, k_best, marginals
 from structopt.objective.drivers import predicting
+from structopt.objective.pass_shards import Passes
 from structopt.optimizer.adadelta import AdaDelta
 from structopt.optimizer.adagrad import AdaGrad
 from structopt.optimizer.dca import DualCoordinateAscent
@@ -147,7 +148,7 @@ def test_any_scorer_over_shards():
 
     found = []
     for problem in pair():
-        method = Mixed(AdaGrad(0.5, 3, 0.3), 2)
+        method = Mixed(AdaGrad(0.5, 3, 0.3), 2, Passes)
         state = method.init(problem, np.zeros(problem.dimension))
         for _ in range(3):
             state, _ = method.step(problem, state)

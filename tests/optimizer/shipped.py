@@ -5,7 +5,8 @@ import numpy as np
 from structopt import datasets
 from structopt.config.composition import compose, validate
 from structopt.optimizer.sdca import StochasticDualCoordinateAscent
-from structopt.run.session import Session
+from structopt.run.components import make_components
+from structopt.run.reading import read
 
 BINARY = ("sport", "culture")  # two classes of the shipped multiclass corpus
 
@@ -18,9 +19,8 @@ def shipped(task, member, C, folder, optimizer="eg", limit=40):
         (folder / "two.libsvm").write_text("".join(line for line in lines if line.split()[0] in BINARY))
         overrides = ["task=multiclass", f"task.train={folder / 'two.libsvm'}"]
     chosen = [f"loss={member}", f"optimizer={optimizer}", f"optimizer.C={C}", f"task.limit={limit}", "tracker=none"]
-    session = Session(validate(compose([*overrides, *chosen])), folder)
-    session._prepare()
-    return session.problem
+    config = validate(compose([*overrides, *chosen]))
+    return read(config, make_components(config)).problem
 
 
 def certified(problem, gap=5e-3):

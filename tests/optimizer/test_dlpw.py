@@ -25,7 +25,8 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.cutting_plane import CuttingPlane
 from structopt.optimizer.dlpw import DLPW
 from structopt.optimizer.pegasos import Pegasos
-from structopt.run.session import Session
+from structopt.run.components import make_components
+from structopt.run.reading import read
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import instance_scores, make_problem, random_graphs, random_weights, residual
 
@@ -226,8 +227,8 @@ def test_a_resumed_run_has_the_same_bits(tmp_path):
 
 def test_a_run_reports_the_objective_of_the_relaxation(tmp_path):
     model = trained(tmp_path / "run", "inference.passes=1", "optimizer.epochs=2")
-    other = Session(validate(compose([*WORDS, "optimizer=pegasos", "inference=lp"])), tmp_path / "other")
-    other._prepare()
+    config = validate(compose([*WORDS, "optimizer=pegasos", "inference=lp"]))
+    other = read(config, make_components(config))
     found = json.loads((tmp_path / "run/metrics.json").read_text())["train"]["objective"]
     assert found == pytest.approx(other.problem.objective(model.weights), rel=1e-4)
 

@@ -17,6 +17,7 @@ from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.lbfgs import LBFGS, Ray
 from structopt.reference.primal import Listed, minimum
+from structopt.run.observer import Observer
 from structopt.run.training import Trainer
 from structopt.testing.optimizer import OptimizerSuite, stored
 from structopt.testing.problems import make_problem, outputs, random_encoded, random_weights
@@ -209,19 +210,20 @@ class Interrupted(Exception):
 
 @pytest.mark.parametrize("support", ["seen", "all"])
 def test_resumes_from_a_checkpoint_with_the_same_bits(tmp_path, support):
-    def trainer(folder, watch=lambda row: None):
+    def trainer(folder, *observers):
         problem = problem_of(support=support)
         (tmp_path / folder).mkdir(exist_ok=True)
-        return Trainer(problem, LBFGS(2.0, epochs=8, memory=3), tmp_path / folder, watch=watch)
+        return Trainer(problem, LBFGS(2.0, epochs=8, memory=3), tmp_path / folder, observers=observers)
 
     whole = trainer("whole")
     whole.start(np.zeros(whole.problem.dimension))
 
-    def stop(row):
-        if row["epoch"] == 5:
-            raise Interrupted
+    class Stop(Observer):
+        def passed(self, training, row):
+            if row["epoch"] == 5:
+                raise Interrupted
 
-    broken = trainer("broken", stop)
+    broken = trainer("broken", Stop())
     broken.start(np.zeros(broken.problem.dimension))
     with pytest.raises(Interrupted):
         broken.run()

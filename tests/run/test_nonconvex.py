@@ -84,7 +84,7 @@ def without_times(row: dict[str, Any]) -> dict[str, Any]:
 def stopped(folder: Path, passes: int, words: list[str]) -> None:
     """A run that is cut off after some passes."""
     from structopt.config import composition
-    from structopt.run.session import Session
+    from structopt.run import session
 
     class Cut(Exception):
         pass
@@ -98,7 +98,7 @@ def stopped(folder: Path, passes: int, words: list[str]) -> None:
         return ""
 
     with pytest.raises(Cut):
-        Session(config, folder, judge=cut).run()
+        session.train(config, folder, cut)
 
 
 def test_a_warm_start_is_the_start(convex: Path, tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_repeated_passes_are_counted(convex: Path, tmp_path: Path, capsys: pytes
     found = run(tmp_path / "run", *words)
     count = found["train"]["repeated_passes"]
     assert count > 0
-    line = f"passes that raised the objective and were made again with shorter steps: {count}"
+    line = f"passes that raised the objective and were repeated with shorter steps: {count}"
     assert line in capsys.readouterr().out
-    assert "raised the objective; made again with shorter steps" in (tmp_path / "run/structopt.log").read_text()
+    assert "raised the objective; repeated with shorter steps" in (tmp_path / "run/structopt.log").read_text()
     unguarded = run(tmp_path / "other", *words, "objective_every=0")
     assert "repeated_passes" not in unguarded["train"]
     assert unguarded["train"]["objective"] > found["train"]["objective"]

@@ -164,9 +164,9 @@ def test_early_stopping_returns_the_best_pass(tmp_path: Path) -> None:
     assert model_bytes(tmp_path / "stopped") == before
 
 
-def test_patience_needs_a_dev_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_patience_needs_a_dev_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [*QUICK, f"task.train={datasets.path('train', 'conll')}", "patience=2", f"hydra.run.dir={tmp_path}"]
-    assert failed(capsys, *words).startswith("patience needs a dev part")
+    assert failed(capsys, *words).startswith("patience needs a dev split")
 
 
 def test_one_folder_twice(run: Path, tmp_path: Path) -> None:
@@ -308,13 +308,13 @@ def test_interrupted_and_resumed(long_run: Path, tmp_path: Path) -> None:
 
 def test_interrupted_in_the_first_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The evaluation of the first pass is interrupted: nothing is finished, and the model is the start."""
-    from structopt.run.session import Session
+    from structopt.run.held_out import HeldOut
 
-    def interrupt(self: Session, role: str, weights: Any) -> dict[str, float]:
+    def interrupt(self: HeldOut, split: str, weights: Any) -> dict[str, float]:
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Session, "_scores", interrupt)
+    monkeypatch.setattr(HeldOut, "scores", interrupt)
     assert main.main([*QUICK, f"hydra.run.dir={tmp_path}"]) == 130
     assert metrics(tmp_path)["train"]["epochs"] == 0
     assert metrics(tmp_path)["train"]["seconds_per_epoch"] is None

@@ -14,7 +14,7 @@ from structopt.errors import ModelError, NumericalError
 from structopt.formats import durable_files
 from structopt.objective.fingerprint import Fingerprint
 from structopt.run.history import read
-from structopt.run.training import Trainer
+from structopt.run.training import Schedule, Trainer
 
 
 class Counting(Optimizer):
@@ -44,6 +44,7 @@ def trainer(
     dimension: int = 1,
     method: Any = None,
     digest: str = "d",
+    vocabulary: str = "",
     **options: Any,
 ) -> Trainer:
     rows = SimpleNamespace(
@@ -60,7 +61,8 @@ def trainer(
         certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
     )
     develop = (lambda weights: {"f1": scores[int(weights[0]) - 1]}) if scores else None
-    return Trainer(problem, method or Counting(epochs), folder, develop, **options)  # type: ignore[arg-type]
+    schedule = Schedule(**options)
+    return Trainer(problem, method or Counting(epochs), folder, develop, schedule, vocabulary=vocabulary)  # type: ignore[arg-type]
 
 
 def test_passes(tmp_path: Path) -> None:

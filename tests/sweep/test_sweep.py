@@ -249,18 +249,19 @@ def test_interrupted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("last", [False, True])
 def test_an_interrupt_that_was_swallowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: bool) -> None:
     """It ends the sweep after the pass in which it came, or after the job, where that was saving its model."""
-    from structopt.run.session import Session
+    from structopt.run.held_out import HeldOut
+    from structopt.run.session import _TrainingRun
 
-    method = "_close" if last else "_scores"
-    original = getattr(Session, method)
+    holder, method = (_TrainingRun, "close") if last else (HeldOut, "scores")
+    original = getattr(holder, method)
 
-    def swallow(self: Session, *given: Any) -> Any:
+    def swallow(self: Any, *arguments: Any) -> Any:
         monkeypatch.undo()
         with suppress(KeyboardInterrupt):  # as Python does in a finaliser
             signal.raise_signal(signal.SIGINT)
-        return original(self, *given)
+        return original(self, *arguments)
 
-    monkeypatch.setattr(Session, method, swallow)
+    monkeypatch.setattr(holder, method, swallow)
     with heard_interrupts():
         assert main.main(["--multirun", *FEW, "tracker=none", "seed=0,1", f"hydra.sweep.dir={tmp_path}"]) == 130
     assert statuses(tmp_path) == ["FINISHED" if last else "KILLED"]

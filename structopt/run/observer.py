@@ -1,0 +1,93 @@
+"""What observers of a training run are told, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import Protocol
+
+from structopt.core.optimizer import Optimizer, State
+from structopt.kernels.waist.record import Array
+from structopt.objective.problem import Problem
+
+Row = dict[str, float | int | None]
+"""Numbers of one pass by the names of the history's columns; None where a method has no such number."""
+
+
+@dataclass
+class Progress:
+    """What is known after some passes; with the optimizer's state, all that a resumed run needs.
+
+    Attributes
+    ----------
+    epoch : int
+        Passes done.
+    seconds : float
+        Optimizer time so far.
+    passes : list of float
+        Seconds of each pass.
+    evaluations : list of float
+        Seconds of each evaluation of loss and gradient over all instances.
+    negative_losses : int
+        Losses below zero met so far.
+    repeated : int
+        How often passes were repeated with shorter steps, since they had raised P.
+    dual : float or None
+        Lower bound on the least P, as of the last pass.
+    gap : float or None
+        Certified gap relative to the objective, as of the last pass.
+    impossible_duals : int
+        Passes whose dual came out above the objective: numerical failures, which certify nothing.
+    best, best_epoch : float, int
+        Highest dev score and its pass.
+    stopped : str
+        Why training ended before its last pass, or the empty string.
+    """
+
+    epoch: int = 0
+    seconds: float = 0.0
+    passes: list[float] = field(default_factory=list)
+    evaluations: list[float] = field(default_factory=list)
+    negative_losses: int = 0
+    repeated: int = 0
+    dual: float | None = None
+    gap: float | None = None
+    impossible_duals: int = 0
+    best: float = -inf
+    best_epoch: int = 0
+    stopped: str = ""
+
+
+class Training(Protocol):
+    """What an observer may look at: the loop over passes."""
+
+    problem: Problem
+    optimizer: Optimizer
+    progress: Progress
+    state: State
+
+    def weights(self) -> Array:
+        """Weights to return."""
+
+
+class Observer:
+    """Follows a training run. Every method does nothing unless it is overridden.
+
+    The order of events: `begin`; for every pass `measured`, then the checkpoint is written, then `passed`; `close`, however
+    the passes ended; and, where no interrupt ended them, `end`, after the model was saved.
+    """
+
+    def begin(self, training: Training) -> None:
+        """Before the first pass of this process; `training.progress` tells whether there were earlier ones."""
+
+    def measured(self, training: Training, row: Row) -> None:
+        """After a pass, before its checkpoint: what is written here is what a resumed run finds."""
+
+    def passed(self, training: Training, row: Row) -> None:
+        """After the checkpoint of a pass, which an exception raised here does not lose."""
+
+    def close(self) -> None:
+        """After the last pass, or when an exception ends the passes."""
+
+    def end(self, training: Training, weights: Array) -> None:
+        """After the trained model was saved and evaluated."""

@@ -1,0 +1,108 @@
+"""The stage that reads: from files to a training problem, its first weights, and the splits to evaluate on."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
+from structopt.core.loss import Beginning
+from structopt.core.scorer import Scorer
+from structopt.kernels.waist.record import Array
+from structopt.model.warm_start import WarmStart
+from structopt.objective.problem import Problem
+from structopt.run.components import Components
+from structopt.run.held_out import HeldOut
+from structopt.run.pruned_splits import PrunedSplits
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """What a run trains and is evaluated on.
+
+    Attributes
+    ----------
+    problem : Problem
+        Of the training split.
+    initial : float64, shape (dimension,)
+        The first weights: of an earlier model, or the scorer's own.
+    beginning : Beginning or None
+        The convex loss that training begins with.
+    held_out : HeldOut
+    pruned : PrunedSplits
+    seconds : float
+        Time to read and encode the training split, and to build the problem.
+    """
+
+    problem: Problem
+    initial: Array
+    beginning: Beginning | None
+    held_out: HeldOut
+    pruned: PrunedSplits
+    seconds: float
+
+
+class _Weights:
+    """Lays out the weights of a problem, and carries over those of an earlier model."""
+
+    initial: Array
+
+    def __init__(self, components: Components, warm_start: WarmStart | None, seed: int) -> None:
+        self.components, self.warm_start, self.seed = components, warm_start, seed
+
+    def lay_out(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> Scorer:
+        """Fit the scorer; `initial` are then the first weights."""
+        scorer = self.components.scorer.fit(encoded, structure, gold)
+        if scorer.note:
+            log.info("features: %s", scorer.note)
+        if self.warm_start is None:
+            self.initial = scorer.initial(self.seed)
+            return scorer
+        widened, self.initial = self.warm_start.transfer(self.components.task, scorer)
+        log.warning("warm start: %s", self.warm_start.counts)
+        return widened
+
+
+def read(config: Mapping[str, Any], components: Components) -> TrainingData:
+    """Read and encode the training split, build the problem, then read the dev and test splits."""
+    task, started = components.task, time.perf_counter()
+    corpus = task.read(task.files["train"], task.limit)
+    warm_start = WarmStart.of(config.get("warm_start"))
+    encoded = _admitted(components, warm_start.fit(task, corpus) if warm_start else task.fit(corpus))
+    pruned, held_out = PrunedSplits(components), HeldOut(components)
+    pruned.fit(config, encoded)
+    weights = _Weights(components, warm_start, config["seed"])
+    judge = held_out.dev_score if "dev" in task.files else None
+    problem = _problem(config, components, pruned.prune("train", encoded), weights, judge)
+    seconds = time.perf_counter() - started
+    held_out.read(problem.scorer, pruned)
+    log.info(
+        "%s: %d instances, %d weights; %s; C = %g, read in %.1f s", task.files["train"].name, problem.m,
+        problem.scorer.count, components.loss.member, components.optimizer.C, seconds,
+    )  # fmt: skip
+    beginning = components.loss.begins_with(warm_start is not None)
+    return TrainingData(problem, weights.initial, beginning, held_out, pruned, seconds)
+
+
+def _admitted(components: Components, encoded: Encoded) -> Encoded:
+    """The training split as the graph can represent it."""
+    admitted, changes = components.graph.admit(encoded)
+    if changes:
+        log.warning("%s: %s", components.task.files["train"], changes)
+    return admitted
+
+
+def _problem(config: Mapping[str, Any], components: Components, encoded: Encoded, weights: _Weights, judge: Any) -> Problem:
+    of = components
+    positional = of.optimizer.needs(of.loss, of.graph).positional
+    return Problem.of(
+        encoded, of.graph, of.loss, of.inference, weights.lay_out, of.optimizer.C, config["seed"],
+        of.optimizer.plan, positional, of.executor, judge,
+    )  # fmt: skip

@@ -1,0 +1,114 @@
+"""The stage that reports: the closing text of a run, and its picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from structopt.core.loss import Beginning
+from structopt.run.observer import Progress
+
+SHOWN = (
+    "f1", "precision", "recall", "accuracy", "micro_f1", "macro_f1", "hamming_loss", "subset_accuracy",
+    "uas", "las", "las_universal", "uas_nopunct", "las_nopunct", "las_universal_nopunct",
+)  # fmt: skip
+"""The scores of the closing table, and those that a tracker gets after every pass."""
+
+
+def draw(folder: Path, metric: str) -> None:
+    """Draw the learning curve of a run into its folder, where it has made a pass."""
+    from structopt.run.history import read
+    from structopt.run.plots import learning_curve
+
+    rows = read(folder / "history.csv")
+    if rows:
+        (folder / "plots").mkdir(exist_ok=True)
+        learning_curve(rows, folder / "plots" / "learning_curve.png", f"dev.{metric}")
+
+
+def closing_text(
+    label: str, member: str, metrics: Mapping[str, Mapping[str, Any]], progress: Progress,
+    beginning: Beginning | None, pruner: str, folder: Path,
+) -> str:  # fmt: skip
+    """What a run says at its end.
+
+    Parameters
+    ----------
+    label, member : str
+        Names of the run and of its loss.
+    metrics : mapping
+        By split, then by name.
+    progress : Progress
+    beginning : Beginning or None
+        The convex loss that training began with.
+    pruner : str
+        What the pruner left, in words; empty where there is none.
+    folder : Path
+        Of the run.
+    """
+    train = metrics["train"]
+    table = closing_table(metrics, SHOWN)
+    lines = [f"{label}: {train['instances']} instances, {train['features']} weights, {member}", _passes(train, progress)]
+    lines += _remarks(train, progress, beginning, pruner)
+    return "\n".join([*lines, *([table] if table else []), f"model: {folder / 'model'}"])
+
+
+def _passes(train: Mapping[str, Any], progress: Progress) -> str:
+    each = f", {train['seconds_per_epoch']:.3f} s a pass" if progress.passes else ""
+    return (
+        f"{progress.epoch} passes in {progress.seconds:.2f} s{each}; objective {train['objective']:.6g}{_certified(train)}"
+    )  # fmt: skip
+
+
+def _certified(train: Mapping[str, Any]) -> str:
+    """What is known of the minimum of the objective, in words."""
+    if train["gap"] is not None:
+        return f", at most {train['gap']:.2g} above the minimum"
+    if "impossible_duals" in train:
+        return f"; of its minimum nothing is known: in {train['impossible_duals']} passes the dual came out above the objective"
+    return ""
+
+
+def _remarks(train: Mapping[str, Any], progress: Progress, beginning: Beginning | None, pruner: str) -> list[str]:
+    """What else happened in training, a line each."""
+    lines = []
+    if progress.evaluations:
+        lines.append(
+            f"{len(progress.evaluations)} evaluations, {train['seconds_per_evaluation']:.3f} s each; "
+            f"{train['overhead_per_epoch']:.4f} s a pass beside them"
+        )
+    if "mixed_shards" in train:
+        lines.append(
+            f"parameters of {train['mixed_shards']} shards mixed after every pass but the first (McDonald et al., 2010)"
+        )  # fmt: skip
+    if pruner:
+        lines.append(f"pruner: {pruner}")
+    if "unconverged" in train:
+        lines.append(f"messages still moved at the end of the last inference of {train['unconverged']:.1%} of the instances")
+    if progress.negative_losses:
+        lines.append(f"negative losses: {progress.negative_losses} (their steps were skipped)")
+    if beginning:
+        lines.append(f"the first {train['convex_passes']} passes minimised {beginning.loss.member}, which is convex")
+    if progress.repeated:
+        lines.append(f"passes that raised the objective and were repeated with shorter steps: {progress.repeated}")
+    if progress.stopped:
+        lines.append(f"stopped: {progress.stopped}")
+    return lines
+
+
+def closing_table(metrics: Mapping[str, Mapping[str, Any]], names: tuple[str, ...]) -> str:
+    """Scores of the dev and test splits side by side, fractions as percentages."""
+    splits = [split for split in ("dev", "test") if metrics.get(split)]
+    if not splits:
+        return ""
+    rows = [(name, [metrics[split].get(name) for split in splits]) for name in names]
+    shown = [(name, values) for name, values in rows if any(value is not None for value in values)]
+    if not shown:
+        return ""
+    width = max(len(name) for name, _ in shown) + 2
+    lines = [" " * width + "".join(f"{split:>9}" for split in splits)]
+    for name, values in shown:
+        cells = ("-" if value is None else f"{100 * value:.2f}" for value in values)
+        lines.append(f"{name:<{width}}" + "".join(f"{cell:>9}" for cell in cells))
+    return "\n".join(lines)
