@@ -68,7 +68,7 @@ class Pairwise(FactorGraph):
 
     >>> graph, inference, loss = Pairwise(), AD3(), LossFamily(beta=float("inf"), gamma=1.0)
     >>> layout = partial(features.fit, options={"support": "all"})
-    >>> problem = Problem.of(encoded, graph, loss, inference, layout, C=10.0)
+    >>> problem = Problem.of(encoded, graph, loss, inference, layout, Settings(C=10.0))
     >>> optimizer = DualCoordinateAscent(C=10.0)
     >>> state = optimizer.init(problem, np.zeros(problem.dimension))
     >>> for _ in range(20):

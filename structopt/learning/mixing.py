@@ -20,8 +20,8 @@ DONE = "passes_done"
 """In a state: the passes so far."""
 
 
-class Parcel(NamedTuple):
-    """A state without the weights that may not move: what travels.
+class PackedState(NamedTuple):
+    """An optimizer's state as it is sent to shards and back: of its weights, only those that may move.
 
     Attributes
     ----------
@@ -34,22 +34,22 @@ class Parcel(NamedTuple):
     weights: tuple[str, ...]
 
     @classmethod
-    def of(cls, state: State, rows: Scorer) -> Parcel:
+    def of(cls, state: State, scorer: Scorer) -> PackedState:
         """Pack a state."""
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
-        weights = tuple(name for name, array in arrays.items() if rows.covers(array))
-        return cls(state | {name: rows.compress(arrays[name]) for name in weights}, weights)
+        weights = tuple(name for name, array in arrays.items() if scorer.covers(array))
+        return cls(state | {name: scorer.compress(arrays[name]) for name in weights}, weights)
 
-    def opened(self, rows: Scorer) -> State:
-        """The state, in arrays of its own."""
+    def opened(self, scorer: Scorer) -> State:
+        """The state, in new arrays."""
         arrays = {name: np.array(value) for name, value in self.values.items() if isinstance(value, np.ndarray)}
-        return self.values | arrays | {name: rows.expand(arrays[name]) for name in self.weights}
+        return self.values | arrays | {name: scorer.expand(arrays[name]) for name in self.weights}
 
 
-class Passed(NamedTuple):
-    """What a shard's pass comes to: the state, the report, and the messages of its instances."""
+class ShardPass(NamedTuple):
+    """The result of a pass over a shard: the state, the report, and the messages of its instances."""
 
-    state: Parcel
+    state: PackedState
     report: Report
     messages: Array
 
@@ -66,8 +66,8 @@ class ShardPasses(Protocol):
     def problem(self) -> Objective:
         """The problem whose instances the shards hold."""
 
-    def run(self, parcel: Parcel) -> Iterator[Passed]:
-        """Make a pass on every shard from the same state; what comes of it, in the order of the shards."""
+    def run(self, packed: PackedState) -> Iterator[ShardPass]:
+        """Make a pass on every shard from the same state; the results in the order of the shards."""
 
 
 Place = Callable[[Objective, Optimizer, int], ShardPasses]
@@ -121,7 +121,7 @@ class Mixed(Wrapped):
     def _mixed(self, problem: Objective, state: State) -> tuple[State, Report]:
         if self._passes is None or self._passes.problem is not problem:
             self._passes = self.place(problem, self.optimizer, self.shards)
-        start = Parcel.of(state, problem.scorer)
+        start = PackedState.of(state, problem.scorer)
         reports, mixture = [], Mixture(start, problem.scorer)
         for passed in self._passes.run(start):
             mixture.add(passed.state)
@@ -134,25 +134,25 @@ class Mixture:
 
     Parameters
     ----------
-    start : Parcel
+    start : PackedState
         The state that all began with.
-    rows : Scorer
+    scorer : Scorer
     """
 
-    def __init__(self, start: Parcel, rows: Scorer) -> None:
-        self.start, self.rows = start, rows
+    def __init__(self, start: PackedState, scorer: Scorer) -> None:
+        self.start, self.scorer = start, scorer
         self.moves: dict[str, Array] = {}
         self.movers: dict[int, Array] = {}  # by length: entries of arrays as long as each other are of the same weights
         self._last, self._floats = start, [dict[str, float]()]
 
-    def add(self, parcel: Parcel) -> None:
+    def add(self, packed: PackedState) -> None:
         """Add a state."""
-        if parcel.weights != self.start.weights:  # an array left the weights that may move
+        if packed.weights != self.start.weights:  # an array left the weights that may move
             self._open()
-            parcel = Parcel(parcel.opened(self.rows), ())
-        self._last = parcel
-        self._floats.append({name: value for name, value in parcel.values.items() if isinstance(value, float)})
-        moves = {name: value - self.start.values[name] for name, value in parcel.values.items() if _averaged(value)}
+            packed = PackedState(packed.opened(self.scorer), ())
+        self._last = packed
+        self._floats.append({name: value for name, value in packed.values.items() if isinstance(value, float)})
+        moves = {name: value - self.start.values[name] for name, value in packed.values.items() if _averaged(value)}
         for name, move in moves.items():
             self.moves[name] = self.moves.get(name, 0.0) + move
         for length in {len(move) for move in moves.values()}:
@@ -163,18 +163,18 @@ class Mixture:
         """The mixture."""
         floats = {name: _mean([one[name] for one in self._floats[1:]]) for name in self._floats[-1]}
         if len(self._floats) == 2:  # to the last bit
-            return self._last.opened(self.rows)
+            return self._last.opened(self.scorer)
         shares = {length: np.maximum(count, 1) for length, count in self.movers.items()}
         arrays = {name: self.start.values[name] + move / shares[len(move)] for name, move in self.moves.items()}
-        return Parcel({**self._last.values, **arrays, **floats}, self.start.weights).opened(self.rows)
+        return PackedState({**self._last.values, **arrays, **floats}, self.start.weights).opened(self.scorer)
 
     def _open(self) -> None:
         """Go on with all weights, those that may not move among them."""
-        opened = Parcel(self.start.opened(self.rows), ())
-        self.moves |= {name: self.rows.expand(self.moves[name]) for name in self.start.weights if name in self.moves}
+        opened = PackedState(self.start.opened(self.scorer), ())
+        self.moves |= {name: self.scorer.expand(self.moves[name]) for name in self.start.weights if name in self.moves}
         lengths = {len(self.start.values[name]): len(opened.values[name]) for name in self.start.weights}
         self.movers |= {
-            full: self.rows.expand(self.movers.pop(length)) for length, full in lengths.items() if length in self.movers
+            full: self.scorer.expand(self.movers.pop(length)) for length, full in lengths.items() if length in self.movers
         }
         self.start = opened
 

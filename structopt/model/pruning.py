@@ -22,7 +22,7 @@ from structopt.objective import scoring
 from structopt.objective.decoding import best_outputs, marginals
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
-from structopt.objective.problem import Problem
+from structopt.objective.problem import Problem, Settings
 
 FIRST_ORDER = "arc_factored"
 OF_OTHER_PARTS = ("labels", "siblings", "grandparents")
@@ -103,7 +103,7 @@ class Pruner:
         graph, inference = registry.create("factor_graph", node), registry.create("inference", {"name": "exact"})
         loss = registry.create("loss", {"name": "crf", "beta": 1.0, "gamma": 0.0})
         optimizer = registry.create("optimizer", {"name": "dca", "C": wanted.C, "epochs": wanted.epochs})
-        problem = Problem.of(encoded, graph, loss, inference, scorer.fit, wanted.C, seed)
+        problem = Problem.of(encoded, graph, loss, inference, scorer.fit, Settings(wanted.C, seed))
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(wanted.epochs):
             state, _ = optimizer.step(problem, state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from structopt.core.factor_graph import Calculus, FactorGraph
 from structopt.core.inference import Inference
@@ -12,12 +12,18 @@ from structopt.kernels.waist.signatures import Data, Kernels, Space, is_compiled
 from structopt.objective import scoring
 
 
+class GraphKernels(NamedTuple):
+    """What a graph knows in closed form of its marginals, and how it makes outputs of fractional ones; None: nothing."""
+
+    calculus: Calculus | None = None
+    rounding: Any = None
+
+
+NO_CLOSED_FORMS = GraphKernels()
+
+
 def compose(
-    features: FeatureKernels,
-    inference: InferenceKernels,
-    evaluate: Any = None,
-    calculus: Calculus | None = None,
-    rounding: Any = None,
+    features: FeatureKernels, inference: InferenceKernels, evaluate: Any = None, graph: GraphKernels = NO_CLOSED_FORMS
 ) -> Kernels:
     """Put the kernels side by side; where the inference is plain Python, so is the loss, which calls it."""
     from structopt.kernels.loss import family as loss
@@ -26,9 +32,9 @@ def compose(
     evaluate = evaluate or loss.family
     if is_compiled(evaluate) and not is_compiled(inference.solve):
         evaluate = evaluate.py_func
-    closed_forms = calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
+    closed_forms = graph.calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
     lists = inference.k_best or missing.no_k_best
-    return Kernels(*features, evaluate, inference.solve, lists, rounding or missing.no_rounding, *closed_forms)
+    return Kernels(*features, evaluate, inference.solve, lists, graph.rounding or missing.no_rounding, *closed_forms)
 
 
 def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:
@@ -39,4 +45,4 @@ def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *argumen
 
 def predicting(scorer: Scorer, graph: FactorGraph, inference: Inference) -> Kernels:
     """Kernels for outputs and marginals, without a loss."""
-    return compose(scoring.kernels_of(scorer), inference.kernels(graph.kind), rounding=graph.rounding)
+    return compose(scoring.kernels_of(scorer), inference.kernels(graph.kind), graph=GraphKernels(rounding=graph.rounding))

@@ -1,8 +1,8 @@
-"""Losses and gradients over a corpus in shards: what a shard is made of, wherever it stays, and what it computes."""
+"""Losses and gradients over a corpus in shards, each computed where its shard stays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.data.targets import Targets
+from structopt.core.executor import Executor
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
@@ -21,19 +22,25 @@ from structopt.objective.drivers import compose, run_driver
 from structopt.objective.examples import Examples, target_of
 
 
-class Piece(NamedTuple):
-    """Some instances of a corpus: what they are, their targets and their costs."""
+class ShardData(NamedTuple):
+    """Some consecutive instances of a corpus: encoded, with their targets and their costs."""
 
     encoded: Encoded
     targets: Targets
     cost: SparseVectors
 
+    def divided(self, bounds: Sequence[tuple[int, int]]) -> list[ShardData]:
+        """The instances of each range; itself where there is one range, which holds all."""
+        if len(bounds) == 1:
+            return [self]
+        return [ShardData(self.encoded.subset(*b), self.targets.subset(*b), self.cost.subset(*b)) for b in bounds]
+
 
 @dataclass(frozen=True)
-class Recipe:
-    """What all shards of a corpus have in common; calling it with a `Piece` makes the shard of these instances.
+class ShardRecipe:
+    """What all shards of a corpus have in common; a call with `ShardData` makes the shard of these instances.
 
-    It is sent to workers, where graphs, features and kernels are made anew from the components.
+    It is sent to workers, which make graphs, features and kernels anew from the components.
 
     Attributes
     ----------
@@ -42,7 +49,7 @@ class Recipe:
     scorer : Scorer
     loss : Loss
     inference : Inference
-        By which P and its gradient are computed.
+        By which losses and gradients are computed.
     """
 
     build: Callable[[Encoded], Structure]
@@ -50,14 +57,14 @@ class Recipe:
     loss: Loss
     inference: Inference
 
-    def __call__(self, piece: Piece) -> GradientShard:
+    def __call__(self, data: ShardData) -> GradientShard:
         """Make the shard that computes losses and gradients of some instances."""
-        structure = self.inference.prepare(self.build(piece.encoded))
-        return GradientShard(self, piece, structure)
+        structure = self.inference.prepare(self.build(data.encoded))
+        return GradientShard(self, data, structure)
 
 
 class Evaluation(NamedTuple):
-    """Sum of the losses of a shard, its gradient at the shard's coordinates, and what the inference left in its memory."""
+    """Sum of the losses of a shard, its gradient at the shard's coordinates, and the messages of its instances."""
 
     losses: float
     gradient: Array
@@ -69,22 +76,22 @@ class GradientShard:
 
     Parameters
     ----------
-    recipe : Recipe
-    piece : Piece
+    recipe : ShardRecipe
+    data : ShardData
     structure : Structure
-        Their graphs.
+        The graphs of the instances.
     """
 
-    def __init__(self, recipe: Recipe, piece: Piece, structure: Structure) -> None:
-        self.batch = scoring.batch_of(recipe.scorer, piece.encoded, structure)
-        examples = Examples(piece.encoded, structure, self.batch.record, recipe.scorer)
-        self.data = examples.data(target_of(piece.targets, piece.cost), recipe.loss.parameters())
+    def __init__(self, recipe: ShardRecipe, data: ShardData, structure: Structure) -> None:
+        self.batch = scoring.batch_of(recipe.scorer, data.encoded, structure)
+        examples = Examples(data.encoded, structure, self.batch.record, recipe.scorer)
+        self.data = examples.data(target_of(data.targets, data.cost), recipe.loss.parameters())
         solver = recipe.inference.kernels(structure.kind)
         self.kernels = compose(scoring.kernels_of(recipe.scorer), solver, recipe.loss.kernel())
         self.space, self.residuals = examples.space(gradients=False), np.zeros(int(structure.parts[-1]))
 
     def coordinates(self) -> Array | None:
-        """Of the weights that may move, which this shard has to do with; None for all."""
+        """Of the weights that may move, the numbers of those that these instances read; None for all."""
         return self.batch.coordinates
 
     def gradient(self, moving: Array) -> Evaluation:
@@ -101,7 +108,53 @@ class GradientShard:
         return self.batch.gradient(residuals)
 
 
+class GradientShards:
+    """All shards of a corpus, each where the executor keeps it.
+
+    Sums are added up in the order of the shards: their bits are the same whichever executor there is.
+
+    Parameters
+    ----------
+    executor : Executor
+    recipe : ShardRecipe
+    data : ShardData
+        The whole corpus.
+    bounds : sequence of (first, last)
+        The instances of each shard.
+
+    Attributes
+    ----------
+    coordinates : list of int64 vector or None
+        Of the weights that may move, the numbers of those that each shard reads; None for all.
+    """
+
+    def __init__(
+        self, executor: Executor, recipe: ShardRecipe, data: ShardData, bounds: Sequence[tuple[int, int]]
+    ) -> None:  # fmt: skip
+        self.executor, self.bounds = executor, bounds
+        self.placement = executor.place(recipe, data.divided(bounds))
+        numbers = self.placement.call("coordinates")
+        self.coordinates = [one if one is None or one.flags.writeable else one.copy() for one in numbers]
+
+    def evaluate(self, moving: Array, gradient: Array) -> Iterator[tuple[tuple[int, int], Evaluation]]:
+        """Evaluate every shard at the weights that may move, and add up their gradients; the results, shard by shard."""
+        evaluations = self.placement.call("gradient", moving)
+        for bounds, coordinates, evaluation in zip(self.bounds, self.coordinates, evaluations, strict=True):
+            _add(evaluation.gradient, coordinates, gradient)
+            yield bounds, evaluation
+
+    def pull_back(self, residuals: Array, parts: Array, gradient: Array) -> None:
+        """Add sum_i F_i r_i to the gradient by the weights that may move, given residuals over all parts and their offsets."""
+        gradients = self.placement.call("pullback", each=[residuals[parts[a] : parts[b]] for a, b in self.bounds])
+        for coordinates, values in zip(self.coordinates, gradients, strict=True):
+            _add(values, coordinates, gradient)
 
 
+def _add(values: Array, coordinates: Array | None, sums: Array) -> None:
+    """Add the gradient of a shard."""
+    from structopt.kernels.arrays.coordinates import add
 
-
+    if coordinates is None:
+        sums += values
+    else:
+        add(values, coordinates, sums)

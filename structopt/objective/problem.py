@@ -1,11 +1,12 @@
-"""The room where all kinds of component meet: a corpus, its graphs, features, costs, loss and inference as one objective."""
+"""P and its gradient over a training corpus: where corpus, graphs, features, costs, loss and inference meet."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,33 +15,53 @@ from structopt.core.certificate import Certificate
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.targets import Targets
-from structopt.core.executor import Executor, Placement
-from structopt.core.factor_graph import Calculus, FactorGraph
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.memory import free_bytes
-from structopt.core.optimizer import Plan
+from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
 from structopt.objective import scoring
-from structopt.objective.drivers import compose, run_driver
+from structopt.objective.certificate import dual_bound
+from structopt.objective.drivers import NO_CLOSED_FORMS, GraphKernels, compose, run_driver
 from structopt.objective.examples import Examples, Layout, target_of
 from structopt.objective.fingerprint import Fingerprint, arrays_in, digest_of
-from structopt.objective.gradient_shards import Piece, Recipe
-
-PLAIN = Plan()
-
+from structopt.objective.gold_checks import check_gold, refuse_empty_set
+from structopt.objective.gradient_shards import GradientShards, ShardData, ShardRecipe
 
 
+@dataclass(frozen=True)
+class Settings:
+    """Numbers and names of a training problem.
 
+    Attributes
+    ----------
+    C : float
+        1/(lambda m).
+    seed : int
+        Of the order of the instances.
+    variant : str
+        Which residual the optimizer steps by; handed to the loss.
+    penalty : str
+        The regulariser of P: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1).
+    regularization : float or None
+        lambda, of problems that are a shard of a larger one; None: 1/(C m).
+    """
 
+    C: float
+    seed: int = 0
+    variant: str = "max_loss"
+    penalty: str = "l2"
+    regularization: float | None = None
 
-
-
-
-
+    @classmethod
+    def of(cls, optimizer: Optimizer, seed: int) -> Settings:
+        """The settings that an optimizer's plan asks for."""
+        return cls(optimizer.C, seed, optimizer.plan.variant, optimizer.plan.penalty)
 
 
 class Problem:
@@ -56,23 +77,19 @@ class Problem:
         Costs p_i over the parts.
     loss : Loss
     inference : Inference
-        By which optimizers step. P and its gradient are computed by what it comes to: see `converged`.
-    C : float
-        1/(lambda m).
-    seed : int
-        Seed of the order of the instances.
-    variant : str
-        Which residual the optimizer steps by; handed to the loss.
-    calculus : Calculus or None
-        Closed forms of the structures' marginals, where they are positional and the graph knows them.
+        By which optimizers step. P and its gradient are computed by the inference that it converges to (`Inference.converged`).
+    settings : Settings
+    graph_kernels : GraphKernels
+        The graph's closed forms and rounding.
     executor : Executor or None
         For batch work; None does it in this thread.
     judge : callable or None
-        Weights to a score, higher is better, by which optimizers choose what they were told to choose; None takes -P.
-    penalty : str
-        The regulariser of P: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1).
-    rounding : kernel or None
-        The graph's, which makes an output of fractional marginals.
+        Weights to a score, higher is better, by which optimizers compare trials; None takes -P.
+
+    Raises
+    ------
+    ConfigError
+        If a gold output breaks the hard constraints, or no output agrees with the partial labels of an instance.
     """
 
     def __init__(
@@ -82,44 +99,42 @@ class Problem:
         cost: SparseVectors,
         loss: Loss,
         inference: Inference,
-        C: float,
-        seed: int = 0,
-        variant: str = "max_loss",
-        calculus: Calculus | None = None,
+        settings: Settings,
+        graph_kernels: GraphKernels = NO_CLOSED_FORMS,
         executor: Executor | None = None,
         judge: Callable[[Array], float] | None = None,
-        penalty: str = "l2",
-        rounding: Any = None,
     ) -> None:
-        self.penalty = penalty
-        self.examples, self.loss, self.C, self.seed, self.calculus = examples, loss, C, seed, calculus
+        self.examples, self.targets, self.cost, self.loss, self.inference = examples, targets, cost, loss, inference
+        self.settings, self.C, self.seed, self.variant = settings, settings.C, settings.seed, settings.variant
         self.structure, self.scorer = examples.structure, examples.scorer
         self.m, self.dimension = len(examples), examples.scorer.dimension
-        self.targets, self.cost, self.inference, self.variant = targets, cost, inference, variant
-        target = target_of(targets, cost)
-        self.data = examples.data(target, loss.parameters())
-        features = scoring.kernels_of(examples.scorer)
-        solver = inference.kernels(self.structure.kind)
-        self.kernels = compose(features, solver, loss.kernel(variant), calculus, rounding)
-        self._converged, self._reported, self._objective_data = inference.converged(self.structure), examples, self.data
-        if self._converged is not inference:
-            solver, self._reported = self._converged.kernels(self.structure.kind), examples.solved_by(self._converged)
-            self._objective_data = self._reported.data(target, loss.parameters())
-        self.objective_kernels = compose(features, solver, loss.kernel(), calculus, rounding)
-        self.executor = executor or registry.serial()
-        self._given = judge, rounding
+        self.executor, self.calculus = executor or registry.serial(), graph_kernels.calculus
+        self._graph_kernels, self._judge = graph_kernels, judge
         self.judge = judge or (lambda weights: -self.objective(weights))
+        self._compose()
         self._spaces: deque[Space] = deque()  # scratch that no thread is using
-        self._placed: Placed | None = None
-        _check_gold(examples)
+        self._shards: GradientShards | None = None
+        check_gold(examples.encoded)
         self._check_sets()
+
+    def _compose(self) -> None:
+        """Put together kernels and data: those that optimizers step by, and those that P is computed by."""
+        features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost)
+        solver, parameters = self.inference.kernels(self.structure.kind), self.loss.parameters()
+        self.data = self.examples.data(target, parameters)
+        self.kernels = compose(features, solver, self.loss.kernel(self.variant), self._graph_kernels)
+        self._converged = self.inference.converged(self.structure)
+        self._reported, self._objective_data = self.examples, self.data
+        if self._converged is not self.inference:
+            solver, self._reported = self._converged.kernels(self.structure.kind), self.examples.solved_by(self._converged)
+            self._objective_data = self._reported.data(target, parameters)
+        self.objective_kernels = compose(features, solver, self.loss.kernel(), self._graph_kernels)
 
     def with_loss(self, loss: Loss) -> Problem:
         """The same corpus with another loss, whose costs are the same; both share the messages of the inference."""
-        judge, rounding = self._given
         other = Problem(
-            self.examples, self.targets, self.cost, loss, self.inference, self.C, self.seed, self.variant, self.calculus,
-            self.executor, judge, self.penalty, rounding,
+            self.examples, self.targets, self.cost, loss, self.inference, self.settings, self._graph_kernels,
+            self.executor, self._judge,
         )  # fmt: skip
         shared = other.data._replace(messages=self.data.messages)
         other._objective_data = shared if other._objective_data is other.data else other._objective_data
@@ -134,9 +149,7 @@ class Problem:
         loss: Loss,
         inference: Inference,
         features: Layout,
-        C: float,
-        seed: int = 0,
-        plan: Plan = PLAIN,
+        settings: Settings,
         positional: bool = False,
         executor: Executor | None = None,
         judge: Callable[[Array], float] | None = None,
@@ -150,10 +163,8 @@ class Problem:
         graph, loss, inference : components
         features : callable
             Lays out the weights, given the corpus, its graphs and its gold parts.
-        C, seed, executor, judge
+        settings, executor, judge
             As of `Problem`.
-        plan : Plan
-            The optimizer's: which residual it steps by, and the regulariser.
         positional : bool
             Whether every factor has parts of its own (the optimizer's `Needs`).
         """
@@ -166,9 +177,8 @@ class Problem:
         examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs)
         costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
         cost = graph.cost(encoded, structure, costs, loss.role, targets.points)
-        calculus = graph.calculus if positional else None
-        rest = plan.variant, calculus, executor, judge, plan.penalty, graph.rounding
-        return cls(examples, targets, cost, loss, inference, C, seed, *rest)
+        graph_kernels = GraphKernels(graph.calculus if positional else None, graph.rounding)
+        return cls(examples, targets, cost, loss, inference, settings, graph_kernels, executor, judge)
 
     def _check_sets(self) -> None:
         """Refuse a training instance that no output agrees with."""
@@ -176,12 +186,10 @@ class Problem:
 
         if not self.targets.sets.any():
             return
-        empty = int(run_driver(target_pass, self.objective_kernels, self._objective_data, self._reported.space(False), 0, self.m))
+        space = self._reported.space(False)
+        empty = int(run_driver(target_pass, self.objective_kernels, self._objective_data, space, 0, self.m))
         if empty < self.m:
-            raise ConfigError(
-                f"Training instance {empty + 1} has partial labels that no output agrees with. Correct them, or leave the hard "
-                "constraints out (task.valid_tags=false; factor_graph.single_root=false, factor_graph.projective=false of trees)."
-            )
+            refuse_empty_set(empty + 1)
 
     @property
     def convex(self) -> bool:
@@ -190,8 +198,9 @@ class Problem:
 
     @property
     def regularization(self) -> float:
-        """lambda = 1/(C m)."""
-        return 1.0 / (self.C * self.m)
+        """lambda = 1/(C m), or the whole's where this is a shard."""
+        whole = self.settings.regularization
+        return 1.0 / (self.C * self.m) if whole is None else whole
 
     @property
     def sparse(self) -> bool:
@@ -216,7 +225,7 @@ class Problem:
     def fingerprint(self) -> Fingerprint:
         """Digest and layout of everything that the kernels read: the same for equal data, graphs and features."""
         values, arrays = scoring.stored(self.scorer)
-        layout = {"block": values.pop("name"), **values}  # as version 0.1.0 called it, whose checkpoints can be gone on from
+        layout = {"block": values.pop("name"), **values}  # the name of version 0.1.0, whose checkpoints stay valid
         read = [] if self.sparse else arrays_in(self.examples.encoded)
         records = [buffer for record in (self.data.features, self.data.structure, self.data.target) for buffer in record]
         offsets = [self.examples.encoded.offsets, self.structure.parts, self.structure.memory]
@@ -264,7 +273,7 @@ class Problem:
 
     def regularizer(self, weights: Array) -> float:
         """lambda/2 ||theta||^2, or lambda ||theta||_1 with penalty l1."""
-        return self.regularization * float(np.abs(weights).sum()) if self.penalty == "l1" else self.ridge(weights)
+        return self.regularization * float(np.abs(weights).sum()) if self.settings.penalty == "l1" else self.ridge(weights)
 
     def ridge(self, weights: Array) -> float:
         """lambda/2 ||theta||^2."""
@@ -276,64 +285,47 @@ class Problem:
         Weights go out to the shards, and their sums are added up in the order of the shards: the bits are the same whichever
         executor there is.
         """
-        placed, losses, sums = self._shards(), 0.0, np.zeros(self.scorer.count)
-        found = placed.placement.call("gradient", self.scorer.compress(weights))
-        for bounds, places, one in zip(placed.bounds, placed.coordinates, found, strict=True):
-            losses += one.losses
-            _add(one.gradient, places, sums)
-            self._remember(bounds, one.messages)
+        losses, sums = 0.0, np.zeros(self.scorer.count)
+        for bounds, evaluation in self._placed_shards().evaluate(self.scorer.compress(weights), sums):
+            losses += evaluation.losses
+            self._keep_messages(bounds, evaluation.messages)
         return losses, self.scorer.expand(sums, np.empty(self.dimension) if out is None else out)
 
     def sum_gradients(self, residuals: Array, out: Array) -> None:
         """Fill `out` with sum_i F_i r_i, given residuals over the parts of all instances; on all the executor's workers."""
-        placed, sums, parts = self._shards(), np.zeros(self.scorer.count), self.structure.parts
-        found = placed.placement.call("pullback", each=[residuals[parts[a] : parts[b]] for a, b in placed.bounds])
-        for places, one in zip(placed.coordinates, found, strict=True):
-            _add(one, places, sums)
+        sums = np.zeros(self.scorer.count)
+        self._placed_shards().pull_back(residuals, self.structure.parts, sums)
         self.scorer.expand(sums, out)
 
     def certificate(self, weights: Array) -> Certificate:
-        """P at the given weights, and the best lower bound on its minimum that one evaluation gives.
-
-        With z_bar_i the inference's answers at theta and g = (1/m) sum_i F_i (z_bar_i - z_i), the points
-        z_i + t (z_bar_i - z_i) are feasible for the dual and, the entropy being concave,
-
-            D(t) >= t ((1/m) sum_i L_i(theta) - theta^T g) - t^2 ||g||^2 / (2 lambda),   0 <= t <= 1.
-
-        At t = 1 the gap P - D is ||lambda theta + g||^2 / (2 lambda): the squared norm of the (sub)gradient of P. It
-        certifies only if the inference is exact or an upper bound.
-        """
+        """P at the given weights, and the best lower bound on its minimum that one evaluation gives (`dual_bound`)."""
         losses, g = self.gradient(weights)
         bound = self.bound((losses - float(weights @ g)) / self.m, float(g @ g) / self.m**2)
         return Certificate(self.ridge(weights) + losses / self.m, bound)
 
     def bound(self, slope: float, norm: float) -> float:
-        """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda): see `certificate`."""
-        t = min(1.0, max(0.0, slope * self.regularization / norm)) if norm > 0 else 1.0
-        return t * slope - t * t * norm / (2 * self.regularization)
+        """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda): see `dual_bound`."""
+        return dual_bound(slope, norm, self.regularization)
 
-    def pieces(self, bounds: Sequence[tuple[int, int]]) -> list[Any]:
-        """The instances of some ranges, as shards are made of them."""
-        if len(bounds) == 1:
-            return [Piece(self.examples.encoded, self.targets, self.cost)]
-        return [Piece(self.examples.encoded.subset(*b), self.targets.subset(*b), self.cost.subset(*b)) for b in bounds]
+    @property
+    def shard_data(self) -> ShardData:
+        """What shards are made of, all instances."""
+        return ShardData(self.examples.encoded, self.targets, self.cost)
 
-    def recipe(self, inference: Inference) -> Any:
+    def recipe(self, inference: Inference) -> ShardRecipe:
         """What all shards have in common, at an inference: this problem's, or the one by which P is reported."""
         whole = self._reported if inference is self._converged else self.examples
-        return Recipe(self.examples.graphs or (lambda encoded: whole.structure), self.scorer, self.loss, inference)
+        return ShardRecipe(self.examples.graphs or (lambda encoded: whole.structure), self.scorer, self.loss, inference)
 
-    def _shards(self) -> Placed:
-        """The shards of the corpus, placed at the first call; one shard, where nothing tells how to build the graphs of some."""
-        if self._placed is None or self._placed.executor is not self.executor:
+    def _placed_shards(self) -> GradientShards:
+        """The shards of the corpus, placed at the first call; one where nothing says how to build the graphs of some."""
+        if self._shards is None or self._shards.executor is not self.executor:
             bounds = self.examples.shards(self.executor.shards if self.examples.graphs else 1)
-            placement = self.executor.place(self.recipe(self._converged), self.pieces(bounds))
-            own = [one if one is None or one.flags.writeable else one.copy() for one in placement.call("coordinates")]
-            self._placed = Placed(self.executor, placement, bounds, own)
-        return self._placed
+            self._shards = GradientShards(self.executor, self.recipe(self._converged), self.shard_data, bounds)
+        return self._shards
 
-    def _remember(self, bounds: tuple[int, int], messages: Array) -> None:
-        """Take what the inference left in the memory of some instances, where it is the one that steps."""
+    def _keep_messages(self, bounds: tuple[int, int], messages: Array) -> None:
+        """Keep the messages of some instances, where the inference that was evaluated is the one that steps."""
         if len(messages) and self._reported is self.examples:
             first, last = self.structure.memory[list(bounds)]
             self.data.messages[first:last] = messages
@@ -346,60 +338,9 @@ class Problem:
                 space = self._spaces.pop()
             except IndexError:
                 space = self._reported.space()
-            own, theta = self._reported.scored(data, weights, bounds)
-            result = run_driver(driver, self.objective_kernels, own, space, *bounds, theta)
+            scored, theta = self._reported.scored(data, weights, bounds)
+            result = run_driver(driver, self.objective_kernels, scored, space, *bounds, theta)
             self._spaces.append(space)
             return result
 
         return self.executor.map(shard, self.examples.shards(self.executor.shards))
-
-
-class Placed(NamedTuple):
-    """Where the shards of a corpus are.
-
-    Attributes
-    ----------
-    executor : Executor
-    placement : Placement
-    bounds : list of (first, last)
-        The instances of each shard.
-    coordinates : list of int64 vector or None
-        The weights that each has to do with, numbered among those that may move; None for all.
-    """
-
-    executor: Executor
-    placement: Placement
-    bounds: list[tuple[int, int]]
-    coordinates: list[Array | None]
-
-
-def _add(values: Array, places: Array | None, sums: Array) -> None:
-    """Add up the gradient of a shard."""
-    from structopt.kernels.arrays.coordinates import add
-
-    if places is None:
-        sums += values
-    else:
-        add(values, places, sums)
-
-
-def _check_gold(examples: Examples) -> None:
-    """Refuse a training corpus whose gold outputs break the hard constraints."""
-    encoded = examples.encoded
-    if encoded.gold is None or encoded.gold_sets is not None:
-        return
-    if not (encoded.forbidden_transitions or encoded.forbidden_starts or encoded.forbidden_ends):
-        return
-    L, y = len(encoded.labels), encoded.gold
-    first, last = encoded.offsets[:-1], encoded.offsets[1:] - 1
-    inside = np.setdiff1d(np.arange(1, len(y)), first)
-    pairs = np.isin(y[inside - 1].astype(np.int64) * L + y[inside], [u * L + v for u, v in encoded.forbidden_transitions])
-    broken = np.concatenate([
-        inside[pairs], first[np.isin(y[first], encoded.forbidden_starts)], last[np.isin(y[last], encoded.forbidden_ends)]
-    ])  # fmt: skip
-    if len(broken):
-        sentence = int(np.searchsorted(encoded.offsets, broken.min(), side="right"))
-        raise ConfigError(
-            f"The gold output of training instance {sentence} has a label sequence that the constraints forbid. "
-            "Leave task.valid_tags=false, or check task.scheme."
-        )

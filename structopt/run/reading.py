@@ -15,7 +15,7 @@ from structopt.core.loss import Beginning
 from structopt.core.scorer import Scorer
 from structopt.kernels.waist.record import Array
 from structopt.model.warm_start import WarmStart
-from structopt.objective.problem import Problem
+from structopt.objective.problem import Problem, Settings
 from structopt.run.components import Components
 from structopt.run.held_out import HeldOut
 from structopt.run.pruned_splits import PrunedSplits
@@ -103,6 +103,6 @@ def _problem(config: Mapping[str, Any], components: Components, encoded: Encoded
     of = components
     positional = of.optimizer.needs(of.loss, of.graph).positional
     return Problem.of(
-        encoded, of.graph, of.loss, of.inference, weights.lay_out, of.optimizer.C, config["seed"],
-        of.optimizer.plan, positional, of.executor, judge,
+        encoded, of.graph, of.loss, of.inference, weights.lay_out, Settings.of(of.optimizer, config["seed"]),
+        positional, of.executor, judge,
     )  # fmt: skip

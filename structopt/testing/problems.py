@@ -14,12 +14,11 @@ from structopt.core.data.encoded import Encoded, EncodedGraphs, EncodedTrees
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.optimizer import Plan
 from structopt.core.scorer import Scorer
 from structopt.features.attribute_rows import AttributeRows
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.kernels.waist.record import Array
-from structopt.objective.problem import Problem
+from structopt.objective.problem import Problem, Settings
 
 
 class Outputs(NamedTuple):
@@ -214,7 +213,7 @@ def make_problem(
     made: Scorer = AttributeRows(support)
     if isinstance(encoded, EncodedTrees):
         made = HashedTemplates(support, **(options or {}))
-    return Problem.of(encoded, graph, loss, inference, (scorer or made).fit, C, seed, Plan(variant=variant), positional)
+    return Problem.of(encoded, graph, loss, inference, (scorer or made).fit, Settings(C, seed, variant), positional)
 
 
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:

@@ -19,7 +19,7 @@ from structopt.config.composition import compose, validate
 from structopt.core.optimizer import Optimizer, Plan
 from structopt.features.attribute_rows import AttributeRows
 from structopt.objective.examples import Examples
-from structopt.objective.problem import Problem
+from structopt.objective.problem import Problem, Settings
 
 Sentences = list[tuple[list[list[str]], list[str]]]
 
@@ -62,7 +62,7 @@ def problem(loss: str, C: float, optimizer: Optimizer | None = None, **parameter
         plan, positional = optimizer.plan, optimizer.needs(made, graph).positional
     for name in plan.kernel_modules:
         import_module(name)  # no pass is charged for the compiler
-    return Problem.of(encoded, graph, made, inference, AttributeRows.fit, C, 0, plan, positional)
+    return Problem.of(encoded, graph, made, inference, AttributeRows.fit, Settings(C, 0, plan.variant, plan.penalty), positional)
 
 
 def dev(of: Problem) -> Examples:

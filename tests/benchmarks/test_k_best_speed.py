@@ -25,7 +25,7 @@ from structopt.kernels.learn.half_space_program import pair_steps
 from structopt.kernels.learn.mira import empty_lists, rank
 from structopt.kernels.learn.proximal_step import empty_bundle
 from structopt.objective.examples import Examples
-from structopt.objective.problem import Problem
+from structopt.objective.problem import Problem, Settings
 from structopt.reference.half_space_program import half_spaces, solve_step
 
 pytestmark = pytest.mark.benchmark
@@ -124,4 +124,4 @@ def real_problem() -> Problem:
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
     assert encoded.gold is not None
     cost = graph.cost(encoded, structure, np.ones(len(encoded.gold)))
-    return Problem(examples, Targets.of_points(gold), cost, loss, inference, C)
+    return Problem(examples, Targets.of_points(gold), cost, loss, inference, Settings(C))

@@ -65,11 +65,11 @@ def test_lbfgs_is_that_of_one_thread_to_the_last_bit(executor, problem_of):
 def test_shards_stay_with_their_workers(executor):
     problem = chains(executor)
     problem.gradient(np.zeros(problem.dimension))
-    placement = problem._placed.placement
+    placement = problem._shards.placement
     assert len(placement.team.actors) == 2
-    assert len(problem._placed.bounds) == 8
+    assert len(problem._shards.bounds) == 8
     moving = problem.scorer.compress(random_weights(problem, 1))
-    own, expected = problem.pieces([(0, 2), (2, 9)]), chains(Serial())
+    own, expected = problem.shard_data.divided([(0, 2), (2, 9)]), chains(Serial())
     assert [len(piece.encoded) for piece in own] == [2, 7]
     found = [one.losses for one in placement.call("gradient", moving)]
     assert sum(found) == expected.gradient(problem.scorer.expand(moving))[0]
@@ -81,7 +81,7 @@ def test_a_lost_worker_is_replaced_in_the_middle_of_a_pass(executor, problem_of,
     weights = random_weights(problem, 1)
     expected = problem_of(Serial()).gradient(weights)
     problem.gradient(np.zeros(problem.dimension))
-    team = problem._placed.placement.team
+    team = problem._shards.placement.team
     asked = team.ask
 
     def ask(placement, shard, *rest):
@@ -122,7 +122,7 @@ def test_losses_and_errors_without_end(executor, monkeypatch):
     """What a shard raises is raised here; and a team that goes on losing workers is given up."""
     problem = chains(executor)
     problem.gradient(np.zeros(problem.dimension))
-    placement = problem._placed.placement
+    placement = problem._shards.placement
     with pytest.raises(AttributeError, match="no_such_method"):
         list(placement.call("no_such_method"))
     monkeypatch.setattr(module, "MOST_LOSSES", 0)

@@ -93,7 +93,7 @@ def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
     """Of each shard as a problem of its own, with the whole problem's lambda; the first pass is over the whole."""
     problem, optimizer = problem_of(name), optimizer_of(name)
     found, reports = trained(Mixed(optimizer, 2, Passes), problem, 3)
-    alone = list(Passes(problem, optimizer, 2).placement.shards)
+    alone = [shard.problem for shard in Passes(problem, optimizer, 2).placement.shards]
     assert [shard.m for shard in alone] == [4, 4]
     assert all(shard.regularization == problem.regularization for shard in alone)
     state, _ = optimizer.step(problem, optimizer.init(problem, np.zeros(problem.dimension)))
@@ -110,7 +110,7 @@ def test_a_weight_of_one_shard_alone_moves_as_far_as_there():
     problem, optimizer = problem_of("perceptron"), optimizer_of("perceptron")
     first, second = trained(Mixed(optimizer, 8, Passes), problem, 2)[0]
     start = {key: value if value.ndim else value.item() for key, value in first.items() if key != DONE}
-    ends = [optimizer.step(shard, copied(start))[0] for shard in Passes(problem, optimizer, 8).placement.shards]
+    ends = [optimizer.step(shard.problem, copied(start))[0] for shard in Passes(problem, optimizer, 8).placement.shards]
     moved = np.array([(end["theta"] != start["theta"]) | (end["lag"] != start["lag"]) for end in ends])
     alone = moved.sum(axis=0) == 1
     assert alone.any()
@@ -124,7 +124,7 @@ def test_means_of_iterates_are_mixed_as_iterates_are(name):
     states, _ = trained(Mixed(optimizer, 2, Passes), problem, 2)
     first, second = ({k: v if v.ndim else v.item() for k, v in state.items()} for state in states)
     start = {key: value for key, value in first.items() if key != DONE}
-    ends = [optimizer.step(shard, copied(start))[0] for shard in Passes(problem, optimizer, 2).placement.shards]
+    ends = [optimizer.step(shard.problem, copied(start))[0] for shard in Passes(problem, optimizer, 2).placement.shards]
     before = optimizer.weights({**first, "visits": second["visits"]})  # as if the later visits had changed nothing
     moved = np.array([(end["theta"] != first["theta"]) | (end["lag"] != first["lag"]) for end in ends])
     moves = sum(optimizer.weights(end) - before for end in ends)

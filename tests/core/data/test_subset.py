@@ -101,7 +101,7 @@ def test_losses_and_gradient_are_the_sums_over_instances(name):
         losses, gradient = problem.gradient(weights)
         assert losses == pytest.approx(sum(loss for loss, _ in single), rel=1e-10)
         np.testing.assert_allclose(gradient, sum(g for _, g in single), atol=1e-10)
-        assert len(problem._placed.bounds) == min(executor.shards, problem.m)
+        assert len(problem._shards.bounds) == min(executor.shards, problem.m)
     assert np.abs(gradient).max() > 1e-3
 
 
@@ -176,7 +176,7 @@ def test_problems_without_a_graph_have_one_shard():
     problem.examples = replace(problem.examples, graphs=None)
     problem.executor = Threads(2)
     again, same = problem.gradient(weights)
-    assert len(problem._placed.bounds) == 1
+    assert len(problem._shards.bounds) == 1
     assert again == pytest.approx(losses, rel=1e-13)
     expected(same, gradient)
 
