@@ -8,7 +8,7 @@ import pytest
 
 from structopt.config import pairs, registry
 from structopt.config.composition import compose, validate
-from structopt.config.hydra_setup import conf_folders
+from structopt.config.search_path import conf_folders
 from tests.pages import ROOT, runs, trainings
 
 README = (ROOT / "README.md").read_text(encoding="utf8")

@@ -17,8 +17,9 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
-from structopt.config.hydra_setup import conf_dir, friendly, register
+from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import spelled_out
+from structopt.config.search_path import conf_dir, register
 from structopt.errors import ConfigError, StructoptError
 from structopt.run import interruption
 from structopt.sweep import sweepers

@@ -14,8 +14,8 @@ from typing import Any, TypedDict
 from omegaconf import OmegaConf
 
 from structopt.config import registry
-from structopt.config.hydra_setup import conf_folders
 from structopt.config.schema import coerce, value_name
+from structopt.config.search_path import conf_folders
 from structopt.core.entry_points import Installed
 from structopt.errors import ConfigError, did_you_mean
 

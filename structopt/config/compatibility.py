@@ -1,12 +1,14 @@
-"""What a loss or an optimizer requires must be among what the inference provides; the errors name components that would do."""
+"""Whether chosen components work together: tasks, graphs, inferences, losses, optimizers, scorers, executors.
+
+The messages of refusals name installed components that would do (`structopt.config.alternatives`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import inf
-from typing import Any
 
-from structopt.config import registry
+from structopt.config import alternatives
 from structopt.config.registry import name_of
 from structopt.core.ability import Ability
 from structopt.core.component import Component
@@ -19,7 +21,7 @@ from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.structure_kind import StructureKind
 from structopt.core.task import Task
-from structopt.errors import CompatibilityError, StructoptError
+from structopt.errors import CompatibilityError
 
 NEEDS = {
     Ability.MAP: "the best output",
@@ -71,7 +73,7 @@ def check(
         raise CompatibilityError(
             "optimizer.tolerance stops at a certified gap, which needs values that are convex and exact or upper bounds, but "
             f"inference={name_of('inference', inference)} {_what_it_does(provided, Ability.CONVEX)}. "
-            f"Type optimizer.tolerance=0. {_advice(Ability.CONVEX, able(Ability.CONVEX, kind))}"
+            f"Type optimizer.tolerance=0. {_advice(Ability.CONVEX, alternatives.inferences(Ability.CONVEX, kind))}"
         )
 
 
@@ -91,7 +93,7 @@ def check_task(task: Task, factor_graph: FactorGraph, name: str = "") -> None:
     """
     if task.view in factor_graph.views:
         return
-    others = ", ".join(_graphs(lambda graph: task.view in graph.views)) or "none is installed"
+    others = alternatives.factor_graphs(lambda graph: task.view in graph.views)
     raise CompatibilityError(
         f"task={name or name_of('task', task)} reads the {task.view} of outputs, but "
         f"factor_graph={name_of('factor_graph', factor_graph)} offers {', '.join(factor_graph.views)}. "
@@ -103,8 +105,7 @@ def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
     """Raise where a cost counts what the graph does not have."""
     if loss.role in factor_graph.roles:
         return
-    graphs = ", ".join(_graphs(lambda graph: loss.role in graph.roles)) or "none is installed"
-    costs = ", ".join(name for name, cost in _made("cost").items() if cost.role in factor_graph.roles)
+    graphs, costs = alternatives.factor_graphs(lambda graph: loss.role in graph.roles), alternatives.costs(factor_graph)
     raise CompatibilityError(
         f"This loss counts its cost in parts of the role {loss.role}, which factor_graph="
         f"{name_of('factor_graph', factor_graph)} does not have. Type loss.cost=NAME with one of {costs}; "
@@ -131,33 +132,6 @@ def _check_partial(inference: Inference, loss: Loss, optimizer: Optimizer) -> No
         )
 
 
-def _graphs(fits: Callable[[Any], bool]) -> list[str]:
-    """Names of the installed factor graphs that fit, with the switch that makes them fit where one does."""
-    found = []
-    for name, graph in _made("factor_graph").items():
-        switches = [one.name for one in registry.schema(type(graph)).values() if one.default is False]
-        if fits(graph):
-            found.append(name)
-        else:
-            found += [
-                f"{name} with factor_graph.{switch}=true"
-                for switch in switches
-                if fits(registry.create("factor_graph", {"name": name, switch: True}))
-            ]
-    return found
-
-
-def _made(kind: str) -> dict[str, Any]:
-    """The installed components of a kind, as they are without options; those that cannot be made are no advice."""
-    made = {}
-    for name in registry.installed(kind):
-        try:
-            made[name] = registry.create(kind, {"name": name})
-        except StructoptError:
-            continue
-    return made
-
-
 def _refuse(missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inference: Inference) -> None:
     """Raise at the first demand of the optimizer that is missed."""
     if missed:
@@ -170,7 +144,7 @@ def _check_abilities(
 ) -> None:
     """Raise at the first ability that a component asks for and the inference does not provide."""
     for ability in asked & ~provided:
-        names = able(ability, kind)
+        names = alternatives.inferences(ability, kind)
         remedy = " Type loss.beta=inf, which needs none." if ability is Ability.MARGINALS and not names else ""
         complaint = _complaint(_who(role, component), ability, name_of("inference", inference), provided, names)
         raise CompatibilityError(complaint + remedy)
@@ -197,7 +171,7 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
     raise CompatibilityError(
         f"executor={name_of('executor', executor)} with executor.mixing={executor.mixing} divides passes among shards and mixes "
         f"their parameters, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, or take one of the optimizers "
-        f"that are mixed: {', '.join(_mixable())}."
+        f"that are mixed: {alternatives.mixable_optimizers()}."
     )
 
 
@@ -214,29 +188,12 @@ def check_features(scorer: Scorer, optimizer: Optimizer, loss: Loss, factor_grap
         return
     who, name = needs.by or f"optimizer={name_of('optimizer', optimizer)}", name_of("features", scorer)
     bounds = ", so that nothing bounds the least objective" if needs.by else ""
-    others = ", ".join(_of_any(loss, factor_graph))
+    others = alternatives.optimizers_of_any_scorer(loss, factor_graph)
     remedy = f"Leave {needs.by.partition('=')[0]} out." if needs.by else f"Take one that needs their gradients alone: {others}."
     raise CompatibilityError(
         f"{who} needs scores that are linear in the weights, with sparse columns, and those of features={name} are any function "
         f"of them{bounds}. {remedy}"
     )
-
-
-def _of_any(loss: Loss, factor_graph: FactorGraph) -> list[str]:
-    """Names of the optimizers that work with every scorer, as they are without options."""
-    found = []
-    for name in registry.installed("optimizer"):
-        try:
-            needs = registry.create("optimizer", {"name": name}).needs(loss, factor_graph)
-        except StructoptError:  # it cannot be imported: then it is no advice either
-            continue
-        found += [name] if needs.features == "any" else []
-    return found
-
-
-def _mixable() -> list[str]:
-    """Names of the optimizers whose states can be mixed, as they are without options."""
-    return [name for name, optimizer in _made("optimizer").items() if optimizer.plan.mixable]
 
 
 def certifies(provided: Ability) -> bool:
@@ -250,7 +207,7 @@ def check_solves(inference: Inference, factor_graph: FactorGraph) -> Ability:
         raise CompatibilityError(reason)
     provided: Ability = inference.provides(factor_graph.kind)
     if not provided:
-        name, others = name_of("inference", inference), _able(factor_graph.kind)
+        name, others = name_of("inference", inference), alternatives.solvers(factor_graph.kind)
         raise CompatibilityError(
             f"inference={name} cannot solve structures of kind {factor_graph.kind}. Those that can: {others}."
         )
@@ -268,13 +225,13 @@ def check_option(option: str, ability: Ability, inference: Inference, factor_gra
     provided, name = check_solves(inference, factor_graph), name_of("inference", inference)
     if ability in provided:
         return
-    names = able(ability, factor_graph.kind)
+    names = alternatives.inferences(ability, factor_graph.kind)
     remedy = " Type inference=NAME with one of them." if names else f" Leave out {option}."
     raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
 
 
 def _who(kind: str, component: Component) -> str:
-    """What asks for an ability: of a loss its temperature, which is what asks."""
+    """The setting that asks for an ability: of a loss its beta."""
     if isinstance(component, Loss):
         return f"loss.beta={1 / component.temperature if component.temperature else inf:g}"
     return f"{kind}={name_of(kind, component)}"
@@ -295,28 +252,3 @@ def _advice(ability: Ability, names: Sequence[str]) -> str:
     if names:
         return f"With this factor graph, {SOURCES[ability]}: {', '.join(names)}."
     return f"With this factor graph, no installed inference gives {NEEDS[ability]}."
-
-
-def able(ability: Ability, kind: StructureKind) -> list[str]:
-    """Return the names of the installed inferences that have an ability on a kind of structure, if need be by ``exact=true``."""
-    found = []
-    for name in registry.installed("inference"):
-        if ability in _provided(kind, name=name):
-            found.append(name)
-        elif ability in _provided(kind, name=name, exact=True):
-            found.append(f"{name} with inference.exact=true")
-    return found
-
-
-def _provided(kind: StructureKind, **node: Any) -> Ability:
-    """What an inference with these parameters provides."""
-    try:
-        provided: Ability = registry.create("inference", node).provides(kind)
-    except StructoptError:  # it cannot be imported, or has other parameters: then it is no advice either
-        return Ability(0)
-    return provided
-
-
-def _able(kind: StructureKind) -> str:
-    names = [name for name in registry.installed("inference") if _provided(kind, name=name)]
-    return ", ".join(names) or "none is installed"

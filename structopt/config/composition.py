@@ -1,4 +1,4 @@
-"""From what was typed to one plain config that was checked, before any data is read."""
+"""From typed words to one plain config, checked before any data is read."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from structopt.config import feature_keys, registry, schema
-from structopt.config.hydra_setup import conf_dir, friendly, register
-from structopt.config.overrides import OWN_FOLDER, key_of, spelled_out
+from structopt.config.hydra_errors import friendly
+from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
+from structopt.config.search_path import conf_dir, register
 from structopt.errors import ConfigError, did_you_mean
 
 CHANGEABLE = ("optimizer.epochs", "optimizer.tolerance", "threads", "tracker")
-"""What a run that is resumed may be told anew; of the tracker, its parameters too."""
+"""The keys that may be typed beside ``resume=``; of the tracker, its parameters too."""
 
 
 class Sweep(TypedDict, total=False):
@@ -86,7 +87,7 @@ def compose(overrides: list[str]) -> dict[str, Any]:
 
 def typed_folder(overrides: Sequence[str]) -> Path | None:
     """The run folder that ``hydra.run.dir=FOLDER`` names among overrides, interpolations resolved; None where it is not typed."""
-    words = [word for word in overrides if key_of(word) == OWN_FOLDER]
+    words = [word for word in overrides if key_of(word) == RUN_FOLDER]
     if not words:
         return None
     register()
@@ -145,10 +146,10 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     if "warm_start" in config:
         config = {**config, "warm_start": _warm_start(config["warm_start"])}
     settings = {key: _setting(key, config[key]) for key in config if key in Settings.__annotations__}
-    given, rest = settings | {"features": {}}, [kind for kind in registry.KINDS if kind != "features"]
-    nodes = {kind: registry.checked(kind, config.get(kind, {}), given) for kind in rest}
+    common, rest = settings | {"features": {}}, [kind for kind in registry.KINDS if kind != "features"]
+    nodes = {kind: registry.checked(kind, config.get(kind, {}), common) for kind in rest}
     keys = [key_of(word) for word in spelled_out(typed)]
-    checked = settings | nodes | {"features": feature_keys.checked(config.get("features", {}), nodes["task"], given, keys)}
+    checked = settings | nodes | {"features": feature_keys.checked(config.get("features", {}), nodes["task"], common, keys)}
     _check_ranges(checked)
     return {key: schema.plain(checked[key]) for key in config if key in checked}
 
@@ -182,8 +183,8 @@ def continued(saved: Mapping[str, Any], overrides: list[str]) -> dict[str, Any]:
     typed = compose([*choices, *overrides])
     config = {key: dict(value) if isinstance(value, Mapping) else value for key, value in saved.items()}
     for key in sorted(keys):
-        place, _, name = key.rpartition(".")
-        target, source = (config[place], typed[place]) if place else (config, typed)
+        node, _, name = key.rpartition(".")
+        target, source = (config[node], typed[node]) if node else (config, typed)
         target[name] = source[name]
     return validate(config)
 
@@ -219,19 +220,19 @@ def run_folder(config: Mapping[str, Any], folder: str | Path | None) -> Path:
     folder : str or Path or None
         The folder; None makes one under ``outputs`` that is named by the time.
     """
-    made = Path(folder) if folder is not None else Path("outputs") / datetime.now().strftime("%Y-%m-%d/%H-%M-%S-%f")
-    (made / ".hydra").mkdir(parents=True, exist_ok=True)
-    OmegaConf.save(OmegaConf.create(dict(config)), made / ".hydra" / "config.yaml")
-    return made
+    path = Path(folder) if folder is not None else Path("outputs") / datetime.now().strftime("%Y-%m-%d/%H-%M-%S-%f")
+    (path / ".hydra").mkdir(parents=True, exist_ok=True)
+    OmegaConf.save(OmegaConf.create(dict(config)), path / ".hydra" / "config.yaml")
+    return path
 
 
 def _setting(key: str, value: Any) -> Any:
     return schema.coerce("", {key: value}, Settings)[key]
 
 
-def _warm_start(given: Any) -> dict[str, Any]:
+def _warm_start(value: Any) -> dict[str, Any]:
     """The node ``warm_start`` in full; in a YAML file it cannot be short."""
-    node = {"model": None} if given is None else given
+    node = {"model": None} if value is None else value
     if not isinstance(node, Mapping) or "model" not in node:
         raise ConfigError("warm_start has keys of its own: in YAML write 'warm_start: {model: PATH}'; type warm_start=PATH.")
     if node["model"] is None and node.get("vocabulary", "union") != "union":
@@ -241,7 +242,7 @@ def _warm_start(given: Any) -> dict[str, Any]:
 
 def _check_ranges(config: Mapping[str, Any]) -> None:
     for key, lowest in LOWEST.items():
-        place, _, name = key.rpartition(".")
-        value = (config[place] if place else config).get(name)
+        node, _, name = key.rpartition(".")
+        value = (config[node] if node else config).get(name)
         if value is not None and value < lowest:
             raise ConfigError(f"{key}={value} is too small: at least {lowest}.")

@@ -9,32 +9,34 @@ from structopt.config import registry
 from structopt.config.schema import coerce
 from structopt.errors import ConfigError, did_you_mean
 
-GIVEN = ("seed", "threads")
-"""What a constructor may ask for by name beside its own node; a task's, what it reads of the features too."""
+COMMON = ("seed", "threads")
+"""Settings that any constructor may ask for by name; a task's may ask for the features that it reads too."""
 
 
 def task_of(config: Mapping[str, Any], node: Mapping[str, Any] | None = None) -> Any:
-    """Make the task of a config, from another node than its own if one is given."""
+    """Create the task of a config, or of another node ``task`` with the rest of the config."""
     node = config["task"] if node is None else node
     keys = _read_by(node)
     features = {key: value for key, value in config.get("features", {}).items() if key in keys}
-    return registry.create("task", node, features=features, **_offered(config))
+    return registry.create("task", node, features=features, **_common(config))
 
 
 def scorer_of(config: Mapping[str, Any], left_out: Collection[str] = ()) -> Any:
-    """Make the scorer of a config, not fitted; parameters that are left out have their defaults."""
+    """Create the scorer of a config, not fitted; parameters that are left out have their defaults."""
     node = _node(config["features"])
     parameters = registry.schema(registry.load("features", node["name"]))
     taken = {key: value for key, value in node.items() if key == "name" or (key in parameters and key not in left_out)}
-    return registry.create("features", taken, **_offered(config))
+    return registry.create("features", taken, **_common(config))
 
 
-def _offered(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What a constructor may ask for by name beside its own node."""
-    return {key: config[key] for key in GIVEN if key in config}
+def _common(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a constructor may ask for by name."""
+    return {key: config[key] for key in COMMON if key in config}
 
 
-def checked(node: Mapping[str, Any], task: Mapping[str, Any], given: Mapping[str, Any], typed: Collection[str]) -> dict[str, Any]:
+def checked(
+    node: Mapping[str, Any], task: Mapping[str, Any], common: Mapping[str, Any], typed: Collection[str]
+) -> dict[str, Any]:
     """Return the node with every value in the type that the scorer, or else the task, asks for.
 
     A task's config file may name parameters of the features that it chooses. Where other features are typed which do not take
@@ -46,8 +48,8 @@ def checked(node: Mapping[str, Any], task: Mapping[str, Any], given: Mapping[str
         ``name``, parameters of the scorer, and keys of the task.
     task : mapping
         The config's node ``task``.
-    given : mapping
-        What the program offers beside the node.
+    common : mapping
+        Settings that a constructor may ask for by name.
     typed : collection of str
         The keys that were typed, in full.
 
@@ -63,8 +65,8 @@ def checked(node: Mapping[str, Any], task: Mapping[str, Any], given: Mapping[str
         if f"features.{key}" in typed or not _taken_by_others(key):
             raise ConfigError(_unknown(key, node["name"], task["name"], list(parameters), list(keys)))
     read = {key: coerce(f"features.{key}", value, keys[key]) for key, value in known.items() if key in keys}
-    own = {key: value for key, value in known.items() if key == "name" or key in parameters}
-    values = read | registry.checked("features", own, given)
+    scorer = {key: value for key, value in known.items() if key == "name" or key in parameters}
+    values = read | registry.checked("features", scorer, common)
     return {key: values[key] for key in known}
 
 

@@ -1,4 +1,4 @@
-"""What users type before Hydra sees it: short forms are spelled out, and Hydra's own words are told from the others."""
+"""Typed words before Hydra sees them: short forms are spelled out, and words for Hydra itself are recognised."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from structopt.errors import ConfigError
 
 SHORT = {"warm_start": "warm_start.model"}
 """Keys that stand for another one where a plain value follows: a key cannot be both a value and a node."""
-OWN_FOLDER = "hydra.run.dir"
-HEARD = (OWN_FOLDER, "hydra.searchpath")
+RUN_FOLDER = "hydra.run.dir"
+HEARD = (RUN_FOLDER, "hydra.searchpath")
 HYDRA = re.compile(r"[+~]*hydra[./@=]")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from structopt.config import compatibility, registry
 from structopt.config.composition import compose, validate
-from structopt.config.hydra_setup import conf_folders
+from structopt.config.search_path import conf_folders
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
@@ -17,15 +17,15 @@ from structopt.errors import CompatibilityError, ConfigError
 Verdicts = dict[tuple[str, str, str], str]
 
 
-def made(kind: str, name: str) -> Any:
-    """Make one component as its config file sets it."""
+def preset(kind: str, name: str) -> Any:
+    """Create a component with the presets of its config file."""
     config = _config(kind, name)
     return registry.create(kind, config[kind], seed=config["seed"], threads=config["threads"])
 
 
 @cache
 def _config(kind: str, name: str) -> dict[str, Any]:
-    """The defaults, with this component; to be read only. Composing them takes longer than all that is asked of a pair."""
+    """The default config with this component; not to be changed. It is kept, since composing takes longer than a verdict."""
     return validate(compose([f"{kind}={name}"]))
 
 
@@ -39,9 +39,9 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     dict
         The empty string where the three work together, else the message that a user would get.
     """
-    graph = made("factor_graph", factor_graph)
+    graph = preset("factor_graph", factor_graph)
     optimizers, losses, inferences = (
-        {name: made(kind, name) for name in [*registry.installed(kind), *_variants(kind)]}
+        {name: preset(kind, name) for name in [*registry.installed(kind), *_variants(kind)]}
         for kind in ("optimizer", "loss", "inference")
     )
     inferences = {name: inference for name, inference in inferences.items() if _solves(inference, graph)}
@@ -53,15 +53,15 @@ def verdicts(factor_graph: str = "linear_chain") -> Verdicts:
     }
 
 
-def table(found: Verdicts) -> str:
+def table(pairs: Verdicts) -> str:
     """Optimizers against losses as Markdown: yes, no, or the inferences that do where not all of them do."""
-    losses = list(dict.fromkeys(loss for _, loss, _ in found))
-    inferences = list(dict.fromkeys(inference for _, _, inference in found))
+    losses = list(dict.fromkeys(loss for _, loss, _ in pairs))
+    inferences = list(dict.fromkeys(inference for _, _, inference in pairs))
     lines = ["| optimizer | " + " | ".join(losses) + " |", "|---" * (len(losses) + 1) + "|"]
-    for optimizer in dict.fromkeys(optimizer for optimizer, _, _ in found):
+    for optimizer in dict.fromkeys(optimizer for optimizer, _, _ in pairs):
         cells = []
         for loss in losses:
-            able = [name for name in inferences if not found[optimizer, loss, name]]
+            able = [name for name in inferences if not pairs[optimizer, loss, name]]
             cells.append("yes" if able == inferences else ", ".join(able) or "no")
         lines.append(f"| {optimizer} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -70,8 +70,8 @@ def table(found: Verdicts) -> str:
 def _variants(kind: str) -> list[str]:
     """Config files of a kind that stand in a folder of their own: components with other presets."""
     folders = [folder / kind for folder in conf_folders()]
-    found = [path.relative_to(folder).with_suffix("") for folder in folders for path in folder.glob("*/*.yaml")]
-    return sorted(path.as_posix() for path in found)
+    paths = [path.relative_to(folder).with_suffix("") for folder in folders for path in folder.glob("*/*.yaml")]
+    return sorted(path.as_posix() for path in paths)
 
 
 def _solves(inference: Inference, graph: FactorGraph) -> bool:

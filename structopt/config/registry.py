@@ -56,10 +56,10 @@ def load(kind: str, name: str) -> Any:
 
 
 def contract(kind: str) -> type[Component]:
-    """Return what a class of a kind must be; imported when it is asked for, since listing components needs none of it."""
+    """Return the base class of a kind; imported when it is asked for, since listing components needs none of it."""
     module, _, name = CONTRACTS[kind].partition(".")
-    found: type[Component] = vars(import_module(f"structopt.core.{module}"))[name]
-    return found
+    base: type[Component] = vars(import_module(f"structopt.core.{module}"))[name]
+    return base
 
 
 def not_installed(kind: str, name: str) -> str:
@@ -77,37 +77,37 @@ def schema(cls: Any) -> dict[str, Parameter]:
 def described(component: Installed) -> list[Parameter]:
     """Return a component's parameters for display: from its source where that tells, else by importing it."""
     module, _, name = component.entry_point.value.partition(":")
-    found = of_source(module, name)
-    return list(schema(load(component.kind, component.name)).values()) if found is None else found
+    parameters = of_source(module, name)
+    return list(schema(load(component.kind, component.name)).values()) if parameters is None else parameters
 
 
-def create(kind: str, node: Mapping[str, Any], **given: Any) -> Any:
-    """Make a component from its config node.
+def create(kind: str, node: Mapping[str, Any], **common: Any) -> Any:
+    """Create a component from its config node.
 
     Parameters
     ----------
     kind : str
     node : mapping
         ``name`` and parameters.
-    **given
-        What the program offers beside the node (features, seed, threads); a constructor takes what it asks for by name.
+    **common
+        Settings of the run (features, seed, threads); a constructor gets those that it has parameters for.
 
     Raises
     ------
     ConfigError
         At an unknown component or parameter, an ill-typed value, or a required parameter that is missing.
     """
-    values = checked(kind, node, given)
+    values = checked(kind, node, common)
     cls = load(kind, values.pop("name"))
     parameters = schema(cls)
-    offered = {key: value for key, value in given.items() if key in parameters and key not in values}
-    made = cls(**offered, **{key: _component(parameters[key].type, value) for key, value in values.items()})
-    if absent := unset(made, contract(kind)):
+    settings = {key: value for key, value in common.items() if key in parameters and key not in values}
+    component = cls(**settings, **{key: _component(parameters[key].type, value) for key, value in values.items()})
+    if absent := unset(component, contract(kind)):
         raise ConfigError(
-            f"{kind}={node['name']}: {type(made).__name__} leaves unset what every {kind} has: {', '.join(absent)}. "
+            f"{kind}={node['name']}: {type(component).__name__} leaves unset what every {kind} has: {', '.join(absent)}. "
             f"Its constructor must set it. Update {installed(kind)[node['name']].distribution}."
         )
-    return made
+    return component
 
 
 def name_of(kind: str, component: Component) -> str:
@@ -119,7 +119,7 @@ def name_of(kind: str, component: Component) -> str:
 
 
 def _component(hint: Any, value: Any) -> Any:
-    """Make the component that a parameter names, where its type is a contract: ``cost: Cost`` takes the name of a cost."""
+    """Create the component that a parameter names, where its type is a contract: ``cost: Cost`` takes the name of a cost."""
     kind = _kind_of(hint)
     return create(kind, {"name": value}) if kind and isinstance(value, str) else value
 
@@ -135,14 +135,14 @@ def _checked_value(where: str, value: Any, hint: Any) -> Any:
     return coerce(where, value, Literal[tuple(installed(kind))] if kind else hint)
 
 
-def checked(kind: str, node: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
     """Return a node with every value in the type that the constructor asks for, or raise `ConfigError`."""
     if not isinstance(node, Mapping) or "name" not in node:
         raise ConfigError(f"{kind} needs the name of a component: type {kind}=NAME. Installed: {', '.join(installed(kind))}.")
     name, parameters = node["name"], schema(load(kind, node["name"]))
     values = {key: value for key, value in node.items() if key != "name"}
     check_keys(f"{kind}={name}", list(values), parameters)
-    missing = [p for p in parameters.values() if p.default is REQUIRED and p.name not in values and p.name not in given]
+    missing = [p for p in parameters.values() if p.default is REQUIRED and p.name not in values and p.name not in common]
     if missing:
         raise ConfigError(f"{kind}={name} needs a value: type {kind}.{missing[0].name}=... ({missing[0]}).")
     return {"name": name} | {key: _checked_value(f"{kind}.{key}", value, parameters[key].type) for key, value in values.items()}

@@ -12,8 +12,8 @@ from omegaconf import OmegaConf
 import structopt
 from structopt.config import composition, registry
 from structopt.config.composition import compose, continued, validate
-from structopt.config.feature_keys import GIVEN
-from structopt.config.hydra_setup import conf_dir
+from structopt.config.feature_keys import COMMON
+from structopt.config.search_path import conf_dir
 from structopt.errors import ConfigError
 from tests.config.test_registry import write_distribution
 
@@ -84,7 +84,7 @@ def test_config_files_list_every_parameter_and_no_target(choice: str) -> None:
     parameters = [one.name for one in registry.described(registry.installed(kind)[name])]
     own = OmegaConf.load(CONF / kind / f"{name}.yaml") if kind == "features" else compose([choice])[kind]  # the task adds keys
     listed = [key for key in own if key != "name"]
-    assert sorted(listed) == sorted(key for key in parameters if key not in ("features", *GIVEN))
+    assert sorted(listed) == sorted(key for key in parameters if key not in ("features", *COMMON))
     assert "_target_" not in (CONF / kind / f"{name}.yaml").read_text()
 
 

@@ -61,10 +61,10 @@ def test_every_combination_trains_or_is_refused(optimizer, graph, inference, los
         assert f"optimizer={optimizer}" in verdict or "optimizer." in verdict or "loss.beta" in verdict
         assert any(word in verdict for word in ("Type ", "take ", "Add ", "Leave ", " come from: "))
         return
-    method, member, made = pairs.made("optimizer", optimizer), pairs.made("loss", loss), pairs.made("factor_graph", graph)
+    method, member, made = pairs.preset("optimizer", optimizer), pairs.preset("loss", loss), pairs.preset("factor_graph", graph)
     positional = method.needs(member, made).positional
     problem = make_problem(
-        encoded_for(graph), made, member, pairs.made("inference", inference), method.C,
+        encoded_for(graph), made, member, pairs.preset("inference", inference), method.C,
         variant=method.plan.variant, positional=positional,
         options=TEMPLATES if graph in ("arc_factored", "second_order") else None,
     )  # fmt: skip
@@ -106,7 +106,7 @@ def test_every_task_composes_with_every_optimizer(task, optimizer):
 
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_inferences_are_all_here(graph):
-    assert pairs.made("factor_graph", graph).kind == KINDS[graph]
+    assert pairs.preset("factor_graph", graph).kind == KINDS[graph]
     assert {inference for _, _, inference in verdicts(graph)} == set(GRAPHS[graph])
 
 

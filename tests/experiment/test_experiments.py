@@ -6,7 +6,7 @@ import pytest
 
 from structopt.command.main import main
 from structopt.config.composition import compose, validate
-from structopt.config.hydra_setup import conf_folders
+from structopt.config.search_path import conf_folders
 from structopt.errors import ConfigError
 from structopt.sweep.experiment_plan import Plan, key_of, setting
 from structopt.sweep.experiment_sweeper import report_of

@@ -1,57 +1,18 @@
-"""Where Hydra finds the config files, the core's and the plugins', and its errors said so that a user can mend them."""
+"""What Hydra and OmegaConf complain about, in words that say what to do."""
 
 from __future__ import annotations
 
 import re
-from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from pathlib import Path
 
-from hydra.core.config_search_path import ConfigSearchPath
-from hydra.core.plugins import Plugins
 from hydra.errors import MissingConfigException, OverrideParseException
-from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from structopt.config import registry
 from structopt.config.schema import unknown_parameter
+from structopt.config.search_path import conf_dir, groups
 from structopt.errors import did_you_mean
-
-
-def conf_dir() -> str:
-    """Return the absolute path of the core's config files: inside the wheel, or beside the package in a checkout."""
-    package = Path(__file__).resolve().parents[1]
-    for folder in (package / "conf", package.parent / "conf"):
-        if (folder / "config.yaml").is_file():
-            return str(folder)
-    raise FileNotFoundError(f"structopt's config files are missing beside {package}: reinstall structopt-trainer")
-
-
-def plugin_packages() -> list[EntryPoint]:
-    """Return the plugins' config packages, sorted."""
-    return sorted(entry_points(group="structopt.conf"), key=lambda point: (point.name, point.value))
-
-
-def conf_folders() -> list[Path]:
-    """Return the folders of config files, the core's first, in Hydra's order of search."""
-    specs = [find_spec(point.value) for point in plugin_packages()]
-    plugins = [Path(place) for spec in specs if spec for place in spec.submodule_search_locations or ()]
-    return [Path(conf_dir()), *plugins]
-
-
-class PluginSearchPath(SearchPathPlugin):
-    """Adds the packages named in the entry-point group ``structopt.conf``, after the core: a plugin cannot shadow it."""
-
-    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        """Append every plugin's config package; none of its code is imported."""
-        for point in plugin_packages():
-            search_path.append(provider=point.name, path=f"pkg://{point.value}")
-
-
-def register() -> None:
-    """Let Hydra, in this process only, see the plugins' config files."""
-    Plugins.instance().register(PluginSearchPath)
 
 
 def friendly(error: Exception, overrides: list[str]) -> str:
@@ -102,15 +63,15 @@ def _missing_component(kind: str, name: str) -> str:
 
 def _missing_key(error: OmegaConfBaseException, overrides: list[str]) -> str:
     full_key, parent = str(error.full_key), error.parent_node
-    place, _, key = full_key.rpartition(".")
+    node, _, key = full_key.rpartition(".")
     keys = sorted(str(one) for one in parent) if isinstance(parent, DictConfig) else []
     if not keys:
-        return f"'{place}' has no keys of its own, so '{full_key}' cannot be set.{_told_whole(place, key, overrides)}"
+        return f"'{node}' has no keys of its own, so '{full_key}' cannot be set.{_typed_whole(node, key, overrides)}"
     known = [one for one in keys if one not in ("name", "hydra")]
-    if place in registry.KINDS and "name" in keys and (place != "features" or _unlisted(str(parent["name"]), key)):
-        return _missing_parameter(place, str(parent["name"]), key)
-    where = f"Keys of '{place}'" if place else "Keys"
-    near = did_you_mean(key, known).replace("'", f"'{place}.", 1) if place else did_you_mean(key, known)
+    if node in registry.KINDS and "name" in keys and (node != "features" or _unlisted(str(parent["name"]), key)):
+        return _missing_parameter(node, str(parent["name"]), key)
+    where = f"Keys of '{node}'" if node else "Keys"
+    near = did_you_mean(key, known).replace("'", f"'{node}.", 1) if node else did_you_mean(key, known)
     return f"There is no key '{full_key}'.{near} {where}: {_listed(known)}."
 
 
@@ -126,17 +87,17 @@ def _missing_parameter(kind: str, name: str, key: str) -> str:
     return unknown_parameter(f"{kind}={name}", key, parameters)
 
 
-def _told_whole(place: str, key: str, overrides: list[str]) -> str:
+def _typed_whole(node: str, key: str, overrides: list[str]) -> str:
     """How to type a component's parameter that has no keys now, and what it takes; the empty string where it is none."""
-    kind, _, name = place.partition(".")
+    kind, _, name = node.partition(".")
     if kind not in registry.KINDS:
         return ""
     component = registry.installed(kind).get(_chosen(kind, overrides))
-    found = next((one for one in registry.described(component) if one.name == name), None) if component else None
-    if found is None:
+    parameter = next((one for one in registry.described(component) if one.name == name), None) if component else None
+    if parameter is None:
         return ""
-    whole = f" Type it whole, '{place}={{{key}: VALUE, ...}}'." if "Mapping" in str(found.type) else ""
-    return f"{whole} {place}: {found.doc.replace('`', '')}"
+    whole = f" Type it whole, '{node}={{{key}: VALUE, ...}}'." if "Mapping" in str(parameter.type) else ""
+    return f"{whole} {node}: {parameter.doc.replace('`', '')}"
 
 
 def _chosen(kind: str, overrides: list[str]) -> str:
@@ -151,8 +112,8 @@ def _without_hints(error: Exception, words: list[str]) -> str:
     unknown = re.search(r"Could not (?:override|delete|delete from config\.) '([^'@=]+)[^']*'", str(error))
     if unknown and unknown[1] not in groups():
         key = unknown[1]
-        place, _, name = key.rpartition(".")
-        if whole := _told_whole(place, name, words):
+        node, _, name = key.rpartition(".")
+        if whole := _typed_whole(node, name, words):
             return f"'{key}' cannot be set or deleted by itself.{whole}"
         typed = next((word for word in words if word.lstrip("+~").startswith(key)), key)
         return f"'{typed}': there is no group '{key}'.{did_you_mean(key, groups())} Groups: {_listed(groups())}."
@@ -166,8 +127,3 @@ def _first_line(error: Exception) -> str:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names)
-
-
-def groups() -> list[str]:
-    """Return the names of the core's config groups."""
-    return sorted(path.name for path in Path(conf_dir()).iterdir() if path.is_dir() and path.name != "hydra")
