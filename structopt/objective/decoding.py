@@ -1,4 +1,4 @@
-"""Outputs of a model: best outputs, marginals and k-best lists of a corpus, on as many threads as the executor has."""
+"""Decoding: best outputs, marginals and k-best lists of a corpus, on as many threads as the executor has."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from structopt.objective.drivers import run_driver
 from structopt.objective.examples import Examples
 
 ROOM = 1 << 16
-"""Entries of a list of parts, which is taken out when it is full."""
+"""Parts that a driver can list before the list is emptied."""
 
 
 class KBest(NamedTuple):
@@ -75,12 +75,12 @@ def marginals(
 def predicted(
     examples: Examples, task: Task, graph: FactorGraph, inference: Inference, kernels: Kernels, weights: Array, executor: Executor
 ) -> list[Any]:
-    """What the task makes of the best outputs, at the temperature at which the inference predicts."""
+    """Predictions: the best outputs at the temperature at which the inference predicts, decoded by the task."""
     return decoded(task, graph, examples, best_outputs(examples, kernels, weights, executor, inference.decoding_temperature))
 
 
 def decoded(task: Task, graph: FactorGraph, examples: Examples, outputs: SparseVectors) -> list[Any]:
-    """What the task makes of outputs: it decodes the view of them that it asks for."""
+    """Outputs, decoded by the task from the view of them that it asks for."""
     return task.decode(examples.encoded, graph.view(task.view, examples.encoded, examples.structure, outputs))
 
 
@@ -114,7 +114,7 @@ def _listed(examples: Examples, kernels: Kernels, weights: Array, temperature: f
 
 
 def _check_reached(reached: int) -> None:
-    """Refuse an instance without an output, which the drivers tell as -1 - i."""
+    """Refuse an instance without an output, for which the drivers return -1 - i."""
     if reached < 0:
         raise ConfigError(f"The constraints allow no output for instance {-reached}; loosen the partial labels.")
 
@@ -130,7 +130,7 @@ def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executo
         space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
         return [_instance_k_best(examples, data.features, kernels, theta, k, i, space) for i in range(*bounds)]
 
-    return [lists for part in executor.map(shard, examples.shards()) for lists in part]
+    return [best for lists in executor.map(shard, examples.shards()) for best in lists]
 
 
 def _instance_k_best(
@@ -140,6 +140,6 @@ def _instance_k_best(
     s = space.scores[: structure.parts[i + 1] - structure.parts[i]]
     kernels.scores(features, weights, i, s)
     values, offsets, parts, counts = np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
-    found = kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work)
-    end = int(offsets[found])
-    return KBest(values[:found], SparseVectors(offsets[: found + 1], parts[:end].copy(), counts[:end].copy()))
+    count = kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work)
+    end = int(offsets[count])
+    return KBest(values[:count], SparseVectors(offsets[: count + 1], parts[:end].copy(), counts[:end].copy()))

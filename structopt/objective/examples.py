@@ -22,7 +22,7 @@ from structopt.kernels.waist.signatures import Data, Space
 from structopt.objective import scoring
 
 SHARDS = 8
-
+"""Shards of a corpus, unless the executor says otherwise."""
 
 Layout = Callable[[Encoded, Structure, SparseVectors], Scorer]
 """Lays out the weights for a training corpus, its graphs and its gold parts."""
@@ -64,7 +64,7 @@ class Examples:
 
     @cached_property
     def prepared(self) -> Any:
-        """What the scorer reads of the corpus."""
+        """The corpus as the scorer prepared it."""
         return self.scorer.prepare(self.encoded, self.structure)
 
     def scores(self, weights: Array, instances: Array) -> Array:
@@ -72,7 +72,7 @@ class Examples:
         return scoring.scores_of(self.scorer, weights, self.prepared, self.structure, instances)
 
     def scored(self, data: Data, weights: Array, bounds: tuple[int, int]) -> tuple[Data, Array]:
-        """What a driver over a range of instances is handed as data and weights: scores, where the features have no kernels."""
+        """Data and weights for a driver over a range of instances; scores stand for weights where the scorer has no kernels."""
         if isinstance(self.scorer, SparseFeatures):
             return data, weights
         return data._replace(features=scoring.given_scores(self.structure, bounds[0])), self.scores(weights, np.arange(*bounds))
@@ -80,18 +80,18 @@ class Examples:
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
         messages = np.zeros(int(self.structure.memory[-1]))
-        given = np.zeros(2) if parameters is None else np.ascontiguousarray(parameters, dtype=np.float64)
+        numbers = np.zeros(2) if parameters is None else np.ascontiguousarray(parameters, dtype=np.float64)
         structure = self.structure
-        return Data(self.features, structure.record, target, given, structure.parts, structure.memory, messages)
+        return Data(self.features, structure.record, target, numbers, structure.parts, structure.memory, messages)
 
     def space(self, gradients: bool = True) -> Space:
         """Allocate scratch for one thread; without `gradients`, for drivers that make none of single instances."""
         work = Record(*(buffer.copy() for buffer in self.structure.work))
         none = FeatureScratch(EMPTY, 0, 0)
-        found = scoring.scratch_of(self.scorer, self.encoded, self.structure) if gradients else none
+        scratch = scoring.scratch_of(self.scorer, self.encoded, self.structure) if gradients else none
         vectors = [np.zeros(self.most_parts) for _ in range(6)]
-        numbers = [np.zeros(size, np.int64) for size in (found.runs, found.runs, found.coordinates)]
-        return Space(*vectors, work, found.gradient, *numbers, np.zeros(found.coordinates))  # type: ignore[call-arg, arg-type]
+        numbers = [np.zeros(size, np.int64) for size in (scratch.runs, scratch.runs, scratch.coordinates)]
+        return Space(*vectors, work, scratch.gradient, *numbers, np.zeros(scratch.coordinates))  # type: ignore[call-arg, arg-type]
 
     def shards(self, count: int = SHARDS) -> list[tuple[int, int]]:
         """Ranges of instances: as many whatever the number of workers, so that sums have the same bits."""

@@ -1,4 +1,4 @@
-"""What a training corpus is, in a few numbers: by which a checkpoint knows its own data again."""
+"""Fingerprints of training data, by which a checkpoint recognises the data that it belongs to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from structopt.kernels.waist.record import Array
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """A digest of encoded data, and the layout of every array that has a place for each instance, variable or part.
+    """A digest of encoded data, and the sizes of what it consists of.
 
     Attributes
     ----------
@@ -47,8 +47,8 @@ def arrays_in(value: Any) -> list[Array]:
 
 def digest_of(arrays: Iterable[Array], values: Any = None) -> str:
     """Digest arrays, with their types and shapes, and a JSON value; O(bytes), without copies of contiguous arrays."""
-    found = sha256(durable_files.json_bytes(values))
+    digest = sha256(durable_files.json_bytes(values))
     for array in arrays:
-        found.update(f"{array.dtype.str}{array.shape}".encode())
-        found.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    return found.hexdigest()
+        digest.update(f"{array.dtype.str}{array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()

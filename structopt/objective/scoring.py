@@ -1,4 +1,4 @@
-"""What problems and models do with a scorer of either contract: how drivers are handed its scores, and how it is saved."""
+"""Scorers of either contract as drivers and files need them: kernels, records, batches; stored and restored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from structopt.kernels.waist.record import EMPTY, Array, Record
 
 
 def kernels_of(scorer: Scorer) -> FeatureKernels:
-    """The kernels of sparse features; of other scorers those that copy scores which are computed before."""
+    """The kernels of sparse features; for other scorers, kernels that copy scores computed before the driver runs."""
     if isinstance(scorer, SparseFeatures):
         return scorer.kernels
     from structopt.kernels.features import given_scores as k
@@ -26,19 +26,19 @@ def kernels_of(scorer: Scorer) -> FeatureKernels:
 
 
 def record_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> Record:
-    """What these kernels open, given weights, or the scores of all instances."""
+    """The record that these kernels open: the features, or where the scores of each instance begin."""
     return scorer.record(encoded, structure) if isinstance(scorer, SparseFeatures) else given_scores(structure, 0)
 
 
 def given_scores(structure: Structure, first: int) -> Record:
-    """What the kernels open that copy scores, given those of a run of instances that begins with the first."""
+    """The record of kernels that copy scores, computed for consecutive instances from `first` on."""
     from structopt.kernels.features.given_scores import GIVEN
 
     return GIVEN.pack(begin=int(structure.parts[first]), parts=structure.parts)
 
 
 def scratch_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> FeatureScratch:
-    """What one thread needs for gradients of single instances: nothing, where there are none."""
+    """Scratch of one thread for gradients of single instances; empty where the scorer has none."""
     return scorer.scratch(encoded, structure) if isinstance(scorer, SparseFeatures) else FeatureScratch(EMPTY, 0, 0)
 
 
@@ -48,12 +48,12 @@ def batch_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> BatchMap
 
 
 def scores_of(scorer: Scorer, weights: Array, prepared: Any, structure: Structure, instances: Array) -> Array:
-    """Part scores of some instances, in an array that nobody else has.
+    """Part scores of some instances, in a new array.
 
     Raises
     ------
     ConfigError
-        If the scorer gives more or fewer.
+        If the scorer returns more or fewer.
     """
     scores = np.array(scorer.scores(weights, prepared, instances), dtype=np.float64)
     _check_shape(scorer, "scores", scores, int(np.diff(structure.parts)[instances].sum()))
@@ -66,17 +66,17 @@ def gradient_of(scorer: Scorer, weights: Array, prepared: Any, instances: Array,
     Raises
     ------
     ConfigError
-        If the scorer gives a vector of another length.
+        If the scorer returns a vector of another length.
     """
     gradient = np.ascontiguousarray(scorer.pullback(weights, prepared, instances, residuals), dtype=np.float64)
     _check_shape(scorer, "gradient", gradient, scorer.dimension)
     return gradient
 
 
-def _check_shape(scorer: Scorer, what: str, found: Array, size: int) -> None:
-    if found.shape != (size,):
+def _check_shape(scorer: Scorer, what: str, array: Array, size: int) -> None:
+    if array.shape != (size,):
         name = registry.name_of("features", scorer)
-        raise ConfigError(f"features={name} gave {what} of shape {found.shape}, where ({size},) was asked for.")
+        raise ConfigError(f"features={name} gave {what} of shape {array.shape}, where ({size},) was asked for.")
 
 
 class AllScores:
@@ -110,7 +110,7 @@ class AllScores:
 
 
 def stored(scorer: Scorer) -> tuple[dict[str, Any], dict[str, Array]]:
-    """A scorer's state, with its name among the JSON values."""
+    """The state of a scorer, with its name among the JSON values."""
     layout, arrays = scorer.state()
     return {"name": registry.name_of("features", scorer), **layout}, arrays
 
@@ -124,5 +124,5 @@ def restored(layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> Scorer:
         If the features that the model was made with are not installed.
     """
     rest = {key: value for key, value in layout.items() if key not in ("name", "block")}
-    made: Scorer = registry.load("features", layout.get("name") or layout["block"]).restore(rest, arrays)
-    return made
+    scorer: Scorer = registry.load("features", layout.get("name") or layout["block"]).restore(rest, arrays)
+    return scorer

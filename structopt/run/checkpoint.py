@@ -1,4 +1,4 @@
-"""The checkpoint of a run: what a pass left, and of which data it is, so that a run on other data does not go on from it."""
+"""The checkpoint of a run: the state after a pass, with a fingerprint of the data, so that other data are refused."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ class Checkpoint:
     ----------
     path : Path
         The file; its folder is made where it is missing.
-    rows : Scorer
+    scorer : Scorer
     fingerprint : Fingerprint
         Of the training data.
     """
 
-    def __init__(self, path: Path, rows: Scorer, fingerprint: Fingerprint) -> None:
-        self.path, self.rows, self.fingerprint = path, rows, fingerprint
+    def __init__(self, path: Path, scorer: Scorer, fingerprint: Fingerprint) -> None:
+        self.path, self.scorer, self.fingerprint = path, scorer, fingerprint
 
     def write(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
         """Write arrays, and notes as JSON; a reader sees the old file or the new one."""
-        weights = [name for name, array in arrays.items() if self.rows.covers(array)]
-        packed = {name: self.rows.compress(array) if name in weights else array for name, array in arrays.items()}
+        weights = [name for name, array in arrays.items() if self.scorer.covers(array)]
+        packed = {name: self.scorer.compress(array) if name in weights else array for name, array in arrays.items()}
         layout = {name: _layout(array) for name, array in packed.items()}
         data = {"digest": self.fingerprint.digest, "layout": self.fingerprint.layout}
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -56,18 +56,18 @@ class Checkpoint:
         if {name: _layout(array) for name, array in packed.items()} != notes.get("arrays"):
             raise self.refusal("its arrays are not those that were written")
         weights = set(notes["weights"])
-        return {name: self.rows.expand(array) if name in weights else array for name, array in packed.items()}, notes
+        return {name: self.scorer.expand(array) if name in weights else array for name, array in packed.items()}, notes
 
     def refusal(self, reason: str) -> ModelError:
-        """The error that says why this file cannot be gone on from."""
+        """The error that says why no run can go on from this file."""
         return ModelError(f"{self.path}: not a checkpoint of this run: {reason}. {REMEDY}")
 
     def _compare(self, data: Any) -> None:
         """Refuse a checkpoint of other data than the run's."""
         if not isinstance(data, Mapping):
             raise self.refusal("it does not say of which data it is, as those of earlier versions do not")
-        found = Fingerprint(str(data.get("digest")), data.get("layout") or {})
-        if difference := found.difference(self.fingerprint):
+        saved = Fingerprint(str(data.get("digest")), data.get("layout") or {})
+        if difference := saved.difference(self.fingerprint):
             raise self.refusal(f"the training data, or how they are encoded, changed since ({difference})")
 
 

@@ -65,7 +65,7 @@ def check_inference(problem: Problem, weights: Array, seed: int, sample: int = 8
 def check_steps(
     problem: Problem, optimizer: Optimizer, state: State, seed: int, sample: int = 32, tolerance: float = 1e-4
 ) -> str:
-    """Let an optimizer that solves quadratic programs solve some of its own again by cvxpy, and compare.
+    """Compare steps of an optimizer that solves quadratic programs with cvxpy's solutions of the same programs.
 
     Parameters
     ----------

@@ -90,7 +90,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Put a new file in the place of the old one: write, sync, rename."""
+    """Replace a file: write, sync, rename."""
     temporary = path.with_name(path.name + ".tmp")
     with temporary.open("w", encoding="utf-8", newline="") as stream:
         stream.write(text)

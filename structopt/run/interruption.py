@@ -1,6 +1,6 @@
-"""An interrupt that nobody can swallow: what Python raises for Ctrl-C is lost where it lands in a finaliser or a callback.
+"""Interrupts that are not lost: Python drops the exception of a Ctrl-C that comes while a finaliser or a callback runs.
 
-Python prints such an exception at most, and goes on. So the signal is also noted, and asked for where work can end cleanly.
+It prints such an exception at most, and goes on. So the signal is also noted, and `obey` raises it where work can end cleanly.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _noted = threading.Event()
 
 @contextmanager
 def noted() -> Iterator[None]:
-    """Note interrupts while this lasts, and raise them as ever.
+    """Note interrupts while this lasts, beside raising them as Python does.
 
-    Only Python's own handler is replaced: a program that started this one with the signal ignored, as a shell does for its
-    background jobs, or that handles it itself, keeps its way.
+    Only Python's own handler is replaced, not one of the program that calls us, nor a signal that is ignored, as shells do for
+    background jobs.
     """
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
@@ -34,7 +34,7 @@ def noted() -> Iterator[None]:
 
 
 def obey() -> None:
-    """Raise an interrupt that came and was swallowed.
+    """Raise an interrupt that was noted and lost.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What observers of a training run are told, and when."""
+"""The contract of observers of a training run: the events, and the numbers that come with them."""
 
 from __future__ import annotations
 

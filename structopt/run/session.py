@@ -109,7 +109,7 @@ def resume(folder: Path, overrides: list[str]) -> Model:
 
 @dataclass
 class _Outcome:
-    """How a run ended, as its tracker is told."""
+    """How a run ended: its status and metrics for the tracker."""
 
     status: str = FAILED
     metrics: Metrics = field(default_factory=dict)
@@ -148,7 +148,7 @@ def _fit(trainer: Trainer, data: TrainingData, resuming: bool) -> tuple[Array, K
 
 @dataclass(frozen=True)
 class _TrainingRun:
-    """What the stages of a run have in common."""
+    """A run: its config, folder and components, and what its stages make of them."""
 
     config: Mapping[str, Any]
     folder: Path
@@ -204,7 +204,7 @@ class _TrainingRun:
         return Schedule(task.main_metric, every, patience, certifies, self.judge)
 
     def observers(self, data: TrainingData) -> list[Observer]:
-        """Who follows the passes, in the order in which they are told."""
+        """The observers of the passes, in the order in which they are called."""
         metric, silent = self.components.task.main_metric, self.job is not None and self.job.beside
         pass_log = PassLog(self.components.loss.member, data.beginning)
         checks = [Checks(self.config["seed"])] if self.config.get("check") else []

@@ -74,7 +74,7 @@ class Trainer:
         Weights to dev metrics.
     schedule : Schedule
     observers : sequence of Observer
-        In the order in which they are told; the history file comes before them.
+        Called in this order, after the history file.
     advice : str
         What to do where numbers overflow, in sentences.
     vocabulary : str
