@@ -31,7 +31,7 @@ from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.learning import convex_start, guarded, mixing
 from structopt.model.model import Model, find_model, model_config
-from structopt.model.pruning import OF_OTHER_PARTS, Pruner
+from structopt.model.pruning import Pruner
 from structopt.model.warm_start import WarmStart
 from structopt.objective.decoding import best_outputs, predicted
 from structopt.objective.drivers import predicting
@@ -137,7 +137,8 @@ class Session:
         self.warm_start: WarmStart | None = None
         self.repeated = 0  # passes that were made again, as the log knows
         self.pruner: Pruner | None = None
-        self.pruned: dict[str, dict[str, float | None]] = {}  # what the pruner did, by role
+        self.pruned: dict[str, Mapping[str, float | None]] = {}  # what the pruner did, by split
+        self.pruner_summaries: list[str] = []
         folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, resuming: bool = False) -> Model:
@@ -186,7 +187,7 @@ class Session:
         self.warm_start = WarmStart.of(self.config.get("warm_start"))
         encoded = self._admitted(self.warm_start.fit(task, corpus) if self.warm_start else task.fit(corpus))
         self.pruner = self._pruner(encoded)
-        encoded = self._few_arcs("train", encoded)
+        encoded = self._pruned("train", encoded)
         self.problem = Problem.of(
             encoded, parts.graph, parts.loss, parts.inference, self._layout, parts.optimizer.C, self.config["seed"],
             parts.optimizer.plan, parts.optimizer.needs(parts.loss, parts.graph).positional, parts.executor,
@@ -220,26 +221,26 @@ class Session:
             log.warning("%s: %s", self.parts.task.files["train"], changes)
         return admitted
 
-    def _pruner(self, encoded: Any) -> Pruner | None:
-        """The model that prunes arcs, where the graph asks for one: a given one, or trained on the training corpus."""
+    def _pruner(self, encoded: Encoded) -> Pruner | None:
+        """The coarser model that prunes, where the graph asks for one: a given one, or trained on the training corpus."""
         wanted = self.parts.graph.pruning
         if wanted is None:
             return None
         if wanted.model is not None:
             return Pruner.of_model(Model.load(find_model(wanted.model)), self.parts.task, wanted)
         started = time.perf_counter()
-        pruner = Pruner.train(encoded, wanted, feature_keys.scorer_of(self.config, OF_OTHER_PARTS), self.config["seed"])
+        pruner = Pruner.train(encoded, wanted, feature_keys.scorer_of(self.config, wanted.features_left_out), self.config["seed"])
         log.info("pruner: trained in %.1f s", time.perf_counter() - started)
         return pruner
 
-    def _few_arcs(self, role: str, encoded: Any) -> Any:
-        """A corpus as the pruner leaves it; the training corpus keeps its gold arcs."""
+    def _pruned(self, role: str, encoded: Encoded) -> Encoded:
+        """A corpus as the pruner leaves it; the training corpus keeps the candidates of its gold outputs."""
         if self.pruner is None:
             return encoded
-        found = self.pruner.prune(encoded, keep_gold=role == "train", executor=self.parts.executor)
-        self.pruned[role] = {"pruner_heads": found.heads, "pruner_recall": found.recall}
-        log.info("pruner: %s", _kept(role, self.pruned[role]))
-        return found.encoded
+        encoded, self.pruned[role], summary = self.pruner.prune(encoded, role == "train", self.parts.executor)
+        self.pruner_summaries.append(f"{summary} on {role}")
+        log.info("pruner: %s", self.pruner_summaries[-1])
+        return encoded
 
     def _held_out(self, role: str) -> tuple[Any, Examples]:
         corpus = self.parts.task.read(self.parts.task.files[role])
@@ -251,7 +252,7 @@ class Session:
                 "%s: %d %s have a label that the training part never shows; they count as errors.",
                 self.parts.task.files[role], unseen, self.parts.task.unit,
             )  # fmt: skip
-        encoded = self._few_arcs(role, encoded)
+        encoded = self._pruned(role, encoded)
         return corpus, Examples.build(encoded, self.parts.graph, self.scorer, self.parts.inference.decoder())
 
     def _scores(self, role: str, weights: Array) -> dict[str, float]:
@@ -433,8 +434,8 @@ class Session:
             )
         if self.mixed_shards:
             lines.append(f"parameters of {self.mixed_shards} shards mixed after every pass but the first (McDonald et al., 2010)")
-        if self.pruned:
-            lines.append("pruner: " + "; ".join(_kept(role, values) for role, values in self.pruned.items()))
+        if self.pruner_summaries:
+            lines.append("pruner: " + "; ".join(self.pruner_summaries))
         if "unconverged" in train:
             lines.append(f"messages still moved at the end of the last inference of {train['unconverged']:.1%} of the instances")
         if progress.negative_losses:
@@ -513,12 +514,6 @@ def _advice(config: Mapping[str, Any]) -> str:
     scaling = [f"features.{key}={value}" for key, value in known.items() if key in config.get("features", {})]
     how = f" ({' or '.join(scaling)})" if scaling else ""
     return f"Set {step}a smaller optimizer.C, which regularises more, or scale the features down{how}."
-
-
-def _kept(role: str, pruned: Mapping[str, float | None]) -> str:
-    """What the pruner left of a corpus, in words."""
-    heads, recall = pruned["pruner_heads"], pruned["pruner_recall"]
-    return f"{heads:.1f} heads a token" + ("" if recall is None else f", {100 * recall:.2f} % of gold arcs") + f" on {role}"
 
 
 def _dotted(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
