@@ -43,6 +43,8 @@ class GraphTraits:
         Whether an output says the labels of the task; trees may go without the relations on their arcs.
     order : int
         Of chains: how many preceding labels a label depends on.
+    closed_forms : bool
+        Whether the marginals of its positional structures have closed forms, which `FactorGraph.calculus` loads.
     """
 
     kind: StructureKind
@@ -50,6 +52,7 @@ class GraphTraits:
     pairs_only: bool = False
     labeled: bool = True
     order: int = 1
+    closed_forms: bool = False
 
 
 class Pruned(NamedTuple):
@@ -255,7 +258,7 @@ class FactorGraph(Component):
 
     @property
     def calculus(self) -> Calculus | None:
-        """Closed forms of its positional structures, whose locally consistent marginals are marginals; None where it has none."""
+        """Closed forms of its positional structures, where locally consistent marginals are marginals; else None."""
         return None
 
     @property

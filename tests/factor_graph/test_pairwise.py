@@ -62,8 +62,7 @@ def test_layout():
     f = open_factors.py_func(structure.record)
     assert f.widths.tolist() == [3] * 5
     assert f.starts.tolist() == [0, 3, 6, 0, 3]
-    assert f.choices.tolist() == [0, 3, 6, 9, 0, 3, 6]
-    assert (f.variables.tolist(), f.outputs.tolist(), f.shared.tolist()) == ([0, 3, 5], [0, 3, 5], [9, 6])
+    assert (f.variables.tolist(), f.shared.tolist()) == ([0, 3, 5], [9, 6])
     assert (f.kinds.tolist(), f.factors.tolist(), f.links.tolist()) == ([TABLE] * 3, [0, 2, 3], [0, 2, 4, 6])
     assert (f.linked.tolist(), f.privates.tolist()) == ([0, 2, 1, 2, 0, 1], [0, 9, 18, 27])
 
