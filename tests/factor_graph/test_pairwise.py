@@ -110,7 +110,7 @@ def test_a_task_without_edges_is_asked_which_there_are():
 def test_complete_graphs_that_do_not_fit_are_refused(monkeypatch):
     encoded = small()
     for room in (4 * (pairwise.EDGE_BYTES + 8 * 9), 4 * (pairwise.EDGE_BYTES + 8 * 9) - 1):
-        monkeypatch.setattr(pairwise, "free_bytes", lambda room=room: float(room))
+        monkeypatch.setattr("structopt.core.memory.free_bytes", lambda room=room: float(room))
         if room % 4 == 0:
             assert Pairwise("complete").build(encoded).parts.tolist() == [0, 36, 51]
     with pytest.raises(ConfigError, match=r"makes 4 edges of 2 instances with up to 3 variables.*Keep fewer .*most_frequent"):
