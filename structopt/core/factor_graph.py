@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -28,35 +28,6 @@ class Calculus(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pruning:
-    """A model that leaves each variable few configurations, declared by a graph; the run trains or loads it.
-
-    Attributes
-    ----------
-    model : str or None
-        A run or model folder, or None: one is trained on the training corpus.
-    ratio : float
-        Configurations less likely than `ratio` times the likeliest go.
-    max_heads : int
-        The most that stay; 0 for no limit.
-    epochs : int
-        Passes of its training.
-    C : float
-        1/(lambda m) of its training.
-    projective, single_root : bool
-        Which trees it is trained on.
-    """
-
-    model: str | None
-    ratio: float
-    max_heads: int
-    epochs: int
-    C: float
-    projective: bool
-    single_root: bool
-
-
-@dataclass(frozen=True)
 class GraphTraits:
     """What a factor graph says of all its structures.
 
@@ -72,6 +43,8 @@ class GraphTraits:
         Whether an output says the labels of the task; trees may go without the relations on their arcs.
     order : int
         Of chains: how many preceding labels a label depends on.
+    closed_forms : bool
+        Whether the marginals of its positional structures have closed forms, which `FactorGraph.calculus` loads.
     """
 
     kind: StructureKind
@@ -79,6 +52,88 @@ class GraphTraits:
     pairs_only: bool = False
     labeled: bool = True
     order: int = 1
+    closed_forms: bool = False
+
+
+class Pruned(NamedTuple):
+    """A corpus with few candidates.
+
+    Attributes
+    ----------
+    encoded : Encoded
+    metrics : mapping
+        What was pruned, as numbers for metrics.json; None where one is not known.
+    summary : str
+        The same in words, for the log.
+    """
+
+    encoded: Encoded
+    metrics: Mapping[str, float | None]
+    summary: str
+
+
+class Pruning(ABC):
+    """A coarser model and what its marginals prune, declared by a factor graph (`FactorGraph.pruning`).
+
+    A run trains the coarser model with ``inference=exact``, or loads it, and hands its marginals to `prune`. Users give that
+    model as ``factor_graph.pruner``, and ``factor_graph.pruner_C`` where it is trained.
+
+    Attributes
+    ----------
+    model : str or None
+        A run or model folder; None: the coarser model is trained on the training data.
+    epochs : int
+        Passes of its training.
+    C : float
+        1/(lambda m) of its training.
+    group : str
+        The part group of the coarser graph whose marginals prune.
+    features_left_out : tuple of str
+        Parameters of features that concern parts which the coarser graph does not have.
+    shared_options : tuple of str
+        Options of the coarser graph that, where they are true in `graph`, must be true in a model that is given: else none of
+        the outputs that are asked for may be left.
+    outputs : str
+        What outputs are to a user, in the plural.
+    numbered : str
+        What the task numbers, to a user: a model that is given must number it alike.
+    """
+
+    group: ClassVar[str]
+    features_left_out: ClassVar[tuple[str, ...]] = ()
+    shared_options: ClassVar[tuple[str, ...]] = ()
+    outputs: ClassVar[str]
+    numbered: ClassVar[str]
+
+    model: str | None
+    epochs: int
+    C: float
+
+    @property
+    @abstractmethod
+    def graph(self) -> Mapping[str, Any]:
+        """The node ``factor_graph`` of the coarser model's config; a model that is given has its name."""
+
+    @property
+    @abstractmethod
+    def thresholds(self) -> Mapping[str, float]:
+        """The numbers that decide which candidates are kept, which are saved with the coarser model."""
+
+    @abstractmethod
+    def prune(self, encoded: Encoded, structure: Structure, marginals: Array, best: Array, keep_gold: bool) -> Pruned:
+        """Return the corpus with the candidates that are kept.
+
+        Parameters
+        ----------
+        encoded, structure : Encoded, Structure
+            The corpus and its coarser graphs.
+        marginals : float64
+            Of all parts of the group, one instance after the other.
+        best : int64
+            Indices, in `marginals`, of the parts of the best outputs, which are always kept.
+        keep_gold : bool
+            Whether the candidates of the gold outputs are kept as well.
+        """
 
 
 class FactorGraph(Component):
@@ -203,7 +258,7 @@ class FactorGraph(Component):
 
     @property
     def calculus(self) -> Calculus | None:
-        """Closed forms of its positional structures, whose locally consistent marginals are marginals; None where it has none."""
+        """Closed forms of its positional structures, where locally consistent marginals are marginals; else None."""
         return None
 
     @property
@@ -213,7 +268,7 @@ class FactorGraph(Component):
 
     @property
     def pruning(self) -> Pruning | None:
-        """The model that is to prune its structures; None where none is."""
+        """The coarser model that is to prune its structures; None: nothing is pruned."""
         return None
 
     def admit(self, encoded: Encoded) -> tuple[Encoded, str]:

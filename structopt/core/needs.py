@@ -130,7 +130,7 @@ def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, p
         Property.COST: loss.gamma > 0.0,
         Property.LOSS_AT_ZERO: not (loss.in_family and loss.temperature == 0.0 and loss.gamma == 0.0),
         Property.PERCEPTRON: loss.temperature == 0.0 and loss.gamma == 0.0,
-        Property.CLOSED_FORMS: graph.calculus is not None,
+        Property.CLOSED_FORMS: graph.traits.closed_forms,
         Property.LOOPS: graph.traits.kind.loopy,
         Property.KEPT_MESSAGES: inference.messages is Messages.KEPT,
         Property.SAME_FUNCTION: inference.messages is not Messages.KEPT,

@@ -34,12 +34,16 @@ class StructureKind:
     loopy : bool
         Whether the record is one of variables and factors (`structopt.kernels.loopy.factors`), which the inferences on loopy
         graphs read.
+    lists : bool
+        Whether the algorithms of ``inference=exact`` list the k best outputs (`InferenceKernels.k_best`). Said here, so that
+        components are checked against each other before anything compiled is loaded.
     """
 
     name: str
     exact: Callable[[], InferenceKernels] | None = field(default=None, compare=False)
     vertices: Callable[[Record, int, int, int], Array] | None = field(default=None, compare=False)
     loopy: bool = False
+    lists: bool = False
 
     def __str__(self) -> str:
         return self.name

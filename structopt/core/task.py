@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
 from structopt.core.component import Component
 from structopt.core.data.encoded import Encoded
-from structopt.core.data.splits import Part
+from structopt.core.data.splits import SplitPath
 from structopt.core.data.table_schema import Schema
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
@@ -76,8 +76,8 @@ class Task(Component):
 
     @property
     @abstractmethod
-    def files(self) -> Mapping[str, Path | Part]:
-        """The data by role: train, dev, test."""
+    def files(self) -> Mapping[str, Path | SplitPath]:
+        """The data by split: train, dev, test."""
 
     @property
     @abstractmethod

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from structopt.core.component import Component
-from structopt.core.data.splits import Part
+from structopt.core.data.splits import SplitPath
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Run:
 
     folder: Path
     config: Mapping[str, Any]
-    files: Mapping[str, Path | Part]
+    files: Mapping[str, Path | SplitPath]
     label: str
     parent: str = ""
     job: int | None = None

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from structopt.core.factor_kind import FactorKind
 from structopt.core.factor_kind_table import kind_of
 from structopt.core.structure_kind import check_count
-from structopt.kernels.loopy.factors import FACTORS, Factors, private_start
 from structopt.kernels.waist.record import Array, Record
+
+if TYPE_CHECKING:  # compiled functions are not loaded before they are needed
+    from structopt.kernels.loopy.factors import Factors
 
 
 def factor_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
     """Part vectors of all outputs of instance i that the factors allow."""
+    from structopt.kernels.loopy.factors import FACTORS, private_start
+
     f = FACTORS.open(structure)
     kinds = {number: kind_of(number) for number in set(f.kinds[f.factors[i] : f.factors[i + 1]].tolist())}
     shared = _variable_parts(f, i, kinds, most)

@@ -16,13 +16,15 @@ def _algorithms(module: str) -> InferenceKernels:
     return InferenceKernels(algorithms.solve, algorithms.k_best)
 
 
-CHAIN = StructureKind("chain", partial(_algorithms, "chain.any_order"), chain_vertices)
+CHAIN = StructureKind("chain", partial(_algorithms, "chain.any_order"), chain_vertices, lists=True)
 """Viterbi, forward-backward, k-best Viterbi, whatever the order."""
-SINGLE = StructureKind("single", partial(_algorithms, "chain.single_variable"), single_vertices)
+SINGLE = StructureKind("single", partial(_algorithms, "chain.single_variable"), single_vertices, lists=True)
 """A look at every label."""
-ARBORESCENCE = StructureKind("arborescence", partial(_algorithms, "trees.arborescence"), tree_vertices)
+ARBORESCENCE = StructureKind("arborescence", partial(_algorithms, "trees.arborescence"), tree_vertices, lists=True)
 """Chu-Liu-Edmonds and the matrix-tree theorem."""
-PROJECTIVE = StructureKind("projective", partial(_algorithms, "trees.projective"), partial(tree_vertices, projective=True))
+PROJECTIVE = StructureKind(
+    "projective", partial(_algorithms, "trees.projective"), partial(tree_vertices, projective=True), lists=True
+)
 """Eisner's algorithm, and inside-outside on its chart."""
 LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
 """Variables and factors of any shape; no algorithm is exact on all of them but a listing."""

@@ -44,7 +44,7 @@ class LinearChain(FactorGraph):
     @property
     def traits(self) -> GraphTraits:
         """A chain of its order."""
-        return GraphTraits(CHAIN, order=self.order)
+        return GraphTraits(CHAIN, order=self.order, closed_forms=self.order == 1)
 
     @property
     def views(self) -> Mapping[str, str]:
@@ -54,7 +54,7 @@ class LinearChain(FactorGraph):
     @property
     def calculus(self) -> Calculus | None:
         """Closed forms of the marginals of first-order chains."""
-        if self.order > 1:
+        if not self.traits.closed_forms:
             return None
         from structopt.kernels.chain import calculus as closed
 

@@ -12,7 +12,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
-from structopt.core.memory import free_bytes
+from structopt.core.memory import refuse_what_does_not_fit
 from structopt.errors import ConfigError
 from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
 from structopt.factor_graph.kinds import LOOPY
@@ -168,13 +168,13 @@ class Pairwise(FactorGraph):
             return
         lengths = np.diff(graphs.offsets).astype(np.int64)
         count, K = int((lengths * (lengths - 1) // 2).sum()), len(graphs.labels)
-        size = count * (EDGE_BYTES + 8 * K * K)
-        if size > free_bytes():
-            raise ConfigError(
-                f"factor_graph.edges=complete makes {count:,} edges of {len(graphs):,} instances with up to {int(lengths.max())} "
-                f"variables, which need {size / 1e9:.1f} GB, more than this machine has free. Keep fewer variables (of "
-                "task=multilabel: task.most_frequent=30) or instances (task.limit), or type factor_graph.edges=none."
-            )
+        refuse_what_does_not_fit(
+            count * (EDGE_BYTES + 8 * K * K),
+            f"factor_graph.edges=complete makes {count:,} edges of {len(graphs):,} instances with up to "
+            f"{int(lengths.max(initial=0))} variables, which",
+            "Keep fewer variables (of task=multilabel: task.most_frequent=30) or instances (task.limit), or type "
+            "factor_graph.edges=none.",
+        )
 
     def _groups(self, graphs: EncodedGraphs, edges: Edges) -> tuple[PartGroup, ...]:
         K, m = len(graphs.labels), len(graphs)

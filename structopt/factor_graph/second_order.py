@@ -15,6 +15,7 @@ from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import allowed_arcs, arc_places, candidate_arcs, chosen_heads, gold_arcs, head_tables
+from structopt.factor_graph.arc_pruning import ArcPruning
 from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.factor_blocks import Block, FactorBlock, ends_of, interleaved, numbers, pack_blocks, pairs
 from structopt.factor_graph.kinds import LOOPY
@@ -93,11 +94,11 @@ class SecondOrder(FactorGraph):
         ranges.check_positive("factor_graph.pruner_C", pruner_C)
         self.projective, self.single_root, self.siblings, self.grandparents = projective, single_root, siblings, grandparents
         self.repair = repair
-        self._pruning = Pruning(pruner, prune_ratio, max_heads, pruner_epochs, pruner_C, projective, single_root)
+        self._pruning = ArcPruning(pruner, prune_ratio, max_heads, pruner_epochs, pruner_C, projective, single_root)
 
     @property
     def pruning(self) -> Pruning | None:
-        """What shall be pruned; None: nothing."""
+        """The model of first order that is to prune arcs; None: nothing is pruned."""
         wanted = self._pruning.ratio > 0.0 or self._pruning.max_heads > 0
         return self._pruning if wanted else None
 

@@ -27,7 +27,7 @@ class Single(FactorGraph):
     and the multiclass perceptron.
     """
 
-    traits = GraphTraits(SINGLE)
+    traits = GraphTraits(SINGLE, closed_forms=True)
     views = MappingProxyType({"labels": "label"})
 
     @property

@@ -13,8 +13,7 @@ from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
-from structopt.inference.open_kinds import admit_kinds
-from structopt.inference.programs import check_kind
+from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array, Record
 
 TOLERANCE, OF_TABLES = 1e-3, 2e-5

@@ -19,7 +19,7 @@ class Exact(Inference):
         """Exact maximisation and marginals, and k-best lists where the graph has an algorithm for them."""
         if kind.exact is None:
             return Ability(0)
-        lists = Ability.K_BEST if kind.exact().k_best is not None else Ability(0)
+        lists = Ability.K_BEST if kind.lists else Ability(0)
         return Ability.MAP | Ability.MARGINALS | Ability.EXACT | Ability.UPPER | Ability.CONVEX | lists
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:

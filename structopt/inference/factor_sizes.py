@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.inference.open_kinds import open_scratch
+from structopt.core.factor_kind_table import kind_of
+from structopt.inference.refusals import open_numbers
 from structopt.kernels.loopy.factors import FACTORS, Factors
 from structopt.kernels.waist.record import Array, Record
 
@@ -54,8 +55,18 @@ def factor_scratch(record: Record) -> tuple[int, int]:
 
     f = FACTORS.open(record)
     parts = np.diff(_parts_before(f)[f.links])
-    both = scratch_sizes(record), open_scratch(record, parts)
+    both = scratch_sizes(record), _scratch_of_plugins(f, parts)
     return max(floats for floats, _ in both), max(ints for _, ints in both)
+
+
+def _scratch_of_plugins(f: Factors, parts: Array) -> tuple[int, int]:
+    """Floats and ints that any factor of a plugin's kind needs, given how many parts the variables of each factor have."""
+    floats, ints = 0, 0
+    for number in open_numbers(f.kinds):
+        factors = np.flatnonzero(f.kinds == number)
+        wanted = kind_of(number).scratch(parts[factors], f.extras[factors], f.extra)
+        floats, ints = max(floats, wanted[0]), max(ints, wanted[1])
+    return floats, ints
 
 
 def message_offsets(record: Record) -> Array:

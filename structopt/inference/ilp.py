@@ -10,9 +10,7 @@ from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
-from structopt.inference.highs import Program
-from structopt.inference.open_kinds import admit_kinds
-from structopt.inference.programs import Programs, check_kind, check_temperature
+from structopt.inference.refusals import admit_kinds, check_kind, check_temperature
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -48,6 +46,9 @@ class IntegerProgram(Inference):
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver, with models of its own."""
+        from structopt.inference.highs_program import Program
+        from structopt.inference.program_pool import Programs
+
         check_kind("ilp", kind)
         programs = Programs(lambda polytope: Program(polytope, self.time_limit, self.gap))
 

@@ -11,7 +11,8 @@ from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import COMPILED
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import ConfigError
+from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array
 
 
@@ -65,18 +66,14 @@ class LoopyBP(Inference):
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""
-        if not kind.loopy:
-            raise CompatibilityError(
-                f"inference=loopy_bp is for factor graphs of kind 'factors', not '{kind}'. Take inference=exact."
-            )
         from structopt.kernels.loopy.loopy_bp import solve
 
+        check_kind("loopy_bp", kind)
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure scratch for its largest instance, and for each instance a place for the passes it took."""
         from structopt.inference.factor_sizes import factor_sizes
-        from structopt.inference.open_kinds import admit_kinds
         from structopt.kernels.loopy.loopy_bp import PROPAGATION
 
         admit_kinds("loopy_bp", self, structure.record)

@@ -11,8 +11,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.inference.open_kinds import admit_kinds
-from structopt.inference.programs import Programs, check_kind, check_temperature
+from structopt.inference.refusals import admit_kinds, check_kind, check_temperature
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -32,9 +31,9 @@ class LinearProgram(Inference):
 
     Notes
     -----
-    Two-state variables and tables over two of them have a column each (`structopt.inference.compact`), and graphs of the same
-    shape one model in HiGHS, of which scores change costs and bounds. The value is convex in the scores, a maximum of linear
-    functions, and z is a subgradient of it. Martins, Smith and Xing (2009), section 3.
+    Two-state variables and tables over two of them have a column each (`structopt.inference.compact_polytope`), and graphs of
+    the same shape share one model in HiGHS, of which scores change costs and bounds. The value is convex in the scores, a maximum
+    of linear functions, and z is a subgradient of it. Martins, Smith and Xing (2009), section 3.
     """
 
     of_factors = FactorAbility.ROWS
@@ -48,6 +47,8 @@ class LinearProgram(Inference):
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Return the solver, with models of its own."""
+        from structopt.inference.program_pool import Programs
+
         check_kind("lp", kind)
         programs = Programs()
 
@@ -66,6 +67,8 @@ class LinearProgram(Inference):
 
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure memory for the bases, where visits start from the last."""
+        from structopt.inference.program_pool import Programs
+
         admit_kinds("lp", self, structure.record)
         if not self.warm_start:
             return structure

@@ -14,8 +14,7 @@ from structopt.core.factor_kind_table import component_of
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import CompatibilityError, ConfigError
-from structopt.inference.factor_sizes import message_offsets
-from structopt.inference.programs import check_kind
+from structopt.inference.refusals import check_kind
 from structopt.kernels.waist.record import Array, Record
 
 CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
@@ -92,6 +91,7 @@ class MPLP(Inference):
         CompatibilityError
             For factors over anything but two variables.
         """
+        from structopt.inference.factor_sizes import message_offsets
         from structopt.kernels.loopy.factors import FACTORS
         from structopt.kernels.loopy.mplp import STARS
 

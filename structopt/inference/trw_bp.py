@@ -12,8 +12,9 @@ from structopt.core.data.structure import Structure
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.inference import Inference, Messages
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import ConfigError
 from structopt.inference.loopy_bp import LoopyBP
+from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.inference.spanning_forests import Forests, spanning_forests
 from structopt.kernels.waist.record import Array, Record
 
@@ -100,18 +101,14 @@ class TreeReweightedBP(Inference):
 
     def kernels(self, kind: StructureKind) -> InferenceKernels:
         """Pick the algorithm for a kind of structure."""
-        if not kind.loopy:
-            raise CompatibilityError(
-                f"inference=trw_bp is for factor graphs of kind 'factors', not '{kind}'. Take inference=exact."
-            )
         from structopt.kernels.loopy.trw_bp import solve
 
+        check_kind("trw_bp", kind)
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
         """Choose forests, and give the structure scratch for its largest instance, and with `warm_start` room for messages."""
         from structopt.inference.factor_sizes import message_offsets
-        from structopt.inference.open_kinds import admit_kinds
         from structopt.kernels.loopy.trw_bp import WORK
 
         admit_kinds("trw_bp", self, structure.record)

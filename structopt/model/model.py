@@ -52,7 +52,7 @@ class Model:
     temperature : float
         1/beta of the loss, at which probabilities are given (1 where beta = inf).
     pruner : Pruner or None
-        Which arcs there are, where the graph is one of pruned trees.
+        What leaves few candidates, where the graph asks for one.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Model:
                 log.warning("%s has no column '%s'; the model reads it as padding.", corpus.path, name)
         encoded = self.task.encode(corpus, given)
         if self.pruner is not None:
-            encoded = self.pruner.prune(encoded, executor=executor).encoded  # type: ignore[arg-type]
+            encoded = self.pruner.prune(encoded, executor=executor).encoded
         return Examples.build(encoded, self.graph, self.scorer, self.inference)
 
     def predict(self, instances: Sequence[Any], executor: Executor | None = None) -> list[Any]:
@@ -223,7 +223,9 @@ class Model:
         scorer = scoring.restored(vocabulary["features"], arrays)
         weights = scorer.expand(arrays["weights"])
         graph, inference = (registry.create(kind, config[kind]) for kind in ("factor_graph", "inference"))
-        pruner = Pruner.restore(vocabulary["pruner"], _under("pruner", arrays)) if "pruner" in vocabulary else None
+        pruner = None
+        if graph.pruning is not None:
+            pruner = Pruner.restore(graph.pruning, vocabulary["pruner"], _under("pruner", arrays))
         return cls(config, task, graph, inference, scorer, weights, vocabulary["temperature"], pruner)
 
 

@@ -19,10 +19,9 @@ from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.memory import free_bytes
+from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
-from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
 from structopt.objective import scoring
@@ -240,14 +239,10 @@ class Problem:
         return np.random.default_rng([self.seed, epoch]).permutation(self.m)
 
     def part_vector(self, name: str) -> Array:
-        """Return zeros over the parts of all instances; refused, with its size, where the machine has no room for it."""
-        size = 8 * int(self.structure.parts[-1])
-        if size > free_bytes():
-            raise ConfigError(
-                f"optimizer: {name} of all {self.m} instances need {size / 1e9:.1f} GB, more than this machine has free. "
-                "Set task.limit, or take an optimizer without dual variables: dca, sgd or lbfgs."
-            )
-        return np.zeros(int(self.structure.parts[-1]))
+        """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""
+        parts, advice = int(self.structure.parts[-1]), "take an optimizer without dual variables: dca, sgd or lbfgs."
+        refuse_what_does_not_fit(8 * parts, f"optimizer: {name} of all {self.m} instances", f"Set task.limit, or {advice}")
+        return np.zeros(parts)
 
     def minibatch(self, weights: Array, instances: Array) -> tuple[float, Array]:
         """Sum of L_i of some instances at the given weights, as the optimizer steps, and its (sub)gradient, shape (dimension,).

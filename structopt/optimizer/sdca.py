@@ -76,7 +76,7 @@ class StochasticDualCoordinateAscent(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """A dual that is known; parts of its own for every factor, where the entropy is to be had in closed form."""
-        closed = loss.temperature > 0 and graph.calculus is not None and self.entropy == "closed"
+        closed = loss.temperature > 0 and graph.traits.closed_forms and self.entropy == "closed"
         return Needs(Ability.CONVEX, DUAL, positional=closed)
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.config import feature_keys
-from structopt.core.data.splits import Part
+from structopt.core.data.splits import SplitPath
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.formats.durable_files import digest
@@ -31,15 +31,15 @@ def same_file(records: Sequence[RunRecord], part: str) -> None:
         raise ConfigError(f"the {part} files differ ({first}; {second}); scores on different sentences cannot be paired.")
 
 
-def _identity(record: RunRecord, file: Path | Part) -> str:
-    """What is the same of equal files; of a share or a generated part also what it is drawn by."""
+def _identity(record: RunRecord, file: Path | SplitPath) -> str:
+    """What is the same of equal files; of a share or a generated split also what it is drawn by."""
     if isinstance(file, Path):
         return digest(file)
     drawn = {key: value for key, value in _task_node(record).items() if key not in NOT_DRAWN}
-    return f"{file.role} {digest(file.source) if file.source else ''} {sorted(drawn.items(), key=str)}"
+    return f"{file.split} {digest(file.source) if file.source else ''} {sorted(drawn.items(), key=str)}"
 
 
-def file_of(record: RunRecord, part: str) -> Path | Part:
+def file_of(record: RunRecord, part: str) -> Path | SplitPath:
     """The file that a run's config names for a part: a path, or a part of a file.
 
     Raises

@@ -10,7 +10,7 @@ from typing import Any
 from structopt.config import feature_keys
 from structopt.core.data.encoded import Encoded
 from structopt.model.model import Model, find_model
-from structopt.model.pruning import OF_OTHER_PARTS, Pruner
+from structopt.model.pruning import Pruner
 from structopt.run.components import Components
 
 log = logging.getLogger(__name__)
@@ -24,14 +24,17 @@ class PrunedSplits:
     pruner : Pruner or None
     metrics : dict
         By split, the numbers that go to ``metrics.json``.
+    summaries : list of str
+        The same in words, a sentence a split.
     """
 
     def __init__(self, components: Components) -> None:
         self.components = components
         self.pruner: Pruner | None = None
         self.metrics: dict[str, Mapping[str, float | None]] = {}
+        self.summaries: list[str] = []
 
-    def fit(self, config: Mapping[str, Any], encoded: Any) -> None:
+    def fit(self, config: Mapping[str, Any], encoded: Encoded) -> None:
         """Load the pruner that the graph names, or train one on the training split."""
         request = self.components.graph.pruning
         if request is None:
@@ -40,19 +43,14 @@ class PrunedSplits:
             self.pruner = Pruner.of_model(Model.load(find_model(request.model)), self.components.task, request)
             return
         started = time.perf_counter()
-        self.pruner = Pruner.train(encoded, request, feature_keys.scorer_of(config, OF_OTHER_PARTS), config["seed"])
+        self.pruner = Pruner.train(encoded, request, feature_keys.scorer_of(config, request.features_left_out), config["seed"])
         log.info("pruner: trained in %.1f s", time.perf_counter() - started)
 
-    def prune(self, split: str, encoded: Any) -> Encoded:
+    def prune(self, split: str, encoded: Encoded) -> Encoded:
         """The split with few candidates; the training split keeps those of its gold outputs."""
         if self.pruner is None:
-            return encoded  # type: ignore[no-any-return]
-        pruned = self.pruner.prune(encoded, keep_gold=split == "train", executor=self.components.executor)
-        self.metrics[split] = {"pruner_heads": pruned.heads, "pruner_recall": pruned.recall}
-        log.info("pruner: %s", self.summary(split))
-        return pruned.encoded
-
-    def summary(self, split: str) -> str:
-        """What the pruner left of a split, in words."""
-        heads, recall = self.metrics[split]["pruner_heads"], self.metrics[split]["pruner_recall"]
-        return f"{heads:.1f} heads a token" + ("" if recall is None else f", {100 * recall:.2f} % of gold arcs") + f" on {split}"
+            return encoded
+        encoded, self.metrics[split], summary = self.pruner.prune(encoded, split == "train", self.components.executor)
+        self.summaries.append(f"{summary} on {split}")
+        log.info("pruner: %s", self.summaries[-1])
+        return encoded

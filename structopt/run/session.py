@@ -223,7 +223,7 @@ class _TrainingRun:
         metrics = evaluate(self.config, self.components, data, trainer, weights, self.shards(data))
         durable_files.write_json(self.folder / "metrics.json", metrics)
         draw(self.folder, self.components.task.main_metric)
-        pruner = "; ".join(data.pruned.summary(split) for split in data.pruned.metrics)
+        pruner = "; ".join(data.pruned.summaries)
         member = self.components.loss.member
         text = closing_text(self.label, member, metrics, trainer.progress, data.beginning, pruner, self.folder)
         if self.job:

@@ -16,7 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from structopt.core.data.splits import Part
+from structopt.core.data.splits import SplitPath
 from structopt.errors import StructoptError
 from structopt.run import interruption
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
@@ -210,5 +210,5 @@ def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
     from structopt.formats.durable_files import digest
 
     files = feature_keys.task_of(config).files
-    sources = {role: path.source if isinstance(path, Part) else path for role, path in files.items()}
+    sources = {role: path.source if isinstance(path, SplitPath) else path for role, path in files.items()}
     return {role: digest(path) for role, path in sources.items() if path is not None and path.is_file()}

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data.encoded import EncodedGraphs
-from structopt.core.data.splits import ROLES, Part, part_of
+from structopt.core.data.splits import SPLITS, SplitPath, split_of
 from structopt.core.data.table_schema import Column, Schema
 from structopt.datasets.snakes import snakes
 from structopt.errors import ConfigError, DataError
@@ -113,31 +113,31 @@ class Grid(WholeInputs):
         self.labels: tuple[str, ...] = ()
 
     @property
-    def files(self) -> dict[str, Path | Part]:
-        """Files, shares of files, or generated parts, by role."""
+    def files(self) -> dict[str, Path | SplitPath]:
+        """Files, shares of files, or generated splits, by the name of the split."""
         train = self._paths["train"]
         if train is None:
-            if any(self._shares.values()):  # a saved model has the shares, which name parts of its file, but no paths
+            if any(self._shares.values()):  # a saved model has the shares, which name splits of its file, but no paths
                 raise ConfigError("task.dev_share and task.test_share take images from task.train. Give task.train too.")
-            return {role: Part(role) for role in ROLES}
-        found: dict[str, Path | Part] = {role: Path(path) for role, path in self._paths.items() if path is not None}
-        shared = {role: Part(role, Path(train)) for role, part in self._shares.items() if part}
-        return found | ({"train": Part("train", Path(train))} if shared else {}) | shared
+            return {split: SplitPath(split) for split in SPLITS}
+        files: dict[str, Path | SplitPath] = {split: Path(path) for split, path in self._paths.items() if path is not None}
+        shared = {split: SplitPath(split, Path(train)) for split, share in self._shares.items() if share}
+        return files | ({"train": SplitPath("train", Path(train))} if shared else {}) | shared
 
     def read(self, path: str | os.PathLike[str], limit: int | None = None, labelled: bool = True) -> Images:
-        """Read a file or a share of it, or generate a part (`train`, `dev` and `test` are its names)."""
-        part, name = part_of(path), os.fspath(path)
-        if part is None:
+        """Read a file or a share of it, or generate a split (`train`, `dev` and `test` are its names)."""
+        split, name = split_of(path), os.fspath(path)
+        if split is None:
             images = read_images(name, labelled)
-        elif part.source is None:
+        elif split.source is None:
             if not self._generates:
                 message = "there is no such file, and the model was trained on a file, not on generated images: check the path."
                 raise DataError(name, None, message)
-            made = snakes(GENERATED[part.role], f"{self.data_seed} {part.role}")
+            made = snakes(GENERATED[split.split], f"{self.data_seed} {split.split}")
             images = images_of([Image(*one) for one in made], name)
         else:
-            whole = read_images(part.source, labelled)
-            images = share(whole, part.role, self._shares["dev"], self._shares["test"], self.data_seed, name)
+            whole = read_images(split.source, labelled)
+            images = share(whole, split.split, self._shares["dev"], self._shares["test"], self.data_seed, name)
         return images if limit is None else images.taken(range(min(limit, len(images))), name)
 
     def corpus(self, instances: Sequence[Any]) -> Images:

@@ -14,7 +14,7 @@ import numpy as np
 from structopt.core.data import ranges
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import EncodedGraphs
-from structopt.core.data.splits import ROLES, Part, part_of
+from structopt.core.data.splits import SPLITS, SplitPath, split_of
 from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import ConfigError, DataError
 from structopt.formats.instances import MEMORY, Form, shown
@@ -126,26 +126,26 @@ class Synthetic(WholeInputs):
         self.labels: tuple[str, ...] = tuple(map(str, range(states)))
 
     @property
-    def files(self) -> dict[str, Part]:
-        """The parts that are made, by role."""
-        return {role: Part(role) for role in ROLES if self.sizes[role]}
+    def files(self) -> dict[str, SplitPath]:
+        """The splits that are generated, by name."""
+        return {split: SplitPath(split) for split in SPLITS if self.sizes[split]}
 
     def read(self, path: str | os.PathLike[str], limit: int | None = None, labelled: bool = True) -> Samples:
-        """Make a part: train, dev or test."""
-        part = part_of(path)
-        if part is None or part.source is not None or not self.sizes[part.role]:
+        """Generate a split: train, dev or test."""
+        named = split_of(path)
+        if named is None or named.source is not None or not self.sizes[named.split]:
             made = ", ".join(self.files)
-            raise DataError(os.fspath(path), None, f"task=synthetic reads no files, but makes its parts: give one of {made}.")
-        count = min(self.sizes[part.role], limit or self.sizes[part.role])
-        generator = self._generator(part.role)
+            raise DataError(os.fspath(path), None, f"task=synthetic reads no files, but makes its splits: give one of {made}.")
+        count = min(self.sizes[named.split], limit or self.sizes[named.split])
+        generator = self._generator(named.split)
         x = _drawn(generator, (count, self.variables))
         y = self._modes(x)
         for i in range(count):
-            noisy = Random(f"{self.data_seed} {part.role} noise {i}")
+            noisy = Random(f"{self.data_seed} {named.split} noise {i}")
             for j in range(self.variables):
                 if noisy.random() < self.noise:
                     y[i, j] = noisy.randrange(self.states)
-        return Samples(part.role, x, y if labelled else None)
+        return Samples(named.split, x, y if labelled else None)
 
     def weights(self) -> tuple[Array, Array]:
         """The weights w_i, shape (variables, states), and w_ij, shape (edges, states, states), that samples are made with."""

@@ -59,6 +59,10 @@ class FactorGraphSuite:
             if group.tied:
                 np.testing.assert_array_equal(np.diff(group.offsets), 1)
 
+    def test_lists(self, graph: FactorGraph) -> None:
+        """The kind says of its exact algorithms whether they list the k best outputs."""
+        assert graph.kind.lists == (graph.kind.exact is not None and graph.kind.exact().k_best is not None)
+
     def test_building_again_gives_the_same(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """A graph keeps nothing of a corpus."""
         again = graph.build(encoded)
@@ -189,6 +193,7 @@ class FactorGraphSuite:
 
     def test_positional(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """Where it has closed forms, asked for positions it ties no parts, and the gold output is still one."""
+        assert graph.traits.closed_forms == (graph.calculus is not None)
         if graph.calculus is None:
             pytest.skip("no closed forms")
         apart = graph.build(encoded, positional=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structopt.core.data.splits import Part
+from structopt.core.data.splits import SplitPath
 from structopt.core.tracker import Run, Tracker
 from structopt.tracker import sweep_run
 from structopt.tracker.background import Background
@@ -178,7 +178,7 @@ class MLflowTracker(Tracker):
         if anew:
             self._client.log_batch(self.run_id, tags=anew)
 
-    def _log_files(self, files: Mapping[str, Path | Part]) -> None:
+    def _log_files(self, files: Mapping[str, Path | SplitPath]) -> None:
         """Record name, size and digest of the data files: as inputs, and in full as tags."""
         from mlflow.entities import RunTag
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.inference.polytopes import local_polytope
+from structopt.inference.local_polytope import local_polytope
 
 
 def full_polytope(structure, parts: int):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from structopt.core import memory
+from structopt.errors import ConfigError
 
 
 def test_what_linux_calls_available(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +21,10 @@ def test_free_pages_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert memory.free_bytes() == 12288.0
     monkeypatch.delattr(memory.os, "sysconf")
     assert memory.free_bytes() == float("inf")
+
+
+def test_what_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free_bytes", lambda: 2e9)
+    memory.refuse_what_does_not_fit(2e9, "tables", "Take less.")
+    with pytest.raises(ConfigError, match=r"^tables need 2\.1 GB, more than this machine has free\. Take less\.$"):
+        memory.refuse_what_does_not_fit(2.1e9, "tables", "Take less.")

@@ -21,7 +21,7 @@ def test_a_copy_is_the_same_kind(kind):
 
 def test_a_kind_of_ones_own_has_no_algorithms():
     kind = StructureKind("selections")
-    assert (str(kind), kind.exact, kind.vertices, kind.loopy) == ("selections", None, None, False)
+    assert (str(kind), kind.exact, kind.vertices, kind.loopy, kind.lists) == ("selections", None, None, False, False)
 
 
 @pytest.mark.parametrize(("count", "shown"), [(11, "11"), (12345, "12,345"), (2.0**60, r"1\.2e\+18")])

@@ -72,6 +72,12 @@ def factor_structure(rows):
     return Structure(pack_factors(rows), groups, part_offsets(groups), kinds.LOOPY, np.zeros(len(rows) + 1, np.int64))
 
 
+def arc_bounds(row):
+    """Where the arcs of each token begin among those of a graph with a TREE factor, and where the last token's end."""
+    n, _, _, *arcs = row.extras[row.kinds.index(TREE)].tolist()
+    return np.searchsorted(arcs[::2], np.arange(n + 1)).tolist()
+
+
 def beside_a_tree(rows):
     """Two more binary variables; a pair of one with the arc 1, and an automaton of the other and the arc 4."""
     count = len(rows.widths)

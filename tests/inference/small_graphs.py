@@ -25,7 +25,6 @@ def tree(n, single_root=False, projective=False, siblings=False, pairs=0, genera
     """Candidate arcs of n tokens with a TREE factor; consecutive siblings as AUTOMATON factors; random PAIRS."""
     arcs = [(m, h) for m in range(n) for h in range(n) if candidates is None or candidates[m, h]]
     row = binary(len(arcs))
-    row.choices = np.searchsorted([m for m, _ in arcs], np.arange(n + 1))
     row.add(TREE, np.arange(len(arcs)), extra=[n, single_root, projective, *np.ravel(arcs)])
     if siblings:
         for h in range(n):

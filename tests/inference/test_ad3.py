@@ -11,8 +11,8 @@ from structopt.errors import CompatibilityError, ConfigError
 from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
+from structopt.inference.local_polytope import local_polytope
 from structopt.inference.lp import LinearProgram
-from structopt.inference.polytopes import local_polytope
 from structopt.kernels.ad3.work import open_work
 from structopt.kernels.loopy.factors import open_factors
 from structopt.kernels.waist.record import Record
@@ -307,7 +307,7 @@ def test_what_it_comes_to():
 def test_refusals():
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=ad3 only maximises"):
         check(Pairwise(), AD3(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
-    with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
+    with pytest.raises(CompatibilityError, match="is for factor graphs of kind 'factors', not 'chain'"):
         AD3().kernels(CHAIN)
     s = next(draws(0))
     assert np.isnan(run(SOLVE, AD3().prepare(PLAIN), 0, s, 1.0)[0])

@@ -16,7 +16,15 @@ from structopt.kernels.loopy import loopy_bp as kernels
 from structopt.kernels.loopy.factors import PAIRS
 from structopt.kernels.waist.record import Record
 from structopt.testing.inference import InferenceSuite, finite_differences, run
-from tests.inference.factor_problems import ACYCLIC, LOOPY, beside_a_tree, factor_structure, random_scores, tree_rows
+from tests.inference.factor_problems import (
+    ACYCLIC,
+    LOOPY,
+    arc_bounds,
+    beside_a_tree,
+    factor_structure,
+    random_scores,
+    tree_rows,
+)
 
 exhaustive = Enumeration().kernels(kinds.LOOPY).solve
 patient = LoopyBP(passes=200, tolerance=1e-13)
@@ -104,7 +112,7 @@ def test_beliefs_are_the_gradient_where_messages_converged(name):
 def test_heads_of_a_token_sum_to_one(name):
     rows = (ACYCLIC | LOOPY)[name]
     z = propagated(LoopyBP(passes=2), rows, random_scores(rows, 1, 3.0), 1.0)[1]
-    for first, last in pairwise(rows.choices):
+    for first, last in pairwise(arc_bounds(rows)):
         assert z[first:last].sum() == pytest.approx(1.0, abs=1e-12)
 
 
@@ -165,7 +173,7 @@ def test_extreme_scores_stay_finite():
 def test_no_tree_is_minus_infinity():
     rows = tree_rows(3)
     s = random_scores(rows)
-    s[: int(rows.choices[1])] = -inf
+    s[: arc_bounds(rows)[1]] = -inf
     for temperature in (0.0, 1.0):
         value, z = propagated(LoopyBP(), rows, s, temperature)
         assert value == -inf

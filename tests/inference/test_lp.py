@@ -12,8 +12,8 @@ from structopt.factor_graph.kinds import CHAIN, LOOPY
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ilp import IntegerProgram
+from structopt.inference.local_polytope import local_polytope
 from structopt.inference.lp import LinearProgram
-from structopt.inference.polytopes import local_polytope
 from structopt.kernels.trees import arborescence, projective
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
@@ -150,7 +150,7 @@ def test_refusals(inference):
         check(Pairwise(), inference, LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
     with pytest.raises(CompatibilityError, match="cannot solve structures of kind chain"):
         check(LinearChain(), inference, LossFamily(beta=inf, gamma=1.0), DualCoordinateAscent())
-    with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
+    with pytest.raises(CompatibilityError, match="is for factor graphs of kind 'factors', not 'chain'"):
         inference.kernels(CHAIN)
     with pytest.raises(ConfigError, match="only maximises: it has no marginals at temperature 1"):
         run(inference.kernels(LOOPY).solve, STRUCTURE, 0, next(draws(0)), 1.0)

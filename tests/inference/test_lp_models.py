@@ -10,12 +10,12 @@ from structopt.executor.threads import Threads
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.pairwise import Pairwise
-from structopt.inference.compact import compact_polytope
-from structopt.inference.highs import Program
+from structopt.inference.compact_polytope import compact_polytope
+from structopt.inference.highs_program import Program
 from structopt.inference.ilp import IntegerProgram
+from structopt.inference.local_polytope import local_polytope
 from structopt.inference.lp import LinearProgram
-from structopt.inference.polytopes import local_polytope
-from structopt.inference.programs import Programs
+from structopt.inference.program_pool import Programs
 from structopt.kernels.loopy.factors import PAIRS, TABLE
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import LossFamily

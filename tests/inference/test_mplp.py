@@ -338,7 +338,7 @@ def test_refuses_other_graphs(row, found):
 def test_refuses_sums():
     with pytest.raises(CompatibilityError, match=r"loss.beta=1 needs marginals, but inference=mplp only maximises"):
         check(Pairwise(), MPLP(), LossFamily(beta=1.0, gamma=0.0), DualCoordinateAscent())
-    with pytest.raises(CompatibilityError, match="kind 'chain', only of kind 'factors'"):
+    with pytest.raises(CompatibilityError, match="is for factor graphs of kind 'factors', not 'chain'"):
         MPLP().kernels(CHAIN)
     solve = MPLP().kernels(LOOPY).solve
     assert np.isnan(run(solve, MPLP().prepare(PLAIN), 0, next(draws(0)), 1.0)[0])

@@ -19,7 +19,7 @@ from structopt.kernels.loopy import trw_bp as kernels
 from structopt.kernels.loopy.factors import open_factors
 from structopt.kernels.waist.record import Record
 from structopt.testing.inference import InferenceSuite, finite_differences, run
-from tests.inference.factor_problems import ACYCLIC, LOOPY, factor_structure, random_scores, table_rows, tree_rows
+from tests.inference.factor_problems import ACYCLIC, LOOPY, arc_bounds, factor_structure, random_scores, table_rows, tree_rows
 
 exhaustive = Enumeration().kernels(kinds.LOOPY).solve
 
@@ -201,7 +201,7 @@ def test_messages_are_kept_between_visits():
 def test_no_tree_is_minus_infinity():
     rows = tree_rows(3)
     s = random_scores(rows)
-    s[: int(rows.choices[1])] = -inf
+    s[: arc_bounds(rows)[1]] = -inf
     for temperature in (0.0, 1.0):
         value, z = bounded(rows, s, temperature)
         assert value == -inf

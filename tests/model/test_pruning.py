@@ -1,4 +1,4 @@
-"""Arc pruning: what is kept, that a tree survives, recall, and the pruner's way into runs and saved models."""
+"""Pruners of arcs: what is kept, that a tree survives, recall; training, saving, and models that are given."""
 
 from dataclasses import replace
 from itertools import product
@@ -11,9 +11,10 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import ArcFactored, candidate_arcs
+from structopt.factor_graph.arc_pruning import ArcPruning
 from structopt.factor_graph.second_order import SecondOrder
 from structopt.features.attribute_rows import AttributeRows, RowGroup
-from structopt.model.pruning import Pruner, probable
+from structopt.model.pruning import Pruner
 
 TREE_KINDS = [(True, False), (False, False), (True, True), (False, True)]
 
@@ -47,7 +48,8 @@ def pruner(encoded, scores, single_root=True, projective=False, ratio=0.0, max_h
     """A pruner that gives every arc its score; the last attribute is the constant one."""
     rows = AttributeRows.of([RowGroup("arc", 1, len(scores) + 1)], None)
     graph = {"name": "arc_factored", "single_root": single_root, "projective": projective}
-    return Pruner(graph, rows, np.append(scores, 0.0), 1.0, ratio, max_heads)
+    pruning = ArcPruning(None, ratio, max_heads, 1, 1.0, projective, single_root)
+    return Pruner(pruning, graph, rows, np.append(scores, 0.0), 1.0)
 
 
 def kept(encoded):
@@ -75,17 +77,6 @@ def best(rows, scores, n, single_root, projective):
     return max(found, key=lambda heads: sum(scores[m, h] for m, h in enumerate(heads)), default=None)
 
 
-def test_probable_heads_by_hand():
-    p = np.array([0.5, 0.3, 0.2, 0.0, 0.05, 0.95, 1.0])
-    arcs = np.array([0, 4, 6, 7])
-    assert probable(p, arcs, 0.0, 0).all()
-    assert probable(p, arcs, 0.5, 0).tolist() == [True, True, False, False, False, True, True]
-    assert probable(p, arcs, 0.1, 2).tolist() == [True, True, False, False, False, True, True]
-    assert probable(p, arcs, 0.0, 1).tolist() == [True, False, False, False, False, True, True]
-    assert probable(np.full(4, 0.25), np.array([0, 4]), 0.0, 2).tolist() == [True, True, False, False]
-    assert probable(np.zeros(0), np.array([0]), 0.1, 2).tolist() == []
-
-
 @pytest.mark.parametrize(("single_root", "projective"), TREE_KINDS)
 def test_a_tree_survives_whatever_the_weights(single_root, projective):
     lengths = [1, 2, 3, 4, 5, 4, 3]
@@ -100,7 +91,7 @@ def test_a_tree_survives_whatever_the_weights(single_root, projective):
             everything = best([range(n)] * n, matrix, n, single_root, projective)
             assert best(rows, matrix, n, single_root, projective) == everything
             assert all(1 <= len(row) <= 2 for row in rows)  # the likeliest head, and that of the best tree
-        assert found.heads == len(found.encoded.candidates[1]) / sum(lengths)
+        assert found.metrics["pruner_heads"] == len(found.encoded.candidates[1]) / sum(lengths)
 
 
 def test_heads_are_kept_by_their_marginals():
@@ -118,13 +109,15 @@ def test_gold_arcs_are_kept_in_training_and_recall_is_what_is_kept_without():
     scores = np.array([5.0, 0.0, 5.0, 0.0] * 2)  # both sentences: root -> 0 -> 1; gold in the second is root -> 1 -> 0
     cutter = pruner(encoded, scores, max_heads=1)
     held_out, training = cutter.prune(encoded), cutter.prune(encoded, keep_gold=True)
-    assert held_out.recall == training.recall == 0.5
+    assert held_out.metrics["pruner_recall"] == training.metrics["pruner_recall"] == 0.5
+    assert held_out.summary == "1.0 heads a token, 50.00 % of gold arcs"
     assert kept(held_out.encoded) == [[[0], [0]], [[0], [0]]]
     assert kept(training.encoded) == [[[0], [0]], [[0, 1], [0, 1]]]
-    assert (held_out.heads, training.heads) == (1.0, 1.5)
+    assert (held_out.metrics["pruner_heads"], training.metrics["pruner_heads"]) == (1.0, 1.5)
     structure = SecondOrder().build(training.encoded)
     assert len(SecondOrder().gold(training.encoded, structure).parts) > 0
-    assert cutter.prune(replace(encoded, heads=None)).recall is None
+    unlabelled = cutter.prune(replace(encoded, heads=None))
+    assert (unlabelled.metrics["pruner_recall"], unlabelled.summary) == (None, "1.0 heads a token")
 
 
 def test_heads_that_were_no_candidates_stay_out():
@@ -132,7 +125,8 @@ def test_heads_that_were_no_candidates_stay_out():
     encoded = corpus([3], heads=[0, 1, 0], candidates=listed)
     found = pruner(encoded, np.zeros(5), single_root=False).prune(encoded)
     assert kept(found.encoded) == [[[0, 1], [1], [0, 2]]]
-    assert pruner(encoded, np.array([0.0, 9, 0, 9, 0]), single_root=False, max_heads=1).prune(encoded).recall == 2 / 3
+    found = pruner(encoded, np.array([0.0, 9, 0, 9, 0]), single_root=False, max_heads=1).prune(encoded)
+    assert found.metrics["pruner_recall"] == 2 / 3
 
 
 def test_training_finds_the_gold_arcs_and_is_the_same_twice():
@@ -142,8 +136,7 @@ def test_training_finds_the_gold_arcs_and_is_the_same_twice():
     assert made[0].weights.any()
     assert made[0].weights.tobytes() == made[1].weights.tobytes()
     found = made[0].prune(encoded)
-    assert found.recall == 1.0
-    assert found.heads == 1.0
+    assert found.metrics == {"pruner_heads": 1.0, "pruner_recall": 1.0}
     assert not np.array_equal(Pruner.train(encoded, wanted, AttributeRows("all"), seed=5).weights, made[0].weights)
 
 
@@ -151,7 +144,7 @@ def test_a_saved_pruner_prunes_alike():
     encoded = corpus([4, 3, 5])
     wanted = SecondOrder(max_heads=2, prune_ratio=0.01, single_root=False).pruning
     before = Pruner.train(encoded, wanted, AttributeRows("seen"))
-    after = Pruner.restore(*before.state())
+    after = Pruner.restore(wanted, *before.state())
     assert kept(after.prune(encoded).encoded) == kept(before.prune(encoded).encoded)
     assert after.state()[0] == before.state()[0]
 
@@ -162,7 +155,8 @@ def test_a_labelled_model_prunes_by_the_sum_over_labels():
     rows = AttributeRows.of([RowGroup("label", 2, 4), RowGroup("arc", 1, 5)], None)
     labels = np.log([0.4, 0.4, 0.1, 0.1, 0.4, 0.4, 0.1, 0.1])
     for ratio, expected in ((0.06, [[[0, 1], [0, 1]]]), (0.07, [[[0], [0]]])):  # the trees' odds: 0.2 * 0.2 / (0.8 * 0.8)
-        cutter = Pruner(graph, rows, np.concatenate([labels, np.zeros(5)]), 1.0, ratio, 0)
+        pruning = ArcPruning(None, ratio, 0, 1, 1.0, projective=False, single_root=True)
+        cutter = Pruner(pruning, graph, rows, np.concatenate([labels, np.zeros(5)]), 1.0)
         assert kept(cutter.prune(encoded).encoded) == expected
 
 
@@ -179,7 +173,7 @@ def model(task_state=None, **graph):
 def test_a_given_model_must_fit():
     task, wanted = model().task, SecondOrder(pruner="runs/first", max_heads=3).pruning
     taken = Pruner.of_model(model(), task, wanted)
-    assert (taken.max_heads, taken.weights.tolist()) == (3, [1.0] * 5)
+    assert (taken.pruning.max_heads, taken.weights.tolist()) == (3, [1.0] * 5)
     with pytest.raises(ConfigError, match=r"runs/first is a model of factor_graph=second_order\. Give one of"):
         Pruner.of_model(model(name="second_order"), task, wanted)
     with pytest.raises(ConfigError, match=r"Train it with factor_graph\.single_root=true"):
@@ -193,4 +187,4 @@ def test_a_given_model_must_fit():
 
 
 def test_first_order_graphs_ask_for_no_pruning():
-    assert getattr(ArcFactored(), "pruning", None) is None
+    assert ArcFactored().pruning is None

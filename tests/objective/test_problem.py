@@ -102,7 +102,7 @@ def test_certificate_at_full_step_is_the_gradient_norm():
 
 
 def test_too_many_dual_variables_are_refused(monkeypatch):
-    monkeypatch.setattr("structopt.objective.problem.free_bytes", lambda: 100.0)
+    monkeypatch.setattr("structopt.core.memory.free_bytes", lambda: 100.0)
     with pytest.raises(ConfigError, match=r"optimizer: marginals of all 7 instances need 0.0 GB, more than this machine"):
         problem_of().part_vector("marginals")
 

@@ -109,7 +109,7 @@ def test_refuses(options, message):
 def test_refuses_files_and_other_samples(tmp_path):
     task = Synthetic(held_out=0)
     for path in (tmp_path / "x.npz", "test", "x.npz#train"):
-        with pytest.raises(DataError, match=r"task=synthetic reads no files, but makes its parts: give one of train\."):
+        with pytest.raises(DataError, match=r"task=synthetic reads no files, but makes its splits: give one of train\."):
             task.read(path)
     with pytest.raises(DataError, match="^<memory>:1: a sample has 3 values, but there are 20 variables. Give a list of samples"):
         task.corpus([[0.0, 1.0, 2.0]])

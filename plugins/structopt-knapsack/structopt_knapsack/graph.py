@@ -48,7 +48,7 @@ def vertices(structure: Record, i: int, parts: int, most: int) -> Array:
     return np.asarray(listed[listed @ np.array(weights, float) <= budget])
 
 
-KIND = StructureKind("knapsack", algorithms, vertices, loopy=True)
+KIND = StructureKind("knapsack", algorithms, vertices, loopy=True, lists=True)
 """A record of variables and factors, which ad3, lp, ilp, loopy_bp and trw_bp read; dynamic programming for inference=exact."""
 
 

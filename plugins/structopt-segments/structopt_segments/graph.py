@@ -35,7 +35,7 @@ def algorithms() -> InferenceKernels:
     return InferenceKernels(solve, k_best)
 
 
-KIND = StructureKind("segments", algorithms, segment_vertices)
+KIND = StructureKind("segments", algorithms, segment_vertices, lists=True)
 
 
 class Segments(FactorGraph):

@@ -277,7 +277,7 @@ def test_the_algorithms_are_compiled_once_for_all_kinds(plugin):
     code = (
         "import sys; sys.path[:0] = sys.argv[1:]\n"
         "from structopt.kernels.ad3.solve import solve\n"
-        "from tests.inference.test_open_kinds import AD3, graph, random_scores, solved\n"
+        "from tests.inference.test_plugin_factor_kinds import AD3, graph, random_scores, solved\n"
         "rows = graph('any')\n"
         "print(solved(AD3(), rows, random_scores(rows))[0], sum(solve.stats.cache_misses.values()))"
     )

@@ -1,4 +1,4 @@
-"""The kinds of factors that the core does not know: whether an inference can take them, and what its kernels need of them."""
+"""What inferences on graphs of variables and factors refuse: other structures, temperatures, kinds of factors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from structopt.core.entry_points import installed
 from structopt.core.factor_kind import FactorAbility
 from structopt.core.factor_kind_table import component_of, kind_of
 from structopt.core.inference import Inference
+from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
-from structopt.kernels.loopy.factors import FACTORS, FIRST_OPEN
 from structopt.kernels.waist.record import Array, Record
 
 WHAT = {
@@ -18,6 +18,30 @@ WHAT = {
     FactorAbility.MARGINALS: "compiled marginals",
     FactorAbility.MESSAGES: "compiled messages",
 }
+
+
+def check_kind(name: str, kind: StructureKind) -> None:
+    """Refuse structures that are no graphs of variables and factors.
+
+    Raises
+    ------
+    CompatibilityError
+    """
+    if not kind.loopy:
+        raise CompatibilityError(
+            f"inference={name} is for factor graphs of kind 'factors', not '{kind}'. Take inference=exact."
+        )
+
+
+def check_temperature(name: str, temperature: float) -> None:
+    """Refuse to give marginals.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if temperature != 0.0:
+        raise ConfigError(f"inference={name} only maximises: it has no marginals at temperature {temperature:g}.")
 
 
 def admit_kinds(name: str, inference: Inference, record: Record) -> None:
@@ -37,7 +61,9 @@ def admit_kinds(name: str, inference: Inference, record: Record) -> None:
     CompatibilityError
         For a kind that lacks something, naming the inferences that can take it.
     """
-    for number in open_numbers(record):
+    from structopt.kernels.loopy.factors import FACTORS
+
+    for number in open_numbers(FACTORS.open(record).kinds):
         kind, asked = kind_of(number), inference.of_factors or FactorAbility(0)
         for ability in asked & ~kind.provides:
             component, others = component_of(number), ", ".join(_taking(kind.provides)) or "none"
@@ -51,19 +77,10 @@ def admit_kinds(name: str, inference: Inference, record: Record) -> None:
             put(number, kind.hard, tuple(kind.kernels))
 
 
-def open_scratch(record: Record, parts: Array) -> tuple[int, int]:
-    """Floats and ints that any factor of such a kind needs, given how many parts the linked variables of each factor have."""
-    f, floats, ints = FACTORS.open(record), 0, 0
-    for number in open_numbers(record):
-        own = np.flatnonzero(f.kinds == number)
-        wanted = kind_of(number).scratch(parts[own], f.extras[own], f.extra)
-        floats, ints = max(floats, wanted[0]), max(ints, wanted[1])
-    return floats, ints
+def open_numbers(kinds: Array) -> list[int]:
+    """Numbers among the kinds of factors that the core does not know, but plugins bring."""
+    from structopt.kernels.loopy.factors import FIRST_OPEN
 
-
-def open_numbers(record: Record) -> list[int]:
-    """Numbers of the kinds in a record that the core does not know."""
-    kinds = FACTORS.open(record).kinds
     numbers: list[int] = np.unique(kinds[kinds >= FIRST_OPEN]).tolist()
     return numbers
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt.errors import ConfigError
-from structopt.inference.compact import CompactPolytope
+from structopt.inference.compact_polytope import CompactPolytope
 from structopt.kernels.waist.record import Array
 
 

@@ -1,4 +1,4 @@
-"""Programs over the local polytopes of many graphs, one model a shape; and what they are refused for."""
+"""A pool of programs over the local polytopes of many graphs: those of the same shape share models."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-from structopt.core.structure_kind import StructureKind
-from structopt.errors import CompatibilityError, ConfigError
-from structopt.inference.compact import CompactPolytope, compact_polytope
-from structopt.inference.highs import Program
+from structopt.inference.compact_polytope import CompactPolytope, compact_polytope
+from structopt.inference.highs_program import Program
 from structopt.kernels.loopy.factors import FACTORS, Factors
 from structopt.kernels.waist.record import Record
 
@@ -63,18 +61,3 @@ def _shape(f: Factors, i: int, parts: int) -> tuple[Any, ...]:
         f.linked[f.links[a] : f.links[b]], f.extra[f.extras[a] : f.extras[b]],
     ]  # fmt: skip
     return (parts, int(f.shared[i]), *(row.tobytes() for row in rows))
-
-
-def check_kind(name: str, kind: StructureKind) -> None:
-    """Refuse structures that are no factor graphs of variables and factors."""
-    if not kind.loopy:
-        raise CompatibilityError(
-            f"inference={name} knows no linear description of factor graphs of kind '{kind}', only of kind "
-            "'factors'. Use inference=exact."
-        )
-
-
-def check_temperature(name: str, temperature: float) -> None:
-    """Refuse to give marginals."""
-    if temperature != 0.0:
-        raise ConfigError(f"inference={name} only maximises: it has no marginals at temperature {temperature:g}.")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.inference.polytopes import described
+from structopt.inference.local_polytope import described
 from structopt.kernels.loopy.factors import FACTORS, TABLE, Factors
 from structopt.kernels.waist.record import Array, Record
 
