@@ -18,9 +18,10 @@ from omegaconf.errors import OmegaConfBaseException
 from structopt.config import feature_keys, registry, schema
 from structopt.config.hydra_setup import conf_dir, friendly, register
 from structopt.config.overrides import OWN_FOLDER, key_of, spelled_out
+from structopt.core.data.config_keys import Purpose, ignored
 from structopt.errors import ConfigError, did_you_mean
 
-CHANGEABLE = ("optimizer.epochs", "optimizer.tolerance", "threads", "tracker")
+CHANGEABLE = ignored(Purpose.RESUMING_A_RUN)
 """What a run that is resumed may be told anew; of the tracker, its parameters too."""
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from structopt.formats import tables
+
 
 class ProgressLine:
     """One line on stderr with pass, loss, dev score and the time left; silent when stderr is not a terminal.
@@ -57,9 +59,6 @@ def closing_table(metrics: Mapping[str, Mapping[str, Any]], names: tuple[str, ..
     shown = [(name, values) for name, values in rows if any(value is not None for value in values)]
     if not shown:
         return ""
-    width = max(len(name) for name, _ in shown) + 2
-    lines = [" " * width + "".join(f"{part:>9}" for part in parts)]
-    for name, values in shown:
-        cells = ("-" if value is None else f"{100 * value:.2f}" for value in values)
-        lines.append(f"{name:<{width}}" + "".join(f"{cell:>9}" for cell in cells))
-    return "\n".join(lines)
+    cells = [[name, *("-" if value is None else f"{100 * value:.2f}" for value in values)] for name, values in shown]
+    first = max(len(name) for name, _ in shown) + 2
+    return tables.columns([["", *parts], *cells], "<>", [first, *(7 for _ in parts)])
