@@ -19,9 +19,10 @@ from structopt.config import feature_keys, registry, schema
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.search_path import conf_dir, register
+from structopt.core.data.config_keys import Purpose, ignored
 from structopt.errors import ConfigError, did_you_mean
 
-CHANGEABLE = ("optimizer.epochs", "optimizer.tolerance", "threads", "tracker")
+CHANGEABLE = ignored(Purpose.RESUMING_A_RUN)
 """The keys that may be typed beside ``resume=``; of the tracker, its parameters too."""
 
 

@@ -13,6 +13,7 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.optimizer import Optimizer
 from structopt.errors import CompatibilityError, ConfigError
+from structopt.formats import tables
 
 Verdicts = dict[tuple[str, str, str], str]
 
@@ -57,14 +58,14 @@ def table(pairs: Verdicts) -> str:
     """Optimizers against losses as Markdown: yes, no, or the inferences that do where not all of them do."""
     losses = list(dict.fromkeys(loss for _, loss, _ in pairs))
     inferences = list(dict.fromkeys(inference for _, _, inference in pairs))
-    lines = ["| optimizer | " + " | ".join(losses) + " |", "|---" * (len(losses) + 1) + "|"]
+    lines = [["optimizer", *losses]]
     for optimizer in dict.fromkeys(optimizer for optimizer, _, _ in pairs):
         cells = []
         for loss in losses:
             able = [name for name in inferences if not pairs[optimizer, loss, name]]
             cells.append("yes" if able == inferences else ", ".join(able) or "no")
-        lines.append(f"| {optimizer} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append([optimizer, *cells])
+    return tables.markdown(lines, rule="---")
 
 
 def _variants(kind: str) -> list[str]:

@@ -1,19 +1,18 @@
-"""What an experiment comes to: our table or figure beside the paper's, and whether its observations hold here."""
+"""Reports of experiments: our table or figure beside the paper's, and whether the paper's observations hold here."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from structopt.formats import tables
 from structopt.formats.durable_files import write_bytes
 from structopt.run.records import RunRecord
 
 Cell = str | float | int | None
 Reporter = Callable[[Sequence[RunRecord], str], "Report"]
-"""Runs of a sweep that have finished, and the scale (small, full), to a report: entry-point group ``structopt.report``."""
+"""Makes a report of the finished runs of a sweep and the scale (small, full): entry-point group ``structopt.experiment``."""
 
 
 @dataclass(frozen=True)
@@ -27,23 +26,20 @@ class Table:
 
     def markdown(self) -> str:
         """Return the table in Markdown."""
-        lines = [self.columns, ("---",) * len(self.columns), *([self._text(cell) for cell in row] for row in self.rows)]
-        escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
-        table = "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+        table = tables.markdown(self._lines())
         return f"{self.caption}\n\n{table}" if self.caption else table
 
     def text(self) -> str:
         """Return the table for a terminal, in columns."""
-        lines = [self.columns, *([self._text(cell) for cell in row] for row in self.rows)]
-        widths = [max(len(line[place]) for line in lines) for place in range(len(self.columns))]
-        aligned = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
-        return "\n".join([*([self.caption] if self.caption else []), *aligned])
+        table = tables.columns(self._lines())
+        return f"{self.caption}\n{table}" if self.caption else table
 
     def csv(self) -> str:
         """Return the table as CSV, with all digits."""
-        buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="\n").writerows([self.columns, *self.rows])
-        return buffer.getvalue()
+        return tables.comma_separated([self.columns, *self.rows])
+
+    def _lines(self) -> list[Sequence[str]]:
+        return [self.columns, *([self._text(cell) for cell in row] for row in self.rows)]
 
     def _text(self, cell: Cell) -> str:
         if isinstance(cell, float):
@@ -53,12 +49,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Claim:
-    """An observation of the paper, and what these runs say of it.
+    """An observation of the paper, and whether it holds for these runs.
 
     Attributes
     ----------
     text : str
-        What the paper says.
+        The observation.
     held : bool or None
         Whether it holds here; None where these runs cannot tell.
     evidence : str
@@ -77,7 +73,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Report:
-    """A report.
+    """Tables, judged observations and a figure of an experiment.
 
     Attributes
     ----------
@@ -88,7 +84,7 @@ class Report:
         Ours beside the paper's.
     claims : tuple of Claim
     notes : tuple of str
-        Where and why this differs from the paper: data, features, machine.
+        Differences from the paper and their reasons: data, features, machine.
     draw : callable or None
         Draws the figure into a file.
     """
@@ -121,8 +117,9 @@ def with_failures(report: Report, others: Sequence[RunRecord]) -> Report:
     """Add to the notes the runs that did not come to their end, and are therefore missing in the tables."""
     if not others:
         return report
-    told = "; ".join(f"{record.name} ({record.status.lower()}{': ' + record.error if record.error else ''})" for record in others)
-    return replace(report, notes=(f"Missing here, because they did not come to their end: {told}.", *report.notes))
+    reasons = [f"{record.status.lower()}{': ' + record.error if record.error else ''}" for record in others]
+    failures = "; ".join(f"{record.name} ({reason})" for record, reason in zip(others, reasons, strict=True))
+    return replace(report, notes=(f"Missing here, because they did not come to their end: {failures}.", *report.notes))
 
 
 def write(report: Report, folder: Path) -> Path:

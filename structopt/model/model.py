@@ -13,6 +13,7 @@ import numpy as np
 
 from structopt.config import registry
 from structopt.core.data import ranges
+from structopt.core.data.config_keys import Purpose, relevant
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -34,8 +35,6 @@ FORMAT = 1
 FILES = ("config.json", "vocabulary.json", "weights.safetensors")
 SCHEMA = "schema.json"
 """The columns of the model's inputs and outputs; models of version 0.1.0 lack it, and are read all the same."""
-LEFT_OUT = {"task": ("train", "dev", "test", "limit", "default_C", "default_C_by", "labels"), "factor_graph": ("pruner",)}
-"""Options that say where things were, which a model does not need."""
 
 
 class Model:
@@ -231,8 +230,7 @@ class Model:
 
 def model_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a run's config that a model needs: components without paths, times or hosts."""
-    kept = {kind: dict(config[kind]) for kind in ("task", "factor_graph", "inference", "loss")}
-    return {kind: {key: value for key, value in node.items() if key not in LEFT_OUT.get(kind, ())} for kind, node in kept.items()}
+    return {kind: relevant(config[kind], Purpose.SAVING, kind) for kind in ("task", "factor_graph", "inference", "loss")}
 
 
 def _under(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:

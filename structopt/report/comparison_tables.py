@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from structopt.formats import tables
 from structopt.report.bootstrap import Difference
 from structopt.report.differences import settings, text, varying
 from structopt.run.records import RunRecord
@@ -37,21 +36,15 @@ class Table:
 
     def markdown(self) -> str:
         """Return the table in Markdown, its columns aligned."""
-        cells = [list(self.columns), *([one.get(name, "").replace("|", "\\|") for name in self.columns] for one in self.texts)]
-        widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
-        lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in cells]
-        lines.insert(1, " | ".join("-" * width for width in widths))
-        table = "\n".join(f"| {line} |" for line in lines)
+        rows = [[text.get(name, "") for name in self.columns] for text in self.texts]
+        table = tables.markdown([self.columns, *rows], aligned=True)
         return f"{self.caption}\n\n{table}" if self.caption else table
 
     def csv(self) -> str:
         """Return the table as CSV, with all digits."""
-        buffer, there = io.StringIO(), list(dict.fromkeys(key for row in self.rows for key in row))
-        columns = [key for key in self.columns if key in there] + [key for key in there if key not in self.columns]
-        writer = csv.DictWriter(buffer, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        return buffer.getvalue()
+        keys = list(dict.fromkeys(key for row in self.rows for key in row))
+        columns = [key for key in self.columns if key in keys] + [key for key in keys if key not in self.columns]
+        return tables.comma_separated([columns, *([row.get(key) for key in columns] for row in self.rows)])
 
 
 def is_lower_better(metric: str) -> bool:

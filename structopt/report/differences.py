@@ -6,17 +6,15 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+from structopt.core.data.config_keys import Purpose, relevant
 from structopt.run.records import RunRecord
-
-PASSED_OVER = ("label", "tracker", "threads", "resume", "check", "data", "scale", "sweep", "time_decoding")
-"""Keys that change no result."""
 
 Settings = dict[str, Any]
 
 
 def settings(record: RunRecord) -> Settings:
     """The config of a run by dotted keys, without what changes no result."""
-    return _flat({key: value for key, value in record.config.items() if key not in PASSED_OVER})
+    return _flat(relevant(record.config, Purpose.COMPARING))
 
 
 def varying(records: Sequence[RunRecord]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where runs came from: their task, the files that it read, and the folder that they were started in."""
+"""The origins of runs: their task, the files that it read, and the folder in which they were started."""
 
 from __future__ import annotations
 
@@ -7,64 +7,62 @@ from pathlib import Path
 from typing import Any
 
 from structopt.config import feature_keys
-from structopt.core.data.splits import SplitPath
+from structopt.core.data.config_keys import Purpose, relevant
+from structopt.core.data.splits import SPLITS, SplitPath
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.formats.durable_files import digest
 from structopt.run.records import RunRecord
 
-NOT_DRAWN = ("limit", "default_C", "default_C_by", "train", "dev", "test")
-"""Keys of a task that do not change what a part holds that is drawn."""
 
-
-def same_file(records: Sequence[RunRecord], part: str) -> None:
-    """Refuse runs whose files of a part are not the same, by name or by content.
+def check_same_file(records: Sequence[RunRecord], split: str) -> None:
+    """Refuse runs whose data of a split differ in content.
 
     Raises
     ------
     ConfigError
-        If they are not, or one is gone.
+        If they differ, or a file is gone.
     """
-    files = {_identity(record, file_of(record, part)): record for record in records}
+    files = {_identity(record, file_of(record, split)): record for record in records}
     if len(files) > 1:
-        first, second = [f"{record.name}: {file_of(record, part)}" for record in list(files.values())[:2]]
-        raise ConfigError(f"the {part} files differ ({first}; {second}); scores on different sentences cannot be paired.")
+        first, second = [f"{record.name}: {file_of(record, split)}" for record in list(files.values())[:2]]
+        raise ConfigError(f"the {split} files differ ({first}; {second}); scores on different sentences cannot be paired.")
 
 
 def _identity(record: RunRecord, file: Path | SplitPath) -> str:
-    """What is the same of equal files; of a share or a generated split also what it is drawn by."""
+    """Return a text that is the same for equal data: the file's digest; of a drawn or generated split also its parameters."""
     if isinstance(file, Path):
         return digest(file)
-    drawn = {key: value for key, value in _task_node(record).items() if key not in NOT_DRAWN}
+    drawn = relevant(_task_node(record), Purpose.DRAWING, "task")
     return f"{file.split} {digest(file.source) if file.source else ''} {sorted(drawn.items(), key=str)}"
 
 
-def file_of(record: RunRecord, part: str) -> Path | SplitPath:
-    """The file that a run's config names for a part: a path, or a part of a file.
+def file_of(record: RunRecord, split: str) -> Path | SplitPath:
+    """Return the file that a run's config names for a split: a path, or a split that is no file of its own.
 
     Raises
     ------
     ConfigError
-        If the run has no such part, or the file is gone.
+        If the run has no such split, or the file is gone.
     """
-    task = made_task(record)
-    if part not in task.files:
-        raise ConfigError(f"{record.name} has no {part} part.")
-    file = task.files[part]
+    task = task_of(record)
+    if split not in task.files:
+        raise ConfigError(f"{record.name} has no {split} split.")
+    file = task.files[split]
     if not file.is_file():
-        raise ConfigError(f"{file}: the {part} file of {record.name} is gone.")
+        raise ConfigError(f"{file}: the {split} file of {record.name} is gone.")
     return file
 
 
-def made_task(record: RunRecord) -> Task:
-    """The task of a run, not fitted; files that are named relative to where the run was started are found from there."""
+def task_of(record: RunRecord) -> Task:
+    """Make the task of a run, not fitted; files that are named relative to the folder where the run started are found there."""
     node, start = _task_node(record), start_folder(record)
-    for role in ("train", "dev", "test"):
-        path = node.get(role)
+    for split in SPLITS:
+        path = node.get(split)
         if isinstance(path, str) and not Path(path).is_absolute() and (start / path).exists():
-            node[role] = str(start / path)
-    made: Task = feature_keys.task_of(record.config, node)
-    return made
+            node[split] = str(start / path)
+    task: Task = feature_keys.task_of(record.config, node)
+    return task
 
 
 def _task_node(record: RunRecord) -> dict[str, Any]:
@@ -73,10 +71,10 @@ def _task_node(record: RunRecord) -> dict[str, Any]:
 
 
 def start_folder(record: RunRecord) -> Path:
-    """The folder in which a run was started."""
+    """Return the folder in which a run was started."""
     from omegaconf import OmegaConf
 
-    told = record.folder / ".hydra" / "hydra.yaml"
-    if not told.is_file():
+    saved = record.folder / ".hydra" / "hydra.yaml"
+    if not saved.is_file():
         return Path()
-    return Path(str(OmegaConf.select(OmegaConf.load(told), "hydra.runtime.cwd") or "."))
+    return Path(str(OmegaConf.select(OmegaConf.load(saved), "hydra.runtime.cwd") or "."))

@@ -16,23 +16,23 @@ from structopt.objective.decoding import predicted
 from structopt.report.bootstrap import Difference, difference, holm, resampled
 from structopt.report.chosen_runs import Candidate
 from structopt.report.mlflow_store import Store
-from structopt.report.origins import file_of, same_file
+from structopt.report.origins import check_same_file, file_of
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Test:
-    """What is tested, and how.
+    """A metric, the baseline that runs are tested against, and the bootstrap's parameters.
 
     Attributes
     ----------
     metric : str
-        Of a held-out part: ``test.f1``.
+        Of the dev or test split, such as ``test.f1``.
     baseline : int
         Number of the run that the others are compared with.
     samples, seed : int
-        Of the bootstrap.
+        Number of resamples of the bootstrap, and the seed that they are drawn by.
     """
 
     metric: str
@@ -41,18 +41,18 @@ class Test:
     seed: int
 
     @property
-    def part(self) -> str:
+    def split(self) -> str:
         """``dev`` or ``test``."""
         return self.metric.partition(".")[0]
 
     @property
     def name(self) -> str:
-        """The metric without its part."""
+        """The metric without its split."""
         return self.metric.partition(".")[2]
 
 
 def differences(runs: Sequence[Candidate], test: Test, store: Store) -> dict[int, tuple[Difference, float]]:
-    """Every run's difference to the baseline, and its p-value after Holm's correction; runs by number.
+    """Return every run's difference to the baseline, and its p-value after Holm's correction, by the run's number.
 
     A run whose file or model is gone is left out with a warning.
 
@@ -62,7 +62,7 @@ def differences(runs: Sequence[Candidate], test: Test, store: Store) -> dict[int
         If nothing can be tested: runs are of different files, or the baseline's file or model is gone.
     """
     base = runs[test.baseline]
-    same_file([run.record for run in runs], test.part)
+    check_same_file([run.record for run in runs], test.split)
     scores = {test.baseline: _resamples(base, test, store)}
     for number, run in enumerate(runs):
         if number != test.baseline:
@@ -70,14 +70,17 @@ def differences(runs: Sequence[Candidate], test: Test, store: Store) -> dict[int
                 scores[number] = _resamples(run, test, store)
             except StructoptError as error:
                 log.warning("%s: left out of the significance tests: %s", run.record.name, error)
-    value, resamples = scores.pop(test.baseline)
-    found = {number: difference(own - value, drawn - resamples) for number, (own, drawn) in scores.items()}
-    return dict(zip(found, zip(found.values(), holm([one.p for one in found.values()]), strict=True), strict=True))
+    base_value, base_resamples = scores.pop(test.baseline)
+    tested = {
+        number: difference(value - base_value, resamples - base_resamples) for number, (value, resamples) in scores.items()
+    }
+    corrected = holm([result.p for result in tested.values()])
+    return {number: (result, p) for (number, result), p in zip(tested.items(), corrected, strict=True)}
 
 
 def _resamples(run: Candidate, test: Test, store: Store) -> tuple[float, Any]:
-    """A run's metric on the file, and on its resamples."""
-    outcomes = predictions(run, test.part, store)
+    """Return a run's metric on the file, and on resamples of it."""
+    outcomes = _outcomes(run, test.split, store)
     value = outcomes.scores().get(test.name)
     if value is None:
         known = ", ".join(outcomes.scores())
@@ -91,9 +94,9 @@ def _resamples(run: Candidate, test: Test, store: Store) -> tuple[float, Any]:
     return value, resampled(outcomes, test.name, test.samples, test.seed)
 
 
-def predictions(run: Candidate, part: str, store: Store) -> Any:
-    """Outcomes of a run's model on the file of a part."""
-    model, file = _model(run, store), file_of(run.record, part)
+def _outcomes(run: Candidate, split: str, store: Store) -> Any:
+    """Return the outcomes of a run's model on its file of a split."""
+    model, file = _model(run, store), file_of(run.record, split)
     corpus = model.task.read(file)
     examples = model.examples(corpus)
     rest = model.inference, model.kernels, model.weights, registry.serial()
@@ -101,7 +104,7 @@ def predictions(run: Candidate, part: str, store: Store) -> Any:
 
 
 def _model(run: Candidate, store: Store) -> Model:
-    """The model in a run's folder; where it is not there, the one that the run logged."""
+    """Load the model in a run's folder; where there is none, the one that the run logged."""
     if not run.run_id or (run.record.folder / "model").is_dir():
         return Model.load(find_model(str(run.record.folder)))
     with TemporaryDirectory() as folder:

@@ -12,14 +12,14 @@ _Row = Mapping[str, float | int | None]
 _Points = tuple[list[float], list[float]]
 _LOSS, _PRIMAL, _DUAL, _METRIC = "#7F7F7F", "#D55E00", "#0072B2", "#00795A"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Told apart by all kinds of eyes (Okabe and Ito)."""
+"""Colours that colour-blind readers tell apart too (Okabe and Ito)."""
 _DASHES = ((), (5, 2), (1.5, 1.5))
 _AXES = {"epoch": "pass over the training data", "seconds": "seconds of training"}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A run in a picture: what to call it, and its history."""
+    """A run in a picture: its title, and its history."""
 
     title: str
     history: Sequence[_Row]
@@ -97,8 +97,8 @@ def _draw_comparison(axes: Any, curves: Sequence[Curve], key: str, against: str)
 def _points(history: Sequence[_Row], key: str, against: str = "epoch") -> _Points:
     """Return passes (or seconds) and values of one column, without empty and non-finite cells."""
     pairs = [(row.get(against) or 0, row.get(key)) for row in history]
-    found = [(place, float(value)) for place, value in pairs if value is not None and isfinite(value)]
-    return [place for place, _ in found], [value for _, value in found]
+    known = [(x, float(value)) for x, value in pairs if value is not None and isfinite(value)]
+    return [x for x, _ in known], [value for _, value in known]
 
 
 def _draw_objective(axes: Any, history: Sequence[_Row]) -> None:
@@ -107,13 +107,13 @@ def _draw_objective(axes: Any, history: Sequence[_Row]) -> None:
     lines = [_line(axes, primal, _PRIMAL, "primal objective"), _line(axes, dual, _DUAL, "dual objective")]
     _dress(axes, "objective" if primal[0] or dual[0] else "loss summed over the pass", "Training")
     if loss[0]:
-        own = axes.twinx() if primal[0] or dual[0] else axes
-        lines.append(_line(own, loss, _LOSS, "loss", dashes=(4, 2)))
-        if own is not axes:
-            own.set_ylabel("loss summed over the pass", color=_LOSS)
-            own.tick_params(axis="y", colors=_LOSS)
-            own.spines[["top", "left"]].set_visible(False)
-            own.spines["right"].set_color(_LOSS)
+        right = axes.twinx() if primal[0] or dual[0] else axes
+        lines.append(_line(right, loss, _LOSS, "loss", dashes=(4, 2)))
+        if right is not axes:
+            right.set_ylabel("loss summed over the pass", color=_LOSS)
+            right.tick_params(axis="y", colors=_LOSS)
+            right.spines[["top", "left"]].set_visible(False)
+            right.spines["right"].set_color(_LOSS)
     drawn = [line for line in lines if line is not None]
     if drawn:
         axes.legend(handles=drawn, frameon=False, loc="best")
@@ -123,8 +123,8 @@ def _draw_metric(axes: Any, points: _Points, metric: str) -> None:
     """Draw the metric and mark its best pass."""
     _line(axes, points, _METRIC, metric)
     _dress(axes, metric, "Development set" if metric.startswith("dev.") else metric)
-    least = metric.endswith(("loss", "error"))
-    epoch, value = (min if least else max)(zip(*points, strict=True), key=lambda point: point[1])
+    lower_is_better = metric.endswith(("loss", "error"))
+    epoch, value = (min if lower_is_better else max)(zip(*points, strict=True), key=lambda point: point[1])
     axes.plot([epoch], [value], marker="o", markersize=9, markerfacecolor="none", markeredgecolor=_METRIC, clip_on=False)
     axes.set_title(f"best {value:.4f} at pass {epoch}", loc="right", fontsize=9, color=_METRIC)
 

@@ -1,4 +1,4 @@
-"""What runs left in their folders, read again: for tables, comparisons and reports."""
+"""Records of runs, read from their folders for tables, comparisons and reports."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structopt.errors import ConfigError
-from structopt.run import history
 
-JOB, SWEEP = "job.json", "sweep.json"
-TRACKING = "tracking.json"  # where a tracker notes the run that it made for a folder, and its id
+if TYPE_CHECKING:
+    from structopt.run.history import Value
+
+JOB, SWEEP, MULTIRUN = "job.json", "sweep.json", "multirun.yaml"
+TRACKING = "tracking.json"  # the store and the id of the run that a tracker made for a folder
 FINISHED, FAILED, KILLED, PRUNED = "FINISHED", "FAILED", "KILLED", "PRUNED"
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run as its folder tells it.
+    """A run as its folder records it.
 
     Attributes
     ----------
     folder : Path
     name : str
-        Its label where it was given one, else what was typed for it, else the folder's name.
+        Its label, else its overrides, else the folder's name.
     overrides : tuple of str
-        What was typed for it.
+        The words that were typed for it.
     config : mapping
         The composed config, nested plain values.
-    metrics : mapping of part (train, dev, test) to metrics
+    metrics : mapping of split (train, dev, test) to metrics
         ``metrics.json``; empty where the run did not come to an end.
     status : str
         ``FINISHED``, ``FAILED``, ``KILLED`` or ``PRUNED``.
@@ -47,14 +49,16 @@ class RunRecord:
     error: str = ""
 
     @cached_property
-    def history(self) -> list[dict[str, history.Value]]:
+    def history(self) -> list[dict[str, Value]]:
         """``history.csv``: one row a pass."""
+        from structopt.run import history
+
         return history.read(self.folder / "history.csv")
 
     def metric(self, key: str) -> float | None:
         """Return a metric by its dotted name, such as ``dev.f1``; None where the run has none."""
-        part, _, name = key.partition(".")
-        return self.metrics.get(part, {}).get(name)
+        split, _, name = key.partition(".")
+        return self.metrics.get(split, {}).get(name)
 
     def setting(self, key: str) -> Any:
         """Return a value of the config by its dotted key, such as ``loss.beta``; None where there is none."""
@@ -110,12 +114,12 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        If there is something else in it.
+        If the file holds anything else.
     """
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
     except ValueError as error:
         raise ConfigError(f"{path}: this is not JSON ({error}).") from None
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         raise ConfigError(f"{path}: this is no JSON object.")
-    return found
+    return values

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.core.loss import Beginning
+from structopt.formats import tables
 from structopt.run.observer import Progress
 
 SHOWN = (
@@ -106,9 +107,6 @@ def closing_table(metrics: Mapping[str, Mapping[str, Any]], names: tuple[str, ..
     shown = [(name, values) for name, values in rows if any(value is not None for value in values)]
     if not shown:
         return ""
-    width = max(len(name) for name, _ in shown) + 2
-    lines = [" " * width + "".join(f"{split:>9}" for split in splits)]
-    for name, values in shown:
-        cells = ("-" if value is None else f"{100 * value:.2f}" for value in values)
-        lines.append(f"{name:<{width}}" + "".join(f"{cell:>9}" for cell in cells))
-    return "\n".join(lines)
+    cells = [[name, *("-" if value is None else f"{100 * value:.2f}" for value in values)] for name, values in shown]
+    first = max(len(name) for name, _ in shown) + 2
+    return tables.columns([["", *splits], *cells], "<>", [first, *(7 for _ in splits)])

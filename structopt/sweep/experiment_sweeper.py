@@ -11,7 +11,7 @@ An experiment is ``conf/experiment/NAME.yaml``: its body is what all jobs have i
       mode: MULTIRUN
       sweeper:
         title: What the table or figure shows
-        report: NAME                        # entry point of the group structopt.report
+        report: NAME                        # entry point of the group structopt.experiment
         files: {task.train: conll2003/eng.train.gz, task.dev: conll2003/eng.testa.gz}      # inside data=DIR
         settings:                           # rows or curves: NAME: [override, ...], or with more to say
           DCA: [optimizer=dca]
@@ -28,20 +28,21 @@ An experiment is ``conf/experiment/NAME.yaml``: its body is what all jobs have i
 Settings of a scale are added to those above, or stand in place of the one of the same name; so do its files. Its grid stands in
 place of every other, a setting's own too. The later wins: scale's overrides, setting's overrides, grid, what is typed. Files are
 used where ``data=DIR`` is given; without it the jobs run on the corpora shipped with the package, and the scale is small. A job's
-label is its setting's name and the values that were multiplied, ``DCA, C=0.1``: the name is the label up to the first comma
-(`structopt.sweep.experiment_plan.setting`).
+label is its setting's name and its values of the grid and of typed sweeps, ``DCA, C=0.1``; up to the first comma it is the
+setting's name (`structopt.sweep.experiment_plan.setting`).
 """
 
 from __future__ import annotations
 
 import sys
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 
 from structopt.config.overrides import key_of
+from structopt.core.data.config_keys import Purpose, ignored
+from structopt.core.entry_points import installed
 from structopt.errors import ConfigError, did_you_mean
 from structopt.sweep.experiment_plan import Plan, product
 from structopt.sweep.job_sweeper import MODULE, JobSweeper
@@ -49,12 +50,12 @@ from structopt.sweep.job_sweeper import MODULE, JobSweeper
 if TYPE_CHECKING:
     from structopt.experiment.report import Report, Reporter
 
-GROUP = "structopt.report"
-ASIDE = ("data", "scale", "label")
+GROUP, OLD_GROUP = "experiment", "report"
+"""Entry points ``structopt.experiment``, and the group's name before it had that one, which plugins may still use."""
 
 
 class ExperimentSweeper(JobSweeper):
-    """Runs an experiment and reports what came of it.
+    """Runs the jobs of an experiment and writes its report.
 
     Parameters
     ----------
@@ -86,16 +87,16 @@ class ExperimentSweeper(JobSweeper):
         return returned
 
     def _always(self, experiment: str, arguments: list[str], scale: str) -> list[str]:
-        """What every job is told first."""
+        """Return the overrides with which every job begins."""
         always = [word for word in arguments if key_of(word) == "experiment"] + [f"scale={scale}"]
         always += [word for word in arguments if key_of(word) == "data"]
         return always + ([f"tracker.experiment={experiment}"] if self.config.tracker.name == "mlflow" else [])
 
     def _typed(self, arguments: list[str]) -> list[list[tuple[str, str]]]:
-        """Return, of every combination of the sweeps that were typed, the (override, part of the label) of every word."""
+        """Return every combination of the typed words: of each word an override, and what it adds to the label."""
         parsed = OverridesParser.create(config_loader=self.hydra_context.config_loader).parse_overrides(arguments)
-        aside = (*ASIDE, "experiment")
-        return product([_choices(word) for word in parsed if key_of(word.get_key_element()) not in aside])
+        without = ignored(Purpose.MULTIPLYING)
+        return product([_choices(word) for word in parsed if key_of(word.get_key_element()) not in without])
 
     def _report(self, reporter: Reporter, scale: str, jobs: int) -> None:
         from structopt.experiment.report import with_failures, write
@@ -107,8 +108,8 @@ class ExperimentSweeper(JobSweeper):
             print(f"structopt: none of the {jobs} runs came to its end, so there is nothing to report.", file=sys.stderr)
             return
         report = with_failures(reporter(finished, scale), [record for record in records if record.status != FINISHED])
-        place = write(report, self.folder)
-        print(_shown(report, scale) + f"\nreport: {place}", flush=True)
+        path = write(report, self.folder)
+        print(_shown(report, scale) + f"\nreport: {path}", flush=True)
 
 
 def report_of(name: str) -> Reporter:
@@ -119,18 +120,18 @@ def report_of(name: str) -> Reporter:
     ConfigError
         If no installed package brings it.
     """
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in found:
+    reports = {**installed(OLD_GROUP), **installed(GROUP)}
+    if name not in reports:
         raise ConfigError(
-            f"hydra.sweeper.report={name}: no installed package has a report of this name.{did_you_mean(name, found)} "
-            f"Reports are entry points of the group {GROUP}: {', '.join(sorted(found))}."
+            f"hydra.sweeper.report={name}: no installed package has a report of this name.{did_you_mean(name, reports)} "
+            f"Reports are entry points of the group structopt.{GROUP}: {', '.join(sorted(reports))}."
         )
-    reporter: Reporter = found[name].load()
+    reporter: Reporter = reports[name].entry_point.load()
     return reporter
 
 
 def _choices(override: Override) -> list[tuple[str, str]]:
-    """Return the (override, part of the label) pairs that a typed word stands for; only what is swept is in labels."""
+    """Return the overrides that a typed word stands for, each with what it adds to the label; only sweeps add to labels."""
     if not override.is_sweep_override():
         return [(str(override.input_line), "")]
     if not override.is_discrete_sweep():
@@ -140,7 +141,7 @@ def _choices(override: Override) -> list[tuple[str, str]]:
 
 
 def _shown(report: Report, scale: str) -> str:
-    """The report for a terminal: tables, and of each observation the verdict and its numbers."""
+    """Lay out the report for a terminal: tables, and of each observation the verdict and its numbers."""
     lines = [report.title, *(f"\n{table.text()}" for table in report.tables), ""]
     lines += [f"{claim.verdict:>14}: {claim.text} ({claim.evidence})" for claim in report.claims]
     small = " At scale=small this says nothing about the paper: type data=DIR." if scale == "small" else ""

@@ -1,4 +1,4 @@
-"""One job of a sweep, in whatever process a launcher runs it: skipped, gone on with, or run; it never ends the sweep."""
+"""One job of a sweep, in the process in which a launcher runs it: run, resumed or skipped. Its errors never end the sweep."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from structopt.core.data.config_keys import RESUME_SWEEP, Purpose, relevant
 from structopt.core.data.splits import SplitPath
 from structopt.errors import StructoptError
 from structopt.run import interruption
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
-from structopt.sweep.parent import BASIC
+from structopt.sweep.ongoing import BASIC
 
 log = logging.getLogger(__name__)
 
 SETTLED = (FINISHED, PRUNED)
-ASIDE = ("sweep", "resume", "tracker")
-"""Keys of a config that do not change what a job computes."""
+"""Statuses of jobs that are not run again."""
 
 
 def run_job(config: DictConfig) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def run_job(config: DictConfig) -> dict[str, Any]:
     Parameters
     ----------
     config : DictConfig
-        The job's composed config; where it is to be run is in Hydra's own.
+        The job's composed config; its folder and number are in Hydra's own config.
 
     Returns
     -------
@@ -45,12 +45,12 @@ def run_job(config: DictConfig) -> dict[str, Any]:
     Raises
     ------
     KeyboardInterrupt
-        Nothing else: what goes wrong is in ``job.json``, in the job's log and on stderr.
+        No other exception: errors are written into ``job.json``, into the job's log and on stderr.
     """
-    interruption.obey()  # of the job before, or of what composed this one
+    interruption.obey()  # one that came during the job before, or while this one was composed
     hydra = HydraConfig.get()
     job = SweepJob(Path(hydra.runtime.output_dir), Path(str(hydra.sweep.dir)), int(hydra.job.num), list(hydra.overrides.task))
-    job.beside = hydra.launcher["_target_"] != BASIC
+    job.concurrent = hydra.launcher["_target_"] != BASIC
     try:
         job.run(config)
     except KeyboardInterrupt:
@@ -75,37 +75,37 @@ class SweepJob:
     number : int
     overrides : list of str
         Its composed overrides.
-    beside : bool
-        Whether other jobs may be running: then nothing moves on the terminal.
+    concurrent : bool
+        Whether other jobs may be running: then there is no progress line.
     facts : dict
-        What ``job.json`` says.
+        The content of ``job.json``.
     """
 
     folder: Path
     sweep: Path
     number: int
     overrides: list[str]
-    beside: bool = False
+    concurrent: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.before = read_json(self.folder / JOB)
         self.shared = read_json(self.sweep / SWEEP)
         common = self.shared.get("common", ())
-        self.own = [word for word in self.overrides if word not in common and not word.startswith("sweep.resume=")]
+        self.own = [word for word in self.overrides if word not in common and not word.startswith(f"{RESUME_SWEEP}=")]
         self.facts = {"number": self.number, "overrides": self.own, "status": KILLED, "score": None, "metric": None}
         self.facts |= {"seconds": None, "error": "", "mendable": False, "config": {}, "files": {}, "run_id": ""}
         self.began = time.perf_counter()
 
     @property
     def name(self) -> str:
-        """The job in MLflow's list of runs: its own label, or what sets it apart."""
+        """The job's name in MLflow's list of runs: its own label, or its own overrides."""
         labels = [word.partition("=")[2].strip("'\"") for word in self.own if word.startswith("label=")]
         return labels[-1] if labels else " ".join(self.own)
 
     @property
     def title(self) -> str:
-        """The job on the terminal."""
+        """The job's name on the terminal."""
         return f"job {self.number} ({self.name})" if self.name else f"job {self.number}"
 
     @property
@@ -114,16 +114,10 @@ class SweepJob:
         return str(self.shared.get("parent", ""))
 
     def run(self, config: DictConfig) -> None:
-        """Train, unless an earlier attempt has done so.
-
-        Raises
-        ------
-        Exception
-            Whatever training raises.
-        """
+        """Train, unless an earlier attempt has done so; any error of training is raised."""
         from structopt.config import composition
         from structopt.run import session
-        from structopt.sweep import trials
+        from structopt.sweep import search_trials
 
         checked = composition.validate(composition.resolved(config), self.overrides)
         unchanged = self._unchanged(checked) if checked["sweep"]["resume"] and self.before else False
@@ -133,16 +127,17 @@ class SweepJob:
         if not unchanged:
             (self.folder / TRACKING).unlink(missing_ok=True)
         self.facts["config"], self.facts["files"] = checked, _fingerprints(checked)
-        self.write(KILLED)  # until it says otherwise: whatever ends this process, SIGKILL too, the job can go on
+        self.write(KILLED)  # until it has ended: however this process ends, even by SIGKILL, the job can go on
         tracked = checked if self.shared.get("tracked", True) else {**checked, "tracker": {"name": "none"}}
-        judge = trials.judge(self.sweep, self.number)
-        job = session.JobOfSweep(self.number, self.name, self.parent, self.beside)
+        judge = search_trials.judge(self.sweep, self.number)
+        job = session.JobOfSweep(self.number, self.name, self.parent, self.concurrent)
         model = session.train(tracked, self.folder, judge, job, resuming=unchanged)
         self._finish(PRUNED if judge and judge.verdict else FINISHED, model.task.main_metric)
 
     def _unchanged(self, checked: Mapping[str, Any]) -> bool:
         """Whether the earlier attempt was of the same config and the same data."""
-        return (_compared(self.before["config"]), self.before["files"]) == (_compared(checked), _fingerprints(checked))
+        before, now = (relevant(config, Purpose.RESUMING_A_JOB) for config in (self.before["config"], checked))
+        return bool(self.before["files"] == _fingerprints(checked) and before == now)
 
     def _skip(self) -> None:
         self.facts = self.before
@@ -168,7 +163,7 @@ class SweepJob:
         print(f"structopt: {self.title}: {line}{where}", file=sys.stderr, flush=True)
 
     def _track_failure(self) -> None:
-        """Give a job that failed before its run was tracked a run all the same: a sweep has one for every job."""
+        """Record a job that failed before its run was tracked: a sweep has a run for every job."""
         from structopt.config import registry
         from structopt.core.tracker import Run
 
@@ -182,7 +177,7 @@ class SweepJob:
         tracker.finish(FAILED, {})
 
     def write(self, status: str) -> None:
-        """Write ``job.json``; infinities stay numbers in it."""
+        """Write ``job.json``, in which infinities stay numbers."""
         from structopt.formats.durable_files import write_bytes
 
         run_id = read_json(self.folder / TRACKING).get("run_id", "")
@@ -193,19 +188,15 @@ class SweepJob:
 
 
 def _plain(config: DictConfig) -> Any:
-    """A config that was refused, resolved as far as it can be."""
+    """Return a config that was refused, resolved where that is possible."""
     try:
         return OmegaConf.to_container(config, resolve=True)
     except OmegaConfBaseException:
         return OmegaConf.to_container(config)
 
 
-def _compared(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in config.items() if key not in ASIDE}
-
-
 def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the task's data files, by role: not of parts that are generated; a missing file is told where it is read."""
+    """Return the SHA-256 of the task's data files by split, those of generated splits and missing files left out."""
     from structopt.config import feature_keys
     from structopt.formats.durable_files import digest
 

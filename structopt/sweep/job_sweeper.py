@@ -1,4 +1,4 @@
-"""What the sweepers of this package have in common: jobs are lists of overrides, and a launcher runs them."""
+"""The base of this package's sweepers, whose jobs are lists of overrides that a launcher runs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
+
+from structopt.run.records import MULTIRUN
 
 MODULE = "hydra_plugins.structopt"
 """Hydra takes sweepers from modules of this name only. A real one would be imported by every other Hydra program in the
@@ -43,10 +45,10 @@ class JobSweeper(Sweeper):
         Returns
         -------
         list of JobReturn
-            In the order of the jobs; ``return_value`` is what `structopt.sweep.parent.run_job` returns.
+            In the order of the jobs; ``return_value`` is what `structopt.sweep.job.run_job` returns.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        OmegaConf.save(self.config, self.folder / "multirun.yaml")
+        OmegaConf.save(self.config, self.folder / MULTIRUN)
         self.validate_batch_is_legal(jobs)
         return self.launcher.launch(jobs, initial_job_idx=first)
 

@@ -1,4 +1,4 @@
-"""Searches for good parameters: random, and Bayesian. Proposals, jobs, scores; what is known is in the sweep's journal."""
+"""Searches for good parameters, random and Bayesian: trials are proposed, run as jobs and scored; a journal keeps them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from omegaconf import OmegaConf, open_dict
 
 from structopt.config import composition, feature_keys, schema
 from structopt.config.overrides import spelled_out
+from structopt.core.data.config_keys import RESUME_SWEEP
 from structopt.errors import ConfigError
 from structopt.run.records import FAILED, FINISHED, KILLED, PRUNED, read_run
-from structopt.sweep.findings import best_trial, report
 from structopt.sweep.job_sweeper import MODULE, JobSweeper
-from structopt.sweep.search_space import read_space
-from structopt.sweep.trials import JOURNAL, SETTINGS, STUDY, VERDICT, experimental, optuna, shown, storage
+from structopt.sweep.search_trials import JOURNAL, SETTINGS, STUDY, VERDICT, experimental, optuna, shown, storage
 
-RESUME = "sweep.resume"
-FUTILE = 3  # a search that has seen nothing but so many failures ends
+MOST_FAILURES = 3  # after so many trials, all of which failed, a search ends
 
 
 class Options(TypedDict):
-    """The keys under ``hydra.sweeper``; conf/hydra/sweeper/random.yaml says what they mean."""
+    """The keys under ``hydra.sweeper``, which conf/hydra/sweeper/random.yaml explains."""
 
     trials: int
     batch: int | None
@@ -52,7 +50,7 @@ class Search(JobSweeper):
     __module__ = MODULE
 
     def __init__(self, **options: Any) -> None:
-        self.given = options
+        self.unchecked = options
 
     def sampler(self, seed: int, startup: int) -> Any:
         """Return optuna's sampler."""
@@ -60,41 +58,44 @@ class Search(JobSweeper):
 
     def sweep(self, arguments: list[str]) -> list[JobReturn]:
         """Run trials until there are as many as asked for; those of an interrupted search count, or go on."""
-        if self.given.get("report"):  # the keys of `structopt.sweep.experiment_sweeper`
+        from structopt.sweep.search_report import report
+        from structopt.sweep.search_space import read_space
+
+        if self.unchecked.get("report"):  # the keys of `structopt.sweep.experiment_sweeper`
             raise ConfigError("A search cannot run this experiment, which brings a sweeper of its own. Leave out hydra/sweeper.")
-        self.options = _checked(self.given)
+        self.options = _checked(self.unchecked)
         optuna()
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
-        listed = spelled_out([f"{key}={value}" for key, value in self.options["params"].items()])
-        typed = parser.parse_overrides([*listed, *arguments])
-        self.resuming = [str(one.input_line) for one in typed if one.get_key_element() == RESUME]
-        self.space = read_space([one for one in typed if one.get_key_element() != RESUME])
+        params = spelled_out([f"{key}={value}" for key, value in self.options["params"].items()])
+        typed = parser.parse_overrides([*params, *arguments])
+        self.resuming = [str(one.input_line) for one in typed if one.get_key_element() == RESUME_SWEEP]
+        self.space = read_space([one for one in typed if one.get_key_element() != RESUME_SWEEP])
         self.metric = self._metric()
         self.study = self._study()
         jobs: list[JobReturn] = []
         for batch in self._batches():
             jobs += self._run(batch)
-            if self._futile():
+            if self._all_failed():
                 print(f"search: all of {len(jobs)} trials failed, so it ends here. Their errors say what to mend.", flush=True)
                 break
         report(self.study, self.space, self.folder, self.metric)
         return jobs
 
     def _metric(self) -> str:
-        """Return the dotted name of the score to look at, after one point of the space was composed and checked."""
+        """Return the dotted name of the score that is sought, after one point of the space was composed and checked."""
         point = self.hydra_context.config_loader.load_sweep_config(self.config, self.space.first())
         with open_dict(point):
             del point["hydra"]
         config = composition.validate(composition.resolved(point))
         task = feature_keys.task_of(config)
         if "dev" not in task.files:
-            raise ConfigError("A search looks at the score of the dev part. Give task.dev.")
+            raise ConfigError("A search looks at the score of the dev split. Give task.dev.")
         return f"dev.{(self.options['metric'] or task.main_metric).removeprefix('dev.')}"
 
     def _study(self) -> Any:
         """Open the study in the folder's journal where the sweep is resumed, else begin one."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not OmegaConf.select(self.config, RESUME):
+        if not OmegaConf.select(self.config, RESUME_SWEEP):
             (self.folder / JOURNAL).unlink(missing_ok=True)
         settings = {**self.options, **self.space.described(), "metric": self.metric}
         study = optuna().create_study(
@@ -114,19 +115,19 @@ class Search(JobSweeper):
         """Yield the trials that a killed search left running, then new ones."""
         size = self.options["batch"] or self._side_by_side()
         running = optuna().trial.TrialState.RUNNING
-        left = self.study.get_trials(states=(running,))
-        yield from (left[i : i + size] for i in range(0, len(left), size))
+        unfinished = self.study.get_trials(states=(running,))
+        yield from (unfinished[i : i + size] for i in range(0, len(unfinished), size))
         while (done := len(self.study.get_trials(deepcopy=False))) < self.options["trials"]:
-            asked = [self._ask(number) for number in range(done, min(done + size, self.options["trials"]))]
-            yield [trial for trial in asked if not self._repeats(trial)]
+            proposed = [self._propose(number) for number in range(done, min(done + size, self.options["trials"]))]
+            yield [trial for trial in proposed if not self._repeats(trial)]
 
     def _side_by_side(self) -> int:
-        """Return how many jobs the launcher runs at a time, as far as it says so."""
+        """Return how many jobs the launcher runs at a time: its ``n_jobs``, 1 where it has none."""
         jobs = self.config.hydra.launcher.get("n_jobs") or 1
         return max(1, jobs if jobs > 0 else (os.cpu_count() or 1) + 1 + jobs)
 
-    def _ask(self, number: int) -> Any:
-        """Draw a trial; its seed is of the search and the number, so that one that was interrupted goes on as it would have."""
+    def _propose(self, number: int) -> Any:
+        """Draw a trial by a seed of the search's and its number, so that an interrupted search draws what it would have drawn."""
         from numpy.random import SeedSequence  # takes long to import, and every command reads this module
 
         seed = int(SeedSequence([self.options["seed"], number]).generate_state(1)[0])
@@ -135,7 +136,7 @@ class Search(JobSweeper):
         return self.study.ask(dict(self.space.free))
 
     def _repeats(self, trial: Any) -> bool:
-        """Tell the score of a trial that was run before with the same values: training again would give the same."""
+        """Score a trial whose values an earlier one had, as that one was: training would repeat it. Return whether it was so."""
         complete = optuna().trial.TrialState.COMPLETE
         words = self.space.overrides(trial.params)
         for earlier in self.study.get_trials(deepcopy=False, states=(complete,)):
@@ -146,18 +147,20 @@ class Search(JobSweeper):
         return False
 
     def _run(self, batch: Sequence[Any]) -> list[JobReturn]:
-        """Launch trials, those of successive numbers together, and tell the study what came of them."""
+        """Launch trials, those of successive numbers together, and record in the study how they ended."""
         jobs: list[JobReturn] = []
         for group in _successive(batch):
             words = [[*self.resuming, *self.space.overrides(trial.params)] for trial in group]
             launched = self.launch(words, group[0].number)
             for trial, job in zip(group, launched, strict=True):
-                self._tell(trial.number, job)
+                self._record(trial.number, job)
             jobs += launched
         return jobs
 
-    def _tell(self, number: int, job: JobReturn) -> None:
-        """Tell the study how a trial ended; one that was killed goes on when the search does."""
+    def _record(self, number: int, job: JobReturn) -> None:
+        """Record in the study how a trial ended; one that was killed goes on when the search does."""
+        from structopt.sweep.search_report import best_trial
+
         states = optuna().trial.TrialState
         answer = job.return_value if job.status == JobStatus.COMPLETED else {"status": FAILED}
         stopped = VERDICT in self.study.get_trials(deepcopy=False)[number].user_attrs
@@ -175,10 +178,10 @@ class Search(JobSweeper):
         """Return the score of a trial that came to an end."""
         return read_run(self.folder / str(number)).metric(self.metric)
 
-    def _futile(self) -> bool:
+    def _all_failed(self) -> bool:
         """Whether there are some trials and all of them failed."""
         states = [trial.state for trial in self.study.get_trials(deepcopy=False)]
-        return len(states) >= FUTILE and set(states) == {optuna().trial.TrialState.FAIL}
+        return len(states) >= MOST_FAILURES and set(states) == {optuna().trial.TrialState.FAIL}
 
 
 class RandomSearch(Search):
@@ -205,18 +208,18 @@ class BayesianSearch(Search):
         return make(seed=seed, n_startup_trials=startup, multivariate=True, constant_liar=True)
 
 
-def _checked(given: dict[str, Any]) -> Options:
+def _checked(unchecked: dict[str, Any]) -> Options:
     """Check types and ranges of the options."""
-    options: Options = schema.coerce("hydra.sweeper", given, Options)
+    options: Options = schema.coerce("hydra.sweeper", unchecked, Options)
     for key, lowest in LOWEST.items():
-        value = given[key]
+        value = unchecked[key]
         if value is not None and value < lowest:
             raise ConfigError(f"hydra.sweeper.{key}={value} is too small: at least {lowest}.")
     return options
 
 
 def _successive(batch: Sequence[Any]) -> list[list[Any]]:
-    """Part trials into groups whose numbers follow each other, as a launcher counts them."""
+    """Divide trials into groups whose numbers follow each other: a launcher numbers jobs one by one."""
     groups: list[list[Any]] = []
     for trial in batch:
         if groups and groups[-1][-1].number == trial.number - 1:

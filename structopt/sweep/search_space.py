@@ -16,7 +16,7 @@ EXAMPLE = "'optimizer.C=tag(log,interval(0.01,10))' loss.beta=1,3,inf 'loss.gamm
 
 @dataclass(frozen=True)
 class Space:
-    """What all trials share, and where they differ.
+    """The overrides that all trials have, and the keys in which they differ.
 
     Attributes
     ----------
@@ -30,15 +30,15 @@ class Space:
     free: Mapping[str, Any]
 
     def overrides(self, values: Mapping[str, Any]) -> list[str]:
-        """Return what one types for a trial, in the order of the keys; numbers to six digits, which is what is trained with."""
+        """Return the overrides of a trial, as they are typed, in the order of the keys; numbers are rounded to six digits."""
         return [*self.fixed, *(f"{key}={_typed(values[key])}" for key in self.free)]
 
     def first(self) -> list[str]:
         """Return some point of the space, to compose before any trial is drawn."""
         from optuna.distributions import CategoricalDistribution
 
-        listed = {key: isinstance(one, CategoricalDistribution) for key, one in self.free.items()}
-        return self.overrides({key: one.choices[0] if listed[key] else one.low for key, one in self.free.items()})
+        choices = {key: isinstance(one, CategoricalDistribution) for key, one in self.free.items()}
+        return self.overrides({key: one.choices[0] if choices[key] else one.low for key, one in self.free.items()})
 
     def described(self) -> dict[str, Any]:
         """Return plain values that are equal for equal spaces."""
@@ -48,7 +48,7 @@ class Space:
 
 
 def read_space(overrides: Sequence[Override]) -> Space:
-    """Part overrides into those with one value and those to search over; of a key that is given twice the later counts.
+    """Divide overrides into those with one value and those to search over; of a key that is typed twice the later counts.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Who decides which jobs a sweep runs: ``hydra/sweeper=``."""
+"""The sweepers of this package, ``hydra/sweeper=``, and their registration with Hydra: a sweeper decides which jobs are run."""
 
 from __future__ import annotations
 

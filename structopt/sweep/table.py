@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
 
+from structopt.formats import tables
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, RunRecord, read_json, read_sweep
 
 SEED, LABEL = "seed", "label"
@@ -70,10 +71,9 @@ class SweepTable:
         """Return the tables for a terminal."""
         best = self.best
         rows = [[f"{row.number}{' *' if row is best else '  '}", *_cells(row, self.keys)] for row in self.rows]
-        blocks = [_aligned(["job", *self._columns], rows)]
-        means = self.means()
-        if means:
-            blocks.append(_aligned(self._mean_columns, [_mean_cells(line) for line in means]))
+        blocks = [tables.columns([["job", *self._columns], *rows], ">")]
+        if means := self.means():
+            blocks.append(tables.columns([self._mean_columns, *map(_mean_cells, means)], ">"))
         counts = [f"{n} {status.lower()}" for status in (FINISHED, PRUNED, FAILED, KILLED) if (n := self.count(status))]
         jobs = "1 job" if len(self.rows) == 1 else f"{len(self.rows)} jobs"
         blocks.append(f"{jobs}: {', '.join(counts)}" + (f"; * best dev {self.metric}" if best else ""))
@@ -83,24 +83,19 @@ class SweepTable:
         """Return the tables in Markdown; the best job is bold."""
         best = self.best
         rows = [[f"**{row.number}**" if row is best else f"{row.number}", *_cells(row, self.keys)] for row in self.rows]
-        blocks = [_markdown(["job", *self._columns], rows)]
+        blocks = [tables.markdown([["job", *self._columns], *rows])]
         if means := self.means():
-            blocks.append(_markdown(self._mean_columns, [_mean_cells(line) for line in means]))
+            blocks.append(tables.markdown([self._mean_columns, *map(_mean_cells, means)]))
         return "\n\n".join(blocks) + "\n"
 
     def csv(self) -> str:
         """Return the jobs as CSV, with all digits."""
-        import csv
-        import io
-
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
         scores = [f"dev.{self.metric}", f"test.{self.metric}"]
-        writer.writerow(["job", *self.keys, "status", *scores, "objective", "seconds", "error"])
+        lines: list[list[object]] = [["job", *self.keys, "status", *scores, "objective", "seconds", "error"]]
         for row in self.rows:
             swept = [row.swept.get(key, "") for key in self.keys]
-            writer.writerow([row.number, *swept, row.status, row.dev, row.test, row.objective, row.seconds, row.error])
-        return buffer.getvalue()
+            lines.append([row.number, *swept, row.status, row.dev, row.test, row.objective, row.seconds, row.error])
+        return tables.comma_separated(lines)
 
     def means(self) -> list[tuple[list[str], int, list[tuple[float, float] | None]]]:
         """Return, of jobs that differ in their seed only: what was swept, how many, mean and deviation of dev, test, objective.
@@ -213,14 +208,3 @@ def _percent(value: float | None) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.6g}"
-
-
-def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    lines = [[cell.rjust(width) for cell, width in zip(line, widths, strict=True)] for line in (header, *rows)]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
-
-
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -15,13 +15,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from structopt.core.data.config_keys import Purpose, relevant
 from structopt.core.tracker import Run
 from structopt.tracker.sweep_run import PARENT
 
 DISTRIBUTION = "structopt-trainer"
 PARENT_VARIABLE = "STRUCTOPT_PARENT_RUN"
-NOISE = ("tracker", "sweep", "resume", "check", "time_decoding")
-"""Keys of a config that say nothing about what was learnt."""
 _LONGEST_VALUE = 500
 
 
@@ -56,8 +55,8 @@ def finite(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def params(config: Mapping[str, Any]) -> dict[str, str]:
-    """The configuration as params, without what is null or would only fill the pages on which runs are compared."""
-    kept = flatten({key: value for key, value in config.items() if key not in NOISE})
+    """The configuration as params, without what is null or says nothing about what was learnt."""
+    kept = flatten(relevant(config, Purpose.TRACKING))
     return {allowed_name(key): value for key, value in kept.items() if value != "null"}
 
 

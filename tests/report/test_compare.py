@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import structopt
-from structopt.command import main, subcommands
+from structopt.command import compare as command
+from structopt.command import main
 from structopt.errors import ConfigError
 from structopt.report import chosen_runs, differences
 from structopt.report.compare import compare
@@ -132,8 +133,9 @@ def test_a_sweep(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_baseline_and_metric(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chosen = [str(folder / "sweep" / number) for number in "01"]
-    compare(chosen, options(tmp_path, metric="dev.precision", baseline=chosen[1]))
-    assert "Differences in dev.precision to seed=1" in capsys.readouterr().out
+    comparison = compare(chosen, options(tmp_path, metric="dev.precision", baseline=chosen[1]))
+    assert "Differences in dev.precision to seed=1" in comparison.markdown()
+    assert capsys.readouterr().out == ""
     assert [row["name"] for row in rows(tmp_path / "significance.csv")] == ["seed=0"]
     assert "dev.precision" in rows(tmp_path / "table.csv")[0]
     compare(chosen, options(tmp_path / "by_time", metric="train.seconds"))
@@ -244,14 +246,14 @@ def test_what_the_user_can_mend(folder: Path, tmp_path: Path) -> None:
 )
 def test_words_that_the_user_can_mend(words: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        subcommands.run("compare", words)
+        command.run(words)
 
 
 def test_a_folder_may_have_an_equals_sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("loss.beta=1").mkdir()
     with pytest.raises(ConfigError, match="loss.beta=1: this is not the folder of a run"):
-        subcommands.run("compare", ["loss.beta=1", "log=false"])
+        command.run(["loss.beta=1", "log=false"])
 
 
 def test_a_sweep_is_recorded_on_its_parent(folder: Path, tmp_path: Path) -> None:

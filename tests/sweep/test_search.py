@@ -21,7 +21,7 @@ from structopt.command import main
 from structopt.config import composition
 from structopt.errors import ConfigError
 from structopt.run import history, session
-from structopt.sweep import findings, trials
+from structopt.sweep import search_report, search_trials
 from structopt.sweep.job_sweeper import JobSweeper
 from structopt.sweep.search_space import read_space
 
@@ -119,7 +119,7 @@ class Jobs:
 def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Jobs]]:
     """Run a search in ``tmp_path/folder`` and return its jobs."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(findings, "_draw", lambda *args: None)  # the picture is looked at below
+    monkeypatch.setattr(search_report, "_draw", lambda *args: None)  # the picture is looked at below
 
     def run(*words: str, sweeper: str = "random", folder: str = "s", jobs: Jobs | None = None, code: int = 0) -> Jobs:
         answered = jobs or Jobs()
@@ -132,7 +132,7 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
 
 
 def states(folder: str) -> list[str]:
-    study = optuna.load_study(study_name=trials.STUDY, storage=trials.storage(Path(folder)))
+    study = optuna.load_study(study_name=search_trials.STUDY, storage=search_trials.storage(Path(folder)))
     return [trial.state.name for trial in study.trials]
 
 
@@ -226,7 +226,7 @@ def test_a_killed_search_goes_on(search: Callable[..., Jobs]) -> None:
         (("optimizer.C=interval(0,1)", "hydra.sweeper.trial=3"), "hydra.sweeper.trials"),
         (("optimizer.C=interval(0,1)", "hydra.sweeper.trials=0"), "hydra.sweeper.trials=0 is too small: at least 1."),
         (("optimizer.C=interval(0,1)", "hydra.sweeper.pruner=meridian"), "Did you mean 'median'?"),
-        (("optimizer.C=interval(0,1)", f"task.train={__file__}"), "A search looks at the score of the dev part. Give task.dev."),
+        (("optimizer.C=interval(0,1)", f"task.train={__file__}"), "A search looks at the score of the dev split. Give task.dev."),
         (("optimizer.C=1",), "There is nothing to search over"),
     ],
 )
@@ -237,7 +237,7 @@ def test_what_the_user_can_mend(
     error = capsys.readouterr().err
     assert error.startswith("structopt: ") and message in error
     assert not jobs.launched
-    assert not Path("s", trials.JOURNAL).exists()
+    assert not Path("s", search_trials.JOURNAL).exists()
 
 
 def test_without_optuna(search: Callable[..., Jobs], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,8 +252,8 @@ def test_without_optuna(search: Callable[..., Jobs], capsys: pytest.CaptureFixtu
 def study_of(folder: Path, scores: list[float], pruner: str = "median") -> Any:
     """A search that has seen trials with the same score after each of ten passes, and now runs another."""
     folder.mkdir()
-    study = optuna.create_study(storage=trials.storage(folder), study_name=trials.STUDY, direction="maximize")
-    study.set_user_attr(trials.SETTINGS, {"metric": "dev.f1", "pruner": pruner, "startup": 1, "warmup": 2})
+    study = optuna.create_study(storage=search_trials.storage(folder), study_name=search_trials.STUDY, direction="maximize")
+    study.set_user_attr(search_trials.SETTINGS, {"metric": "dev.f1", "pruner": pruner, "startup": 1, "warmup": 2})
     for score in scores:
         passes = dict.fromkeys(range(1, 11), score)
         study.add_trial(optuna.trial.create_trial(value=score, intermediate_values=passes))
@@ -270,20 +270,20 @@ def config() -> dict[str, Any]:
 @pytest.mark.parametrize(("others", "passes"), [(0.99, 2), (0.01, 5)])
 def test_a_hopeless_trial_is_stopped(tmp_path: Path, config: dict[str, Any], others: float, passes: int) -> None:
     study_of(tmp_path / "s", [others] * 3)
-    judge = trials.judge(tmp_path / "s", 3)
+    judge = search_trials.judge(tmp_path / "s", 3)
     session.train(config, tmp_path / "s" / "3", judge)
     rows = history.read(tmp_path / "s" / "3" / "history.csv")
     assert len(rows) == passes
-    assert judge.verdict.startswith(trials.PRUNED_BY) == (passes == 2)
+    assert judge.verdict.startswith(search_trials.PRUNED_BY) == (passes == 2)
     metrics = json.loads((tmp_path / "s/3/metrics.json").read_text())
     assert metrics["dev"]["f1"] == rows[-1]["dev.f1"]
     assert (tmp_path / "s/3/model").is_dir()
-    reported = trials.storage(tmp_path / "s").get_all_trials(0)[3].intermediate_values
+    reported = search_trials.storage(tmp_path / "s").get_all_trials(0)[3].intermediate_values
     assert reported == {row["epoch"]: row["dev.f1"] for row in rows if row["epoch"] < 5}  # after the last pass nothing is asked
-    resumed = trials.judge(tmp_path / "s", 3)
+    resumed = search_trials.judge(tmp_path / "s", 3)
     assert resumed.verdict == judge.verdict
-    assert trials.judge(tmp_path / "s", 2) is None  # it came to its end
-    assert trials.judge(tmp_path, 3) is None  # no search
+    assert search_trials.judge(tmp_path / "s", 2) is None  # it came to its end
+    assert search_trials.judge(tmp_path, 3) is None  # no search
 
 
 @pytest.mark.parametrize("pruner", ["none", "median", "hyperband"])
@@ -291,7 +291,7 @@ def test_pruners_and_what_judging_costs(tmp_path: Path, pruner: str) -> None:
     study = study_of(tmp_path / "s", [], pruner)
     verdicts, seconds = [], []
     for number in range(20):
-        judge = trials.judge(tmp_path / "s", number)
+        judge = search_trials.judge(tmp_path / "s", number)
         score, verdict = 0.9 if number < 10 else 0.1, ""
         for epoch in range(1, 10):
             started = time.perf_counter()
@@ -304,8 +304,8 @@ def test_pruners_and_what_judging_costs(tmp_path: Path, pruner: str) -> None:
     assert any(verdicts[10:]) == (pruner != "none")
     assert not any("after pass 1 " in verdict for verdict in verdicts)  # the warm-up is two passes
     assert sorted(seconds)[len(seconds) // 2] < 0.05  # a line in the journal, synced to the disk
-    with pytest.raises(ConfigError, match="metric=f1: the dev part has no such score. Did you mean 'f'"):
-        trials.judge(tmp_path / "s", 20)({"epoch": 10, "dev.f": 0.1})
+    with pytest.raises(ConfigError, match="metric=f1: the dev split has no such score. Did you mean 'f'"):
+        search_trials.judge(tmp_path / "s", 20)({"epoch": 10, "dev.f": 0.1})
 
 
 @pytest.fixture(scope="module")

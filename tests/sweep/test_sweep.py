@@ -21,8 +21,9 @@ from hydra.core.global_hydra import GlobalHydra
 from structopt.command import main
 from structopt.run import records
 from structopt.sweep import job as sweep_job
-from structopt.sweep import parent as sweep
+from structopt.sweep import ongoing
 from structopt.sweep import table as sweep_table
+from structopt.sweep.exit_codes import code_of_jobs
 from tests.interrupts import hear_interrupts, heard_interrupts
 
 FEW = ("task.limit=60", "optimizer.epochs=2")
@@ -60,9 +61,9 @@ def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
     uri = f"sqlite:///{root}/mlflow.db"
     words = ["--multirun", *FEW, "loss.beta=1,abc", "seed=0,1", "hydra/launcher=joblib", f"hydra.sweep.dir={root}/sweep"]
     words += [f"tracker.uri={uri}", "tracker.log_model=false"]
-    before = {name: os.environ.get(name) for name in sweep.ONE_THREAD}
+    before = {name: os.environ.get(name) for name in ongoing.ONE_THREAD}
     code = main.main(words)
-    assert before == {name: os.environ.get(name) for name in sweep.ONE_THREAD}
+    assert before == {name: os.environ.get(name) for name in ongoing.ONE_THREAD}
     GlobalHydra.instance().clear()
     client, parents, children = runs_of(uri)
     return SimpleNamespace(
@@ -98,8 +99,8 @@ def test_one_parent_and_a_child_a_job(side_by_side: SimpleNamespace) -> None:
 def test_children_read_well_when_compared(side_by_side: SimpleNamespace) -> None:
     children = side_by_side.children
     assert {child.data.tags["mlflow.parentRunId"] for child in children} == {side_by_side.parents[0].info.run_id}
-    told = [(child.data.tags["job"], child.info.run_name, child.info.status) for child in children]
-    assert told == [
+    recorded = [(child.data.tags["job"], child.info.run_name, child.info.status) for child in children]
+    assert recorded == [
         ("0", "loss.beta=1 seed=0", "FINISHED"),
         ("1", "loss.beta=1 seed=1", "FINISHED"),
         ("2", "loss.beta=abc seed=0", "FAILED"),
@@ -318,7 +319,7 @@ def row(number: int, status: str = "FINISHED", mendable: bool = False, dev: floa
     ],
 )
 def test_exit_codes(rows: list[sweep_table.JobRow], code: int) -> None:
-    assert sweep.exit_code(rows) == code
+    assert code_of_jobs(rows) == code
 
 
 def test_the_best_job_is_a_finished_one() -> None:

@@ -1,8 +1,7 @@
-"""The commands `predict` and `evaluate`: a saved model on a file."""
+"""A saved model applied to a file: predictions are written, or scored."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,33 +24,48 @@ def predict(options: Mapping[str, Any]) -> None:
     (``label:p``), and with ``k_best=K`` the labels of the 1st to Kth best output. With ``partial``, labels given in the input are
     kept and ``_`` or ``?`` marks free tokens. Other tasks write as their formats have it. With ``picture=FILE`` a task of trees
     draws a ``sentence``. With ``inference=NAME`` the model decodes by another inference than it was trained with.
+
+    Parameters
+    ----------
+    options : mapping
+        ``model`` (see `structopt.model.model.find_model`), ``input``, ``output``, ``inference`` and ``picture`` (empty where
+        there is none), ``threads``, ``probabilities``, ``k_best``, ``partial``, ``sentence``.
+
+    Raises
+    ------
+    ConfigError, CompatibilityError
+        If the task or the inference cannot serve an option.
+    DataError
+        If the input cannot be read, or has no labels that ``partial`` could keep.
     """
     model, executor = _model(options), _executor(options["threads"])
     _check_abilities(model, options)
     corpus = model.task.read(options["input"], labelled=False)
-    given = _given(model, corpus, options) if options.get("partial") else None
-    examples = model.examples(corpus, given, executor)
+    kept_labels = _kept_labels(model, corpus, options) if options.get("partial") else None
+    examples = model.examples(corpus, kept_labels, executor)
     outputs, k = model.best_outputs(examples, executor), options["k_best"]
     drawn = options["picture"] and Ability.MARGINALS in model.inference.provides(model.graph.kind)
-    tables = model.view_marginals(examples, executor) if options["probabilities"] or drawn else None
+    marginals = model.view_marginals(examples, executor) if options["probabilities"] or drawn else None
     ranked = _ranked_outputs(model, examples, k, executor) if k > 1 else None
-    told = tables if options["probabilities"] else None
-    model.task.write_outputs(corpus, options["output"], outputs, told, ranked, k)
+    probabilities = marginals if options["probabilities"] else None
+    model.task.write_outputs(corpus, options["output"], outputs, probabilities, ranked, k)
     if options["picture"]:
-        model.task.write_picture(corpus, options["sentence"], options["picture"], outputs, tables)
+        model.task.write_picture(corpus, options["sentence"], options["picture"], outputs, marginals)
 
 
-def evaluate(options: Mapping[str, Any]) -> dict[str, float]:
-    """Print the task's table and, on the last line, the metrics as JSON."""
-    model = _model(options)
-    metrics, table = model.report(options["input"], _executor(options["threads"]))
-    print(table)
-    print(json.dumps(metrics))
-    return metrics
+def evaluate(options: Mapping[str, Any]) -> tuple[dict[str, float], str]:
+    """Return the metrics of a model on a labelled file, and the task's table of them.
+
+    Parameters
+    ----------
+    options : mapping
+        ``model``, ``input``, ``inference`` (empty for the model's own), ``threads``.
+    """
+    return _model(options).report(options["input"], _executor(options["threads"]))
 
 
 def _model(options: Mapping[str, Any]) -> Model:
-    """The model, with the inference that was asked for in the place of its own."""
+    """Load the model, with the inference that was asked for instead of its own."""
     model = Model.load(find_model(options["model"]))
     if not options["inference"]:
         return model
@@ -79,27 +93,28 @@ def _executor(threads: int) -> Executor:
     return executor
 
 
-def _given(model: Model, corpus: Any, options: Mapping[str, Any]) -> Sequence[str]:
-    given: Sequence[str] | None = model.task.given_labels(corpus)
-    if given is None:
+def _kept_labels(model: Model, corpus: Any, options: Mapping[str, Any]) -> Sequence[str]:
+    """Return the labels of the input, which predictions are to keep."""
+    labels: Sequence[str] | None = model.task.given_labels(corpus)
+    if labels is None:
         raise DataError(options["input"], None, "partial=true needs the label column, with _ for every token that is free.")
-    return given
+    return labels
 
 
 def _ranked_outputs(model: Model, examples: Examples, k: int, executor: Executor) -> list[Ranked]:
-    """Scores and outputs of the k best of every instance, the best first."""
+    """Return scores and outputs of the k best of every instance, the best first."""
     lists = model.k_best_outputs(examples, k, executor)
     ranked: list[Ranked] = [[] for _ in lists]
     for rank in range(k):
-        outputs = joined([best.outputs.subset(*_ranks(rank, len(best.scores))) for best in lists])
+        outputs = joined([best.outputs.subset(*_bounds(rank, len(best.scores))) for best in lists])
         written = model.task.written(decoded(model.task, model.graph, examples, outputs))
-        for own, best, output in zip(ranked, lists, written, strict=True):
+        for of_instance, best, output in zip(ranked, lists, written, strict=True):
             if rank < len(best.scores):
-                own.append((float(best.scores[rank]), output))
+                of_instance.append((float(best.scores[rank]), output))
     return ranked
 
 
-def _ranks(rank: int, found: int) -> tuple[int, int]:
-    """Bounds of the output of a rank, or of the last one where fewer were found."""
-    last = min(rank, found - 1)
+def _bounds(rank: int, count: int) -> tuple[int, int]:
+    """Return the bounds of the output of a rank in a list, or of the last one where the list is shorter."""
+    last = min(rank, count - 1)
     return last, last + 1

@@ -1,4 +1,4 @@
-"""What a search found: a line a trial, the best one as ``best.yaml``, and a picture."""
+"""The report of a search: its counts, its best trial as ``best.yaml``, and a picture of the scores."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from structopt.sweep.search_space import Space
-from structopt.sweep.trials import experimental, optuna, shown
+from structopt.sweep.search_trials import experimental, optuna, shown
 
 ENDS = {"COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "interrupted"}
+"""What optuna's states are called here."""
 BEST, PICTURE = "best.yaml", "search.png"
-ENOUGH = 4  # trials that came to an end, for the importance of parameters to mean something
+LEAST_TRIALS = 4  # that came to an end, for the importance of parameters to mean something
 
 
 def best_trial(study: Any) -> Any:
@@ -26,16 +27,16 @@ def best_trial(study: Any) -> Any:
 def importance(study: Any) -> dict[str, float]:
     """Return each parameter's share of what distinguishes the best tenth of the trials (PED-ANOVA, Watanabe et al. 2023)."""
     complete = study.get_trials(deepcopy=False, states=(optuna().trial.TrialState.COMPLETE,))
-    if len(complete) < ENOUGH or len({trial.value for trial in complete}) == 1:
+    if len(complete) < LEAST_TRIALS or len({trial.value for trial in complete}) == 1:
         return {}
     with experimental():
-        found = optuna().importance
-        shares = found.get_param_importances(study, evaluator=found.PedAnovaImportanceEvaluator())
+        module = optuna().importance
+        shares = module.get_param_importances(study, evaluator=module.PedAnovaImportanceEvaluator())
     return {key: round(float(share), 3) for key, share in shares.items()}
 
 
 def report(study: Any, space: Space, folder: Path, metric: str) -> None:
-    """Print what was found, and write ``best.yaml`` and ``search.png`` into the sweep's folder."""
+    """Print the counts and the best trial, and write ``best.yaml`` and ``search.png`` into the sweep's folder."""
     states = [trial.state.name for trial in study.get_trials(deepcopy=False)]
     counts = ", ".join(f"{states.count(state)} {word}" for state, word in ENDS.items() if state in states)
     print(f"search: {len(states)} trials, {counts}")
@@ -55,7 +56,7 @@ def report(study: Any, space: Space, folder: Path, metric: str) -> None:
 def _write(path: Path, best: Any, overrides: list[str], metric: str, shares: dict[str, float]) -> None:
     from omegaconf import OmegaConf
 
-    found = {
+    values = {
         "trial": best.number,
         "metric": metric,
         "score": float(best.value),
@@ -63,7 +64,7 @@ def _write(path: Path, best: Any, overrides: list[str], metric: str, shares: dic
         "command": shlex.join(["structopt", *overrides]),
         "importance": shares,
     }
-    OmegaConf.save(OmegaConf.create(found), path)
+    OmegaConf.save(OmegaConf.create(values), path)
 
 
 def _draw(study: Any, best: Any, path: Path, metric: str) -> None:
@@ -76,11 +77,11 @@ def _draw(study: Any, best: Any, path: Path, metric: str) -> None:
     done: dict[int, float] = {trial.number: trial.value for trial in ended if trial.state.name == "COMPLETE"}
     cut: dict[int, float] = {trial.number: trial.value for trial in ended if trial.state.name == "PRUNED"}
     better = max if study.direction.name == "MAXIMIZE" else min
-    running = [better(value for number, value in done.items() if number <= at) for at in done]
+    best_so_far = [better(value for number, value in done.items() if number <= last) for last in done]
     figure = Figure(figsize=(6.5, 3.8), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    axes.step(list(done), running, where="post", color="#00795A", linewidth=1.6, label="best so far")
+    axes.step(list(done), best_so_far, where="post", color="#00795A", linewidth=1.6, label="best so far")
     axes.plot(list(done), list(done.values()), "o", color="#0072B2", markersize=4, label="finished")
     if cut:
         axes.plot(list(cut), list(cut.values()), "x", color="#7F7F7F", markersize=5, label="pruned, last pass")

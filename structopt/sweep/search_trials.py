@@ -1,4 +1,4 @@
-"""The trials of a search: a journal in the sweep's folder that every process reads and writes, and who stops hopeless ones."""
+"""The trials of a search: their journal, which all processes of a sweep read and write, and when hopeless ones are stopped."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from structopt.errors import ConfigError, did_you_mean
 
 JOURNAL = "search.journal"
 PRUNED_BY = "pruned: "
-"""How the reason begins for which a hopeless trial was stopped."""
+"""The beginning of the reason for which a hopeless trial was stopped."""
 STUDY, SETTINGS, VERDICT = "search", "settings", "pruned"
 
 
 def optuna() -> Any:
-    """Import optuna, and keep it quiet: what a search has to say is said by the search.
+    """Import optuna and silence it: the search prints its own messages.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def optuna() -> Any:
 
 @contextmanager
 def experimental() -> Iterator[None]:
-    """Use parts of optuna that some of its versions call experimental, without its warnings."""
+    """Use functions of optuna that some of its versions call experimental, without its warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna().exceptions.ExperimentalWarning)
         yield
@@ -43,28 +43,29 @@ def experimental() -> Iterator[None]:
 def storage(sweep: Path) -> Any:
     """Open the journal of a sweep's folder; it is made where it is missing.
 
-    A file that is only appended to, under a lock that works on network file systems too. The path is absolute, since the
-    lock of a process that was killed is noticed through it.
+    The journal is a file that is only appended to, under a lock that works on network file systems too. Its path is absolute:
+    optuna knows by the path of a lock that the process which held it was killed.
     """
     journal = optuna().storages.journal
     return optuna().storages.JournalStorage(journal.JournalFileBackend(str(sweep.resolve() / JOURNAL)))
 
 
 class Judge:
-    """Reports the passes of a trial, and says when it is hopeless.
+    """Reports the scores of a trial after each pass, and decides when it is hopeless.
 
     Parameters
     ----------
-    study, trial_id : optuna.Study, int
-        Of a trial that is running.
+    study : optuna.Study
+    trial_id : int
+        A trial that is running.
     journal : optuna's storage
-        The one of the study.
+        The journal of the study.
 
     Attributes
     ----------
     verdict : str
-        Why the trial is stopped: `PRUNED_BY` and the pass; empty where it is not. It is kept in the journal: a run that goes on
-        after it was killed knows that it was stopped.
+        Why the trial is stopped: `PRUNED_BY`, score and pass; empty where it is not. The journal keeps it, so that a run which
+        goes on after it was killed is stopped too.
     """
 
     def __init__(self, study: Any, trial_id: int, journal: Any) -> None:
@@ -73,18 +74,18 @@ class Judge:
         self.verdict: str = journal.get_trial(trial_id).user_attrs.get(VERDICT, "")
 
     def __call__(self, row: Mapping[str, float | int | None]) -> str:
-        """Report a pass, as a row of the history, and return why to stop after it, or the empty string.
+        """Report a pass, given as a row of the history, and return why to stop after it, or the empty string.
 
         Raises
         ------
         ConfigError
-            If the pass has no such score as the search looks at.
+            If the row lacks the score by which the search judges.
         """
         score, epoch = row.get(self.metric), int(row["epoch"] or 0)
         if score is None:
             name, known = self.metric[4:], [key[4:] for key in row if key.startswith("dev.")]
             near = did_you_mean(name, known)
-            raise ConfigError(f"hydra.sweeper.metric={name}: the dev part has no such score.{near} Scores: {', '.join(known)}.")
+            raise ConfigError(f"hydra.sweeper.metric={name}: the dev split has no such score.{near} Scores: {', '.join(known)}.")
         self.journal.set_trial_intermediate_value(self.trial_id, epoch, float(score))
         if not self.verdict and self.study.pruner.prune(self.study, self.journal.get_trial(self.trial_id)):
             self.verdict = f"{PRUNED_BY}{shown(self.metric, score)} after pass {epoch} is hopeless beside the other trials"
@@ -98,14 +99,14 @@ def shown(metric: str, score: float) -> str:
 
 
 def judge(sweep: Path, number: int) -> Judge | None:
-    """Return who judges a job, where its sweep is a search and the job one of its trials that run.
+    """Return the judge of a job that is a running trial of a search; None for other jobs.
 
     Parameters
     ----------
     sweep : Path
         The sweep's folder.
     number : int
-        Of the job, which is the trial's too.
+        The number of the job, which is the trial's too.
     """
     if not (sweep / JOURNAL).is_file():
         return None
@@ -123,7 +124,8 @@ def pruner(settings: Mapping[str, Any]) -> Any:
     """Make the pruner that a search was started with.
 
     ``median`` stops a trial whose best score so far is below the median of the scores that the finished trials had after as
-    many passes. ``hyperband`` (Li et al. 2018) parts the trials into brackets that are thinned out to a third, earlier or later.
+    many passes. ``hyperband`` (Li et al. 2018) divides the trials into brackets, which are thinned out to a third, earlier or
+    later.
     """
     pruners = optuna().pruners
     with experimental():

@@ -1,9 +1,8 @@
-"""The commands `predict` and `evaluate` on files."""
+"""Predictions of saved models, as files."""
 
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,12 +12,13 @@ import pytest
 
 import structopt
 from structopt import datasets
-from structopt.command import main, prediction
+from structopt.command import main
 from structopt.config import registry
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.formats import tag_schemes
 from structopt.inference.exact import Exact
+from structopt.model import prediction
 from structopt.objective.decoding import KBest, decoded
 
 QUICK = ["task.limit=60", "optimizer.epochs=2", "tracker=none"]
@@ -120,13 +120,6 @@ def test_attributes(tmp_path: Path) -> None:
     assert all(":" in cell for line in lines if line for cell in line.split("\t")[-1].split(","))
     free = "_" + text.partition("\t")[1] + text.partition("\t")[2]
     assert predicted(tmp_path / "run", tmp_path, free, "partial=true")[1].startswith(text.split("\n")[1].split("\t")[0])
-
-
-def test_evaluate(ner: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.main(["evaluate", f"model={ner}", f"input={datasets.path('dev', 'conll')}"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert json.loads(lines[-1]) == json.loads((ner / "metrics.json").read_text())["dev"]
-    assert len(lines) > 4
 
 
 def test_another_inference(ner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

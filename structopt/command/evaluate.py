@@ -1,0 +1,24 @@
+"""``structopt evaluate``: scores a saved model on a file; the last line printed is the metrics as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from structopt.command.options import MODEL, MODEL_PRESETS, ModelOptions, Syntax
+
+SYNTAX = Syntax(
+    "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2]", MODEL, ModelOptions, MODEL_PRESETS
+)
+
+
+def run(words: Sequence[str]) -> None:
+    """Run the subcommand with the words after its name."""
+    if SYNTAX.print_help(words):
+        return
+    options = SYNTAX.read(words)
+    from structopt.model import prediction
+
+    metrics, table = prediction.evaluate(options)
+    print(table)
+    print(json.dumps(metrics))

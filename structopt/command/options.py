@@ -1,0 +1,97 @@
+"""Options of a subcommand: ``key=value`` words, read into typed values, and the usage that errors and ``--help`` show."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from structopt.config.schema import coerce
+from structopt.errors import ConfigError, did_you_mean
+
+HELP_WORDS = ("--help", "-h", "help")
+MODEL = (
+    "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
+    "inference=NAME decodes by another inference than the model was trained with, with its presets."
+)
+LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "samples": 1, "seed": 0}
+
+
+class ModelOptions(TypedDict):
+    """Options of the subcommands that apply a model to a file."""
+
+    model: str
+    input: str
+    inference: str
+    threads: int
+
+
+MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1}
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """What a subcommand takes.
+
+    Attributes
+    ----------
+    usage : str
+        The command with its words.
+    explanation : str
+        Lines below the usage; may be empty.
+    options : TypedDict class or None
+        Keys and types of the options; None where there are none.
+    presets : mapping
+        Values of options that need not be typed.
+    """
+
+    usage: str
+    explanation: str = ""
+    options: Any = None
+    presets: Mapping[str, Any] | None = None
+
+    @property
+    def command(self) -> str:
+        """The subcommand's name."""
+        return self.usage.split()[1]
+
+    def print_help(self, words: Sequence[str]) -> bool:
+        """Print the usage where the words ask for it; return whether they do."""
+        asked = any(word in HELP_WORDS for word in words)
+        if asked:
+            print("\n".join([f"usage: {self.usage}", *([self.explanation] if self.explanation else [])]))
+        return asked
+
+    def read(self, words: Sequence[str]) -> dict[str, Any]:
+        """Return the values of all options, presets included.
+
+        Raises
+        ------
+        ConfigError
+            At an unknown, ill-typed, too small or missing option.
+        """
+        hints, presets = typing.get_type_hints(self.options), self.presets or {}
+        typed = dict(self._option(word, hints) for word in words)
+        missing = [key for key in hints if key not in typed and key not in presets]
+        if missing:
+            raise ConfigError(f"{self.command} needs {' and '.join(f'{key}=...' for key in missing)}. Usage: {self.usage}")
+        for key, lowest in LOWEST.items():
+            if typed.get(key, lowest) < lowest:
+                raise ConfigError(f"{key}={typed[key]} is too small: at least {lowest}.")
+        return {key: typed.get(key, presets.get(key)) for key in hints}
+
+    def _option(self, word: str, hints: Mapping[str, Any]) -> tuple[str, Any]:
+        key, equals, text = word.partition("=")
+        if key not in hints:
+            raise ConfigError(f"{self.command} has no option '{key}'.{did_you_mean(key, hints)} Usage: {self.usage}")
+        if not equals or not text:
+            raise ConfigError(f"{self.command}: '{word}' gives {key} no value; type {key}=VALUE. Usage: {self.usage}")
+        return key, coerce(key, _plain_value(text, hints[key]), hints[key])
+
+
+def _plain_value(text: str, hint: Any) -> Any:
+    """Read truth values and whole numbers; other text, and text that is neither, stays text."""
+    if hint is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    return int(text) if hint is int and text.lstrip("+-").isdecimal() else text

@@ -1,0 +1,37 @@
+"""``structopt predict``: writes a file again with what a saved model predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from structopt.command.options import MODEL, MODEL_PRESETS, ModelOptions, Syntax
+
+
+class Options(ModelOptions):
+    """Options of `predict`."""
+
+    output: str
+    probabilities: bool
+    k_best: int
+    partial: bool
+    picture: str
+    sentence: int
+
+
+SYNTAX = Syntax(
+    "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true]"
+    " [inference=loopy_bp] [threads=2] [picture=FILE.svg sentence=1]",
+    MODEL,
+    Options,
+    {**MODEL_PRESETS, "probabilities": False, "k_best": 1, "partial": False, "picture": "", "sentence": 1},
+)
+
+
+def run(words: Sequence[str]) -> None:
+    """Run the subcommand with the words after its name."""
+    if SYNTAX.print_help(words):
+        return
+    options = SYNTAX.read(words)
+    from structopt.model import prediction
+
+    prediction.predict(options)

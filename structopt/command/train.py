@@ -1,0 +1,133 @@
+"""``structopt`` without a subcommand trains: Hydra composes the config and sets up the folder of the run or sweep."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException, MissingConfigException
+from hydra.types import RunMode
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+
+from structopt.config.hydra_errors import friendly
+from structopt.config.overrides import spelled_out
+from structopt.config.search_path import conf_dir, register
+from structopt.errors import ConfigError, StructoptError
+from structopt.run import interruption
+from structopt.sweep import sweepers
+from structopt.sweep.exit_codes import DONE, SweepInterrupted
+from structopt.sweep.opening import Opening, Refused
+
+LAUNCHERS = ("hydra/launcher/joblib", "hydra/launcher/submitit")
+
+
+@dataclass
+class _Outcome:
+    """Whether Hydra came to the task function, and the error of a single run that its user can mend."""
+
+    started: bool = False
+    failure: StructoptError | None = None
+
+
+def run(words: list[str]) -> int:
+    """Let Hydra parse, compose and set up the run folder, then train; of a sweep, once a job. Return the exit code."""
+    register()
+    sweepers.register()
+    outcome = _Outcome()
+    application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(_task_function(outcome))
+    try:
+        with _hydra_environment(_multirun_first(spelled_out(words))), _closing_sweep() as code:
+            application()
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        if outcome.started or (Opening.opened is not None and Opening.opened.begun):  # jobs may run in other processes
+            raise
+        raise ConfigError(friendly(error, words) + _launcher_advice(error)) from error
+    if outcome.failure:
+        raise outcome.failure
+    return code[0] if code else DONE
+
+
+def _multirun_first(words: list[str]) -> list[str]:
+    """Put the flag of a sweep before the overrides: Hydra does not read those that stand after a flag between them."""
+    return sorted(words, key=lambda word: word not in ("-m", "--multirun"))
+
+
+def _launcher_advice(error: Exception) -> str:
+    """Say how to install a launcher that is missing; the empty string for other errors."""
+    missing = isinstance(error, MissingConfigException) and str(error.missing_cfg_file).startswith(LAUNCHERS)
+    return " Launchers joblib and submitit come with: pip install 'structopt-trainer[sweep]'" if missing else ""
+
+
+@contextmanager
+def _closing_sweep() -> Iterator[list[int]]:
+    """Close the sweep that Hydra may open, however it ends; the list is given the exit code of one that came to its end."""
+    Opening.opened = None
+    code: list[int] = []
+    try:
+        yield code
+        if Opening.opened:
+            interruption.obey()
+    except Refused as refused:
+        raise refused.error from refused.error.__cause__  # which says what was misspelt
+    except KeyboardInterrupt:
+        if Opening.opened is None:
+            raise
+        Opening.opened.close(interrupted=True)
+        raise SweepInterrupted(Opening.opened.resume_command) from None
+    except BaseException:
+        if Opening.opened:
+            Opening.opened.close(broken=True)
+        raise
+    if Opening.opened:
+        code.append(Opening.opened.close())
+
+
+def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:
+    def train(config: DictConfig) -> Any:
+        """Train; of a single run keep a user's error for later, since Hydra would print lines of its own about it."""
+        outcome.started = True
+        if HydraConfig.get().mode == RunMode.MULTIRUN:
+            from structopt.sweep import job
+
+            return job.run_job(config)
+        try:
+            return _train_composed(config)
+        except StructoptError as error:
+            outcome.failure = error
+        return None
+
+    return train
+
+
+def _train_composed(config: DictConfig) -> Any:
+    from structopt.config import composition
+
+    checked = composition.validate(composition.resolved(config), HydraConfig.get().overrides.task)
+    if checked["sweep"]["resume"]:
+        raise ConfigError("sweep.resume=true goes on with a sweep: add --multirun. A single run goes on with: resume=RUN_FOLDER")
+    from structopt.run import session
+
+    return session.train(checked, Path(HydraConfig.get().runtime.output_dir))
+
+
+@contextmanager
+def _hydra_environment(words: list[str]) -> Iterator[None]:
+    """Give Hydra the words, and make it raise its errors instead of printing them and leaving."""
+    before, argv = os.environ.get("HYDRA_FULL_ERROR"), sys.argv
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    sys.argv = [argv[0] if argv else "structopt", *words]
+    try:
+        yield
+    finally:
+        sys.argv = argv
+        os.environ.pop("HYDRA_FULL_ERROR")
+        if before is not None:
+            os.environ["HYDRA_FULL_ERROR"] = before

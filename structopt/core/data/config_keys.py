@@ -1,0 +1,90 @@
+"""Keys of a config that do not matter, each with the purposes for which it does not, and why.
+
+The keys of components that are not named here matter for every purpose: they say what is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+RESUME_SWEEP = "sweep.resume"
+"""The key that goes on with an earlier sweep."""
+
+
+class Purpose(Enum):
+    """What a config, or what was typed, is looked at for."""
+
+    RESUMING_A_RUN = auto()
+    """A run that goes on keeps its saved config but for these keys, which may be typed anew."""
+    RESUMING_A_JOB = auto()
+    """A job of a sweep is the one that was run before where the rest of its config is the same."""
+    RESUMING_A_SWEEP = auto()
+    """A command goes on with the sweep whose command has the same words but for these keys and what begins with them."""
+    TRACKING = auto()
+    """A tracker records the other keys as the parameters of a run."""
+    COMPARING = auto()
+    """Runs are told apart and grouped by the other keys."""
+    MULTIPLYING = auto()
+    """Typed words of the other keys are tried with every setting of an experiment."""
+    DRAWING = auto()
+    """A split that a task draws or generates is the same where the task's other keys are."""
+    SAVING = auto()
+    """A saved model keeps the other keys of its components."""
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A key, why it does not matter, and for which purposes."""
+
+    key: str
+    why: str
+    purposes: frozenset[Purpose]
+
+
+def _ignored(key: str, why: str, *purposes: Purpose) -> Ignored:
+    return Ignored(key, why, frozenset(purposes))
+
+
+IGNORED = (
+    _ignored("optimizer.epochs", "further passes continue those that were done", Purpose.RESUMING_A_RUN),
+    _ignored("optimizer.tolerance", "it says when training ends, not what a pass computes", Purpose.RESUMING_A_RUN),
+    _ignored("threads", "results do not depend on their number", Purpose.RESUMING_A_RUN, Purpose.COMPARING),
+    _ignored(
+        "tracker", "it says where a run is recorded",
+        Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
+    ),
+    _ignored("resume", "it names the run that goes on", Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING),
+    _ignored("sweep", "it says how a sweep goes on", Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING),
+    _ignored("check", "verification changes no result", Purpose.TRACKING, Purpose.COMPARING),
+    _ignored("time_decoding", "a measured time changes no result", Purpose.TRACKING, Purpose.COMPARING),
+    _ignored("label", "it names a run; an experiment names its jobs itself", Purpose.COMPARING, Purpose.MULTIPLYING),
+    _ignored("data", "the files that it stands for are keys of the task", Purpose.COMPARING, Purpose.MULTIPLYING),
+    _ignored("scale", "what it changes are other keys", Purpose.COMPARING, Purpose.MULTIPLYING),
+    _ignored("experiment", "it names the experiment, which every job is of", Purpose.MULTIPLYING),
+    _ignored("hydra/launcher", "it says where jobs run", Purpose.RESUMING_A_SWEEP),
+    _ignored("hydra.launcher", "it says where jobs run", Purpose.RESUMING_A_SWEEP),
+    _ignored("hydra.sweep.dir", "it names the folder in which the earlier sweep is looked for", Purpose.RESUMING_A_SWEEP),
+    _ignored("task.train", "a file is compared by its content, and a model needs none", Purpose.DRAWING, Purpose.SAVING),
+    _ignored("task.dev", "a file is compared by its content, and a model needs none", Purpose.DRAWING, Purpose.SAVING),
+    _ignored("task.test", "a file is compared by its content, and a model needs none", Purpose.DRAWING, Purpose.SAVING),
+    _ignored("task.limit", "it cuts the training split off after it was drawn", Purpose.DRAWING, Purpose.SAVING),
+    _ignored("task.default_C", "it is a default of optimizer.C", Purpose.DRAWING, Purpose.SAVING),
+    _ignored("task.default_C_by", "it is a default of optimizer.C", Purpose.DRAWING, Purpose.SAVING),
+    _ignored("task.labels", "a model keeps its labels in its vocabulary", Purpose.SAVING),
+    _ignored("factor_graph.pruner", "a model keeps the trained pruner itself", Purpose.SAVING),
+)  # fmt: skip
+
+
+def ignored(purpose: Purpose, node: str = "") -> tuple[str, ...]:
+    """Return the keys that do not matter for a purpose: in full, or those of the `node` of a component, without its name."""
+    keys = [one.key for one in IGNORED if purpose in one.purposes]
+    return tuple(key.removeprefix(f"{node}.") for key in keys if key.startswith(f"{node}.")) if node else tuple(keys)
+
+
+def relevant(config: Mapping[str, Any], purpose: Purpose, node: str = "") -> dict[str, Any]:
+    """Return a config, or the `node` of a component, without the keys that do not matter for a purpose."""
+    without = ignored(purpose, node)
+    return {key: value for key, value in config.items() if key not in without}

@@ -1,0 +1,138 @@
+"""A sweep under way, in the process that launches it: its folder, its parent run, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from structopt.core.data.config_keys import RESUME_SWEEP
+from structopt.errors import ConfigError
+from structopt.run.records import JOB, MULTIRUN, SWEEP
+from structopt.sweep.exit_codes import DONE, code_of_jobs
+
+BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+"""The launcher that runs one job after the other."""
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+TRACKED_FILES = (".md", ".csv", ".png", ".json", ".yaml")
+"""Endings of the files in the sweep's folder that the tracker keeps with the parent run."""
+
+
+@dataclass
+class Sweep:
+    """A sweep under way.
+
+    Attributes
+    ----------
+    folder : Path
+        Absolute; jobs have their own folders in it.
+    command : list of str
+        What was typed, without ``sweep.resume``.
+    label : str
+        Its name in tables and in MLflow.
+    tracker : mapping
+        The checked config node of the tracker.
+    common : list of str
+        Overrides of every job.
+    parent : str
+        The tracker's id of the parent run; empty where there is none.
+    tracked : bool
+        Whether jobs shall be tracked: a store that cannot take the parent is not asked again by every job.
+    environment : list of str
+        Variables that were set for its workers.
+    replaced : mapping of Path to bytes
+        Files that an earlier sweep left in the folder; put back where no job of this one begins.
+    """
+
+    folder: Path
+    command: list[str]
+    label: str
+    tracker: Mapping[str, Any]
+    common: list[str] = field(default_factory=list)
+    parent: str = ""
+    tracked: bool = True
+    environment: list[str] = field(default_factory=list)
+    replaced: Mapping[Path, bytes] = field(default_factory=dict)
+
+    def begin(self, parent: str) -> None:
+        """Make the folder, ``sweep.json`` in it, and the parent run, or go on with the `parent` of an earlier attempt."""
+        self.parent = parent
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = f"this folder cannot be made ({error.strerror}). Name another."
+            raise ConfigError(f"hydra.sweep.dir={self.folder}: {why}") from None
+        self._write()  # a sweep that is killed while its parent run is made can go on, too
+        tracker = self._make_tracker()
+        self.parent = tracker.open_sweep(self.label, self.folder, shlex.join(["structopt", *self.command]), parent)
+        self.tracked = bool(self.parent)
+        self._write()
+
+    def _write(self) -> None:
+        from structopt.formats.durable_files import write_json
+
+        facts = {"command": self.command, "label": self.label, "folder": str(self.folder), "common": self.common}
+        write_json(self.folder / SWEEP, {**facts, "parent": self.parent, "tracked": self.tracked})
+
+    def _make_tracker(self) -> Any:
+        from structopt.config import registry
+
+        return registry.create("tracker", self.tracker)
+
+    def limit_threads(self) -> None:
+        """Keep jobs that run side by side from taking every core each; what the user has set stays."""
+        self.environment = [name for name in ONE_THREAD if name not in os.environ]
+        os.environ.update(dict.fromkeys(self.environment, "1"))
+
+    @property
+    def begun(self) -> bool:
+        """Whether any job has begun."""
+        return any(self.folder.glob(f"*/{JOB}"))
+
+    @property
+    def resume_command(self) -> str:
+        """The command that goes on with this sweep."""
+        return shlex.join(["structopt", *self.command, f"{RESUME_SWEEP}=true"])
+
+    def close(self, interrupted: bool = False, broken: bool = False) -> int:
+        """Print and write the table, end the parent run, and return the exit code.
+
+        Parameters
+        ----------
+        interrupted : bool
+            Whether the user stopped it.
+        broken : bool
+            Whether the sweeper or launcher raised, so that jobs may be missing.
+        """
+        for name in self.environment:
+            os.environ.pop(name, None)
+        if not self.begun:
+            self.drop()
+            return DONE
+        from structopt.sweep.table import summary, write_tables
+
+        table = write_tables(self.folder)
+        if table.rows:
+            print(f"\n{table.text()}\nsweep: {self.folder}", flush=True)
+        code = code_of_jobs(table.rows)
+        status = "KILLED" if interrupted else "FAILED" if broken or code else "FINISHED"
+        if self.parent:
+            files = sorted(path for path in self.folder.iterdir() if path.suffix in TRACKED_FILES)
+            self._make_tracker().close_sweep(self.parent, status, summary(table), files)
+        return code
+
+    def drop(self) -> None:
+        """Remove what a sweep left of which no job began, and put back the files of an earlier one in the same folder."""
+        if self.parent:
+            self._make_tracker().drop_sweep(self.parent)
+        for name in (SWEEP, MULTIRUN):
+            with suppress(OSError):  # such as a folder that could not be made
+                (self.folder / name).unlink()
+        for path, content in self.replaced.items():
+            path.write_bytes(content)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()

@@ -1,0 +1,52 @@
+"""Options of subcommands: presets, usage, and messages about words that are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from structopt.command import main
+from structopt.model import prediction
+from tests.command.commands import Session, failed
+
+
+def test_predict_and_evaluate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = []
+    monkeypatch.setattr(prediction, "predict", lambda options: calls.append(("predict", options)))
+    monkeypatch.setattr(prediction, "evaluate", lambda options: calls.append(("evaluate", options)) or ({"f1": 0.5}, "a table"))
+    assert main.main(["predict", "model=m", "input=a=b.txt", "output=o", "probabilities=true", "k_best=5"]) == 0
+    assert main.main(["evaluate", "model=m", "input=a", "inference=ad3", "threads=2"]) == 0
+    predict = {"model": "m", "input": "a=b.txt", "inference": "", "threads": 1, "output": "o"}
+    predict |= {"probabilities": True, "k_best": 5, "partial": False, "picture": "", "sentence": 1}
+    assert calls == [("predict", predict), ("evaluate", {"model": "m", "input": "a", "inference": "ad3", "threads": 2})]
+    assert capsys.readouterr().out == 'a table\n{"f1": 0.5}\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["predict"], "predict needs model=... and input=... and output=.... Usage: structopt predict model=MODEL input=FILE "),
+        (["evaluate", "model=m"], "evaluate needs input=.... Usage: structopt evaluate model=MODEL input=FILE"),
+        (["predict", "modle=m"], "predict has no option 'modle'. Did you mean 'model'? Usage: structopt predict "),
+        (["evaluate", "output=m"], "evaluate has no option 'output'."),
+        (["predict", "model=m", "input=i", "output=o", "k_best=x"], "k_best=x is not an int."),
+        (["predict", "model=m", "input=i", "output=o", "k_best=0"], "k_best=0 is too small: at least 1."),
+        (["predict", "model=m", "input=i", "output=o", "probabilities=yes"], "probabilities=yes is not a bool."),
+        (["predict", "model="], "predict: 'model=' gives model no value; type model=VALUE."),
+        (["components", "optimiser"], "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: "),
+        (["compare", "r", "seed=-1"], "seed=-1 is too small: at least 0."),
+        (["components", "task", "loss"], "components takes one kind. Usage: structopt components [task|features|factor_graph|"),
+    ],
+)
+def test_options_that_the_user_can_mend(
+    session: Session, capsys: pytest.CaptureFixture[str], words: list[str], text: str
+) -> None:
+    assert failed(capsys, *words).startswith(text)
+    assert not session.calls
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "compare", "components"])
+def test_usage_of_sub_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main([command, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: structopt {command} ")
