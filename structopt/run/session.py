@@ -30,7 +30,8 @@ from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.learning import convex_start, guarded, mixing
-from structopt.model.model import Model, find_model, model_config
+from structopt.model.folder import find_model
+from structopt.model.model import Model, model_config
 from structopt.model.pruning import Pruner
 from structopt.model.warm_start import WarmStart
 from structopt.objective.decoding import best_outputs, predicted
