@@ -57,6 +57,7 @@ def load(path: str | Path) -> Model:
     ModelError
         If there is none, or it is truncated or altered.
     """
-    from structopt.model.model import Model, find_model
+    from structopt.model.folder import find_model
+    from structopt.model.model import Model
 
     return Model.load(find_model(str(path)))

@@ -28,7 +28,7 @@ OUTSIDE = {"plugin", "testing", "", "__main__"}  # they may import from anywhere
 READERS = {"task": {"formats", "metrics", "templates", "datasets"}, "features": {"formats", "templates"}}
 """Which rooms of the components read files, score predictions, and know templates."""
 EXCEPTIONS = {
-    "model.model": {"tracker"},  # a model is saved as MLflow keeps models
+    "model.folder": {"tracker"},  # a model may be one that MLflow keeps
     "report.mlflow_store": {"tracker"},  # runs are looked for where the tracker put them
     "tracker.pyfunc": {""},  # MLflow loads a model as a user does: import structopt
 }

@@ -9,7 +9,8 @@ from structopt.config import compatibility, registry
 from structopt.core.ability import Ability
 from structopt.core.executor import Executor
 from structopt.errors import ConfigError, DataError
-from structopt.model.model import Model, find_model
+from structopt.model.folder import find_model
+from structopt.model.model import Model
 from structopt.objective.decoding import decoded, joined
 from structopt.objective.examples import Examples
 

@@ -14,7 +14,8 @@ from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
-from structopt.model.model import Model, find_model
+from structopt.model.folder import find_model
+from structopt.model.model import Model
 
 
 class WarmStart:

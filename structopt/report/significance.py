@@ -11,7 +11,8 @@ from typing import Any
 
 from structopt.config import registry
 from structopt.errors import ConfigError, StructoptError
-from structopt.model.model import Model, find_model
+from structopt.model.folder import find_model
+from structopt.model.model import Model
 from structopt.objective.decoding import predicted
 from structopt.report.bootstrap import Difference, difference, holm, resampled
 from structopt.report.chosen_runs import Candidate

@@ -9,7 +9,8 @@ from typing import Any
 
 from structopt.config import feature_keys
 from structopt.core.data.encoded import Encoded
-from structopt.model.model import Model, find_model
+from structopt.model.folder import find_model
+from structopt.model.model import Model
 from structopt.model.pruning import Pruner
 from structopt.run.components import Components
 

@@ -1,0 +1,127 @@
+"""The folder of a saved model: found, written, and read; every file is compared with its digest, and none is run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structopt.core.data import ranges
+from structopt.errors import ModelError
+from structopt.formats import durable_files
+from structopt.kernels.waist.record import Array
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+FILES = ("config.json", "vocabulary.json", "weights.safetensors")
+SCHEMA = "schema.json"
+"""The columns of the model's inputs and outputs; models of version 0.1.0 lack it, and are read all the same."""
+
+
+class SavedModel(NamedTuple):
+    """What a model folder holds.
+
+    Attributes
+    ----------
+    config : mapping
+        The nodes of the components.
+    vocabulary : mapping
+        What the components have learnt beside arrays, as JSON values.
+    arrays : mapping of str to array
+        ``weights``, and arrays of the components by names such as ``task.codes``.
+    """
+
+    config: Mapping[str, Any]
+    vocabulary: Mapping[str, Any]
+    arrays: Mapping[str, Array]
+
+    def arrays_of(self, component: str) -> dict[str, Array]:
+        """The arrays of a component, by the names that it knows itself."""
+        prefix = f"{component}."
+        return {name.removeprefix(prefix): array for name, array in self.arrays.items() if name.startswith(prefix)}
+
+
+def write_folder(folder: Path, saved: SavedModel, schema: Mapping[str, Any]) -> None:
+    """Write a model folder, with the `schema` of its inputs and outputs; equal models give equal bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    durable_files.write_json(folder / "config.json", saved.config)
+    durable_files.write_json(folder / "vocabulary.json", saved.vocabulary)
+    durable_files.write_json(folder / SCHEMA, schema)
+    durable_files.write_arrays(folder / "weights.safetensors", dict(saved.arrays))
+    manifest = {"format": FORMAT, "sha256": {name: durable_files.digest(folder / name) for name in (*FILES, SCHEMA)}}
+    durable_files.write_json(folder / MANIFEST, manifest)
+
+
+def read_folder(folder: Path) -> SavedModel:
+    """Read a model folder.
+
+    Raises
+    ------
+    ModelError
+        If a file is missing, truncated, altered, or of a later format; if weights are not finite.
+    """
+    _verify(folder)
+    config, vocabulary = (json.loads((folder / name).read_text(encoding="utf8")) for name in FILES[:2])
+    arrays, _ = durable_files.read_arrays(folder / "weights.safetensors")
+    _refuse_overflow(folder, arrays)
+    return SavedModel(config, vocabulary, arrays)
+
+
+def find_model(address: str) -> Path:
+    """Return the model folder of a run folder, a model folder, or an MLflow address (``runs:/...``, ``models:/...``).
+
+    Raises
+    ------
+    ModelError
+        If there is no model there.
+    """
+    if address.startswith(("runs:/", "models:/")):
+        return _download(address)
+    folder = Path(address)
+    for candidate in (folder, folder / "model", folder / "artifacts" / "model"):
+        if (candidate / MANIFEST).is_file():
+            return candidate
+    what = "has no model in it" if folder.is_dir() else "does not exist"
+    raise ModelError(
+        f"{address}: {what}. Give a run folder, a model folder (with manifest.json), or an MLflow address such as runs:/ID/model."
+    )
+
+
+def _download(address: str) -> Path:
+    from structopt.tracker.logged_model import download_model
+
+    for manifest in sorted(download_model(address).rglob(MANIFEST)):
+        return manifest.parent
+    raise ModelError(f"{address}: this MLflow model was not saved by structopt.")
+
+
+def _verify(folder: Path) -> None:
+    """Compare every file with the digest in the manifest."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf8"))
+        expected, version = dict(manifest["sha256"]), int(manifest["format"])
+    except FileNotFoundError:
+        raise ModelError(f"{folder}: there is no model here (manifest.json is missing).") from None
+    except (ValueError, KeyError, TypeError):
+        raise ModelError(f"{folder / MANIFEST}: truncated or altered. Take it from a backup, or train again.") from None
+    if version > FORMAT:
+        raise ModelError(f"{folder}: the model has format {version}; this version reads {FORMAT}. Update structopt.")
+    for name in dict.fromkeys((*FILES, *expected)):
+        if not (folder / name).is_file():
+            raise ModelError(f"{folder / name}: the file is missing; the model is not complete.")
+        if durable_files.digest(folder / name) != expected.get(name):
+            raise ModelError(f"{folder / name}: truncated or altered since it was saved. Take it from a backup, or train again.")
+
+
+def _refuse_overflow(folder: Path, arrays: Mapping[str, Array]) -> None:
+    """Refuse weights that are not finite, the model's own or its pruner's: they predict nothing."""
+    for name in ("weights", "pruner.weights"):
+        if name in arrays and not ranges.finite(arrays[name]):
+            count = int(np.count_nonzero(~np.isfinite(arrays[name])))
+            raise ModelError(
+                f"{folder / 'weights.safetensors'}: {count} of {len(arrays[name])} {name} are not finite numbers: the training "
+                "of this model overflowed. Train again, with a smaller optimizer.C or optimizer.eta, or features scaled down."
+            )
