@@ -1,4 +1,4 @@
-"""What the executors' options have in common."""
+"""Checks of the options that all executors have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from structopt.errors import ConfigError
 
 
 def check(workers: int | None, shards: int, mixing: int | None) -> None:
-    """Refuse numbers of workers and shards that are none."""
+    """Refuse numbers of workers and shards that are too small."""
     if workers is not None and workers < 1:
         raise ConfigError(f"executor.workers={workers} must be at least 1 (or null, for one a core).")
     if shards < 1:

@@ -13,8 +13,8 @@ from structopt.errors import ConfigError, StructoptError
 from structopt.executor import options
 
 log = logging.getLogger(__name__)
-MOST_LOSSES = 5  # of workers in one run, after which it is given up
-AHEAD = 2  # calls a worker that are asked for before the first result is taken: so no worker waits, and few results lie about
+MOST_LOSSES = 5  # of workers; a run that loses more ends
+AHEAD = 2  # calls a worker that are sent before the first result is taken: no worker waits, and few results are held
 
 
 class Ray(Executor):
@@ -56,12 +56,12 @@ class Ray(Executor):
         """Apply `function` to each shard, in threads of this process; results in shard order."""
         return list(in_order(function, shards, min(self.workers, os.cpu_count() or 1)))
 
-    def place(self, make: Callable[[Any], Any], pieces: Sequence[Any]) -> RayPlacement:
-        """Send every piece to the worker that owns it, which makes the shard."""
+    def place(self, make: Callable[[Any], Any], shard_data: Sequence[Any]) -> RayPlacement:
+        """Send the data of every shard to its worker, which makes the shard."""
         if self._team is None:
             self._start()
             self._team = Team(self.workers)
-        return RayPlacement(self._team, self._team.place(make, pieces), len(pieces))
+        return RayPlacement(self._team, self._team.place(make, shard_data), len(shard_data))
 
     def close(self) -> None:
         """Let the workers go, and shut Ray down if it was started here."""
@@ -104,7 +104,7 @@ class Ray(Executor):
 
 
 class Team:
-    """Worker processes, and what each of them is to have: shard k of every placement is with worker k mod W.
+    """Worker processes and the shards that each of them holds: shard k of every placement is with worker k mod W.
 
     Parameters
     ----------
@@ -114,17 +114,17 @@ class Team:
 
     def __init__(self, workers: int) -> None:
         self.losses = 0
-        self._placed: list[tuple[Any, list[Any]]] = []  # of each placement recipe and pieces, in the object store
+        self._placed: list[tuple[Any, list[Any]]] = []  # of each placement `make` and the data of its shards, in the object store
         self.actors = [_hire() for _ in range(workers)]
 
-    def place(self, make: Callable[[Any], Any], pieces: Sequence[Any]) -> int:
-        """Have every piece made into a shard; return the number of the placement."""
+    def place(self, make: Callable[[Any], Any], shard_data: Sequence[Any]) -> int:
+        """Have the workers make a shard of each entry; return the number of the placement."""
         import ray
 
         dumps: Any = ray.cloudpickle.dumps  # to bytes: the arrays of the shards are to be the workers' own, and writable
-        self._placed.append((ray.put(dumps(make)), [ray.put(dumps(piece)) for piece in pieces]))
+        self._placed.append((ray.put(dumps(make)), [ray.put(dumps(data)) for data in shard_data]))
         for worker in range(len(self.actors)):
-            self._give(len(self._placed) - 1, worker)
+            self._send(len(self._placed) - 1, worker)
         return len(self._placed) - 1
 
     def ask(self, placement: int, shard: int, method: str, arguments: Sequence[Any]) -> Any:
@@ -132,7 +132,7 @@ class Team:
         return self.actors[shard % len(self.actors)].call.remote((placement, shard), method, *arguments)
 
     def replace(self, worker: int, error: Exception) -> None:
-        """Start another worker in the place of one that was lost, and give it what that had."""
+        """Start another worker instead of one that was lost, and send it the shards of that one."""
         self.losses += 1
         reason = str(error).strip().splitlines()[0]
         if self.losses > MOST_LOSSES:
@@ -143,7 +143,7 @@ class Team:
         log.warning("executor=ray: worker %d was lost (%s) and is replaced; what it was doing is done again", worker, reason)
         self.actors[worker] = _hire()
         for placement in range(len(self._placed)):
-            self._give(placement, worker)
+            self._send(placement, worker)
 
     def close(self) -> None:
         """Let the workers go."""
@@ -153,10 +153,10 @@ class Team:
             ray.kill(actor)
         self._placed.clear()
 
-    def _give(self, placement: int, worker: int) -> None:
-        make, pieces = self._placed[placement]
-        for shard in range(worker, len(pieces), len(self.actors)):
-            self.actors[worker].take.remote((placement, shard), make, pieces[shard])
+    def _send(self, placement: int, worker: int) -> None:
+        make, shard_data = self._placed[placement]
+        for shard in range(worker, len(shard_data), len(self.actors)):
+            self.actors[worker].take.remote((placement, shard), make, shard_data[shard])
 
 
 class RayPlacement:
@@ -180,19 +180,19 @@ class RayPlacement:
         sent = [ray.put(argument) for argument in common]  # once, for all
 
         def ask(shard: int) -> Any:
-            own = [] if each is None else [ray.put(each[shard])]
-            return self.team.ask(self._number, shard, method, [*sent, *own])
+            argument = [] if each is None else [ray.put(each[shard])]
+            return self.team.ask(self._number, shard, method, [*sent, *argument])
 
         asked: list[Any] = []
         for shard in range(self._shards):
             while len(asked) < min(self._shards, shard + AHEAD * len(self.team.actors)):
                 asked.append(ask(len(asked)))
-            found = self._wait(asked, shard, ask)
+            result = self._wait(asked, shard, ask)
             asked[shard] = None  # so that the object store may forget it
-            yield found
+            yield result
 
     def _wait(self, asked: list[Any], shard: int, ask: Callable[[int], Any]) -> Any:
-        """The result of a shard; those that a worker has not given before it is lost are asked for again."""
+        """Return the result of a shard; calls that a lost worker has not answered are sent to the one that replaces it."""
         import ray
 
         workers = len(self.team.actors)
@@ -218,17 +218,17 @@ def _hire() -> Any:
 
 
 class Worker:
-    """What runs in a process of its own: some shards, and their methods."""
+    """Holds some shards in a process of its own, and calls their methods."""
 
     def __init__(self) -> None:
         self._shards: dict[tuple[int, int], Any] = {}
 
-    def take(self, key: tuple[int, int], make: bytes, piece: bytes) -> None:
-        """Make a shard of a piece; an error is kept until the shard is called."""
+    def take(self, key: tuple[int, int], make: bytes, data: bytes) -> None:
+        """Make a shard of its data; an error is kept until the shard is called."""
         from ray import cloudpickle
 
         try:
-            self._shards[key] = cloudpickle.loads(make)(cloudpickle.loads(piece))
+            self._shards[key] = cloudpickle.loads(make)(cloudpickle.loads(data))
         except Exception as error:
             self._shards[key] = error
 

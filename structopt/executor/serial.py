@@ -15,7 +15,7 @@ class Serial(Executor):
     Parameters
     ----------
     workers : int or None
-        There is one, whatever is given here; for more, use ``executor=threads``.
+        There is always one; for more, use ``executor=threads``.
     shards : int
         Into how many shards evaluations of loss and gradient are divided; on which the last bits of results depend.
     mixing : int or None
@@ -30,6 +30,6 @@ class Serial(Executor):
         """Apply `function` to each shard."""
         return [function(shard) for shard in shards]
 
-    def place(self, make: Callable[[Any], Any], pieces: Sequence[Any]) -> InThisProcess:
-        """Make a shard of each piece, to stay here."""
-        return InThisProcess(make, pieces)
+    def place(self, make: Callable[[Any], Any], shard_data: Sequence[Any]) -> InThisProcess:
+        """Make a shard of each entry, to stay in this process."""
+        return InThisProcess(make, shard_data)

@@ -32,6 +32,6 @@ class Threads(Executor):
         """Apply `function` to each shard; results in shard order, whichever finishes first."""
         return list(in_order(function, shards, self.workers))
 
-    def place(self, make: Callable[[Any], Any], pieces: Sequence[Any]) -> InThisProcess:
-        """Make a shard of each piece, to stay here."""
-        return InThisProcess(make, pieces, self.workers)
+    def place(self, make: Callable[[Any], Any], shard_data: Sequence[Any]) -> InThisProcess:
+        """Make a shard of each entry, to stay in this process."""
+        return InThisProcess(make, shard_data, self.workers)

@@ -18,7 +18,7 @@ CLOSE = 0.01
 """Dual objectives that differ by less than this share count as equal."""
 AT_START, STALLED = 5, 0.03
 DIP = 0.02
-"""By so much the dual may fall where EG takes over from SMO: a little of the uniform distribution is mixed in there."""
+"""Share by which the dual may fall where EG takes over from SMO: a little of the uniform distribution is mixed in there."""
 
 Duals = dict[str, Points]
 
@@ -63,7 +63,7 @@ def _table(duals: Duals) -> Table:
 
 def _panels(duals: Duals) -> list[Panel]:
     """As in the paper, step lengths on the left and initial values on the right."""
-    colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(duals)}
+    colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(duals)}
     highest = max((max(ys) for _, ys in duals.values() if ys), default=1.0)
     panels = (
         ("(a) step lengths, θ = -3", lambda name: not name.startswith("EG η") or name.endswith("θ=-3")),
@@ -93,13 +93,13 @@ def _claims(duals: Duals) -> tuple[Claim, ...]:
     smo, best = duals[SMO], max(plain, key=lambda name: plain[name][1][-1])
     early = {name: at(points, AT_START) or 0.0 for name, points in plain.items()}
     begun, end, top = at(smo, AT_START) or 0.0, smo[1][-1], plain[best][1][-1]
-    told = ", ".join(f"{name} {value:.2f}" for name, value in early.items())
+    starts = ", ".join(f"{name} {value:.2f}" for name, value in early.items())
     crossing = next((int(x) for x, y in zip(*plain[best], strict=True) if y > (1 + CLOSE) * (at(smo, x) or 0.0)), None)
     passed = f"from pass {crossing} on" if top > (1 + CLOSE) * end and crossing else "never"
     return (
         Claim(started, begun >= 0.75 * end, f"{begun:.2f} after {AT_START} passes, {begun / end:.0%} of its last value"),
         _stalled(stalled, duals, smo),
-        Claim(lags, max(early.values()) < begun, f"pass {AT_START}: SMO {begun:.2f}, {told}"),
+        Claim(lags, max(early.values()) < begun, f"pass {AT_START}: SMO {begun:.2f}, {starts}"),
         Claim(overtakes, top > (1 + CLOSE) * end, f"{best} by more than {CLOSE:.0%}: {passed}"),
         Claim(lead, top > (1 + LEAD) * end, f"{best} {top:.2f}, SMO {end:.2f}: {top / end - 1:+.1%}"),
         _hybrid(hybrid, duals, top),

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from structopt.run import plots
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6000", "#56B4E9", "#5F5F5F")
-"""Told apart by colour-blind readers, too."""
+"""Colours that colour-blind readers tell apart too."""
 ROOM = 0.35
 """Share of a panel's width that is kept for the labels at the ends of its curves."""
 LINE = 0.062
@@ -40,15 +42,11 @@ class Panel:
 
 def draw(panels: Sequence[Panel], path: Path, columns: int = 2) -> None:
     """Draw panels side by side, `columns` in a row, as a PNG of 1600 pixels' width."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     columns = max(min(columns, len(panels)), 1)
     rows = max(-(-len(panels) // columns), 1)
-    figure = Figure(figsize=(8.0, 3.4 * rows), dpi=200, layout="constrained")
-    FigureCanvasAgg(figure)
-    for place, panel in enumerate(panels):
-        _draw(figure.add_subplot(rows, columns, place + 1), panel)
+    figure = plots.new_figure(8.0, 3.4 * rows, dpi=200)
+    for number, panel in enumerate(panels, 1):
+        _draw(figure.add_subplot(rows, columns, number), panel)
     figure.savefig(path, format="png")
 
 
@@ -87,12 +85,12 @@ def _label(axes: Any, curves: Sequence[Curve]) -> None:
     last = max(max(curve.x) for curve in curves)
     ends = sorted(curves, key=lambda curve: curve.y[-1])
     heights = apart([min(max((curve.y[-1] - low) / (high - low), 0.02), 0.98) for curve in ends], LINE)
-    place = axes.get_xaxis_transform()
     for curve, height in zip(ends, heights, strict=True):
         end = (curve.x[-1], min(max(curve.y[-1], low), high))
         text = last + 0.05 * (axes.get_xlim()[1] - last) * 2
         axes.plot([end[0], text], [end[1], low + height * (high - low)], color=curve.colour, linewidth=0.5, linestyle=":")
-        axes.text(text, height, " " + curve.label, color=curve.colour, fontsize=7.5, va="center", transform=place)
+        style = {"color": curve.colour, "fontsize": 7.5, "va": "center", "transform": axes.get_xaxis_transform()}
+        axes.text(text, height, " " + curve.label, **style)
 
 
 def apart(heights: Sequence[float], least: float) -> list[float]:
@@ -102,7 +100,7 @@ def apart(heights: Sequence[float], least: float) -> list[float]:
     for height in heights:
         moved.append(max(height, moved[-1] + least) if moved else height)
     ceiling = 1.0 - least / 2
-    for place in reversed(range(len(moved))):
-        moved[place] = min(moved[place], ceiling)
-        ceiling = moved[place] - least
+    for index in reversed(range(len(moved))):
+        moved[index] = min(moved[index], ceiling)
+        ceiling = moved[index] - least
     return moved

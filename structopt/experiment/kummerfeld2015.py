@@ -9,6 +9,7 @@ from pathlib import Path
 
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import SMALL, setting_of
+from structopt.run import plots
 from structopt.run.records import RunRecord
 from structopt.sweep.experiment_plan import SEPARATOR
 
@@ -57,8 +58,8 @@ def seed_noise(records: Sequence[RunRecord], scores: Mapping[str, float], least:
 
 
 def without_seed(label: str) -> str:
-    """Return a label without the part that names the seed."""
-    return SEPARATOR.join(part for part in label.split(SEPARATOR) if not part.startswith("seed="))
+    """Return a label without its seed."""
+    return SEPARATOR.join(word for word in label.split(SEPARATOR) if not word.startswith("seed="))
 
 
 def notes(scale: str, *further: str) -> tuple[str, ...]:
@@ -77,11 +78,11 @@ def table1(records: Sequence[RunRecord], scale: str) -> Report:
         (_slowest(ratios), _online(ratios), _mira(ratios), _decoding(ratios)),
         notes(
             scale,
-            "NER is English CoNLL-2003 in the place of OntoNotes, parsing the first sentences of today's English UD in the "
-            "place of version 1.1, without relations on the arcs.",
+            "NER is English CoNLL-2003 instead of OntoNotes, parsing the first sentences of today's English UD "
+            "instead of version 1.1, without relations on the arcs.",
             FEATURES,
             "A time is that of the whole run divided by its passes, evaluations left out. Decoding is one pass of scores and "
-            "search over the training part at the perceptron's last weights. OPS takes batches of 10 on NER, as in the paper, "
+            "search over the training data at the perceptron's last weights. OPS takes batches of 10 on NER, as in the paper, "
             "and of 1 in parsing.",
             "Their cutting planes solve the program by SMO in Java; how exactly it is solved in a round decides what a round "
             "costs.",
@@ -92,16 +93,16 @@ def table1(records: Sequence[RunRecord], scale: str) -> Report:
 
 def _seconds(records: Sequence[RunRecord]) -> dict[str, dict[str, float]]:
     """Seconds of a pass, by task and method; ``Decoding`` from the perceptron's run."""
-    found: dict[str, dict[str, float]] = {task: {} for task in TIMES}
+    by_task: dict[str, dict[str, float]] = {task: {} for task in TIMES}
     for record in records:
         task, _, method = setting_of(record).rpartition(" ")
-        times = found.setdefault(task, {})
+        times = by_task.setdefault(task, {})
         decoding = record.metric("train.decoding_seconds")
         if (seconds := pass_seconds(record)) is not None:
             times[method] = seconds
         if method == "AP" and decoding is not None:
             times["Decoding"] = decoding
-    return {task: times for task, times in found.items() if times}
+    return {task: times for task, times in by_task.items() if times}
 
 
 def _relative(times: Mapping[str, float]) -> dict[str, float]:
@@ -128,45 +129,41 @@ def _complete(ratios: Ratios, *methods: str) -> dict[str, Mapping[str, float]]:
     return {task: times for task, times in ratios.items() if all(method in times for method in methods)}
 
 
-def _told(ratios: Ratios, *methods: str) -> str:
-    """The ratios of some methods in words."""
+def _listed(ratios: Ratios, *methods: str) -> str:
+    """List the ratios of some methods, task by task."""
     return "; ".join(f"{task}: " + ", ".join(f"{m} {times[m]:.2f}" for m in methods) for task, times in ratios.items())
 
 
 def _slowest(ratios: Ratios) -> Claim:
     known = _complete(ratios, *TIMED)
     held = all(times["CP"] == max(times[method] for method in TIMED) for times in known.values()) if known else None
-    return Claim("An iteration of batch cutting planes takes the longest (60.8, 6.8 and 8.4).", held, _told(known, *TIMED[1:]))
+    return Claim("An iteration of batch cutting planes takes the longest (60.8, 6.8 and 8.4).", held, _listed(known, *TIMED[1:]))
 
 
 def _online(ratios: Ratios) -> Claim:
     known = _complete(ratios, "OCP", "OPS")
     held = all(times["OCP"] < times["OPS"] for times in known.values()) if known else None
     text = "Online cutting planes take slightly less time per iteration than OPS (observation 2)."
-    return Claim(text, held, _told(known, "OCP", "OPS"))
+    return Claim(text, held, _listed(known, "OCP", "OPS"))
 
 
 def _mira(ratios: Ratios) -> Claim:
     known = {task: times for task, times in _complete(ratios, "MIRA").items() if task != "NER"}
     held = all(times["MIRA"] <= 1 + LIKE for times in known.values()) if known else None
     text = f"In parsing MIRA takes as long as the perceptron (1.0; here: at most {LIKE:.0%} more)."
-    return Claim(text, held, _told(known, "MIRA"))
+    return Claim(text, held, _listed(known, "MIRA"))
 
 
 def _decoding(ratios: Ratios) -> Claim:
     known = {task: times for task, times in _complete(ratios, "Decoding").items() if task in TIMES}
     near = [abs(times["Decoding"] - TIMES[task]["Decoding"]) <= SHARE for task, times in known.items()]
     text = f"Decoding takes .6 to .7 of the perceptron's iteration (here: each within {SHARE} of theirs)."
-    return Claim(text, all(near) if near else None, _told(known, "Decoding"))
+    return Claim(text, all(near) if near else None, _listed(known, "Decoding"))
 
 
 def _draw(ratios: Ratios, target: Path) -> None:
     """Draw ours and theirs, a panel a task, on a logarithmic axis."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(3.4 * len(ratios) + 0.8, 3.0), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = plots.new_figure(3.4 * len(ratios) + 0.8, 3.0)
     methods = (*TIMED, "Decoding")[::-1]
     panels = figure.subplots(1, len(ratios), squeeze=False, sharey=True)[0]
     for axes, (task, times) in zip(panels, ratios.items(), strict=True):

@@ -11,6 +11,7 @@ from structopt.experiment.kummerfeld2015 import COLOURS, FEATURES, MARGIN, PAPER
 from structopt.experiment.kummerfeld2015_tuned import LEAST_NOISE, Figure1
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import instances
+from structopt.run import plots
 from structopt.run.records import RunRecord
 from structopt.sweep.experiment_plan import SEPARATOR
 
@@ -18,14 +19,14 @@ CLOSE = 0.5
 """Points below the best score of all methods at which speed is compared."""
 
 TREES = (
-    "The first sentences of English EWT of today's Universal Dependencies in the place of version 1.1; arcs without "
-    "relations (the paper's loss counts wrong relations too), scored by UAS on the dev part."
+    "The first sentences of English EWT of today's Universal Dependencies instead of version 1.1; arcs without "
+    "relations (the paper's loss counts wrong relations too), scored by UAS on the dev split."
 )
 
 
 def figure1_ner(records: Sequence[RunRecord], scale: str) -> Report:
     """Named entities."""
-    data = "English CoNLL-2003 (train, testa) in the place of OntoNotes, with which the paper's entity system was trained."
+    data = "English CoNLL-2003 (train, testa) instead of OntoNotes, with which the paper's entity system was trained."
     return _figure1("named entities", "NER", data, records, scale)
 
 
@@ -40,94 +41,94 @@ def figure1_mst_nonprojective(records: Sequence[RunRecord], scale: str) -> Repor
 
 
 def _figure1(what: str, task: str, data: str, records: Sequence[RunRecord], scale: str) -> Report:
-    found = Figure1.of(records)
+    tuned = Figure1.of(records)
     return Report(
         f"Dev score across passes and seconds: {what}",
         f"{PAPER}, Figure 1 and observations 1, 2 and 4",
-        (_table(found, task),),
-        (*_observation1(found), *_observation2(found), *_observation4(found)),
+        (_table(tuned, task),),
+        (*_observation1(tuned), *_observation2(tuned), *_observation4(tuned)),
         notes(
             scale,
             f"{data} Runs are on {instances(records)} sentences.",
             FEATURES,
             "Every method's values are the best of its grid by the highest dev score of any pass, as the paper tuned on the "
-            "dev part; a larger grid has more luck. The likelihood is the softmax-margin's, by AdaGrad.",
-            f"Scores that differ by less than {found.noise:.2f} points are not called different: the widest range between "
+            "dev split; a larger grid has more luck. The likelihood is the softmax-margin's, by AdaGrad.",
+            f"Scores that differ by less than {tuned.noise:.2f} points are not called different: the widest range between "
             f"seeds in this sweep, at least {LEAST_NOISE}.",
             "The paper's scores can be read from its plot only; what its authors say of it is judged.",
         ),
-        partial(_draw, found) if found.curves else None,
+        partial(_draw, tuned) if tuned.curves else None,
     )
 
 
-def _table(found: Figure1, task: str) -> Table:
-    times = {name: pass_seconds(curve.record) for name, curve in found.curves.items()}
-    first, peaks, level = times.get("AP"), found.peaks(), found.best - CLOSE
+def _table(tuned: Figure1, task: str) -> Table:
+    times = {name: pass_seconds(curve.record) for name, curve in tuned.curves.items()}
+    first, peaks, level = times.get("AP"), tuned.peaks(), tuned.best - CLOSE
     rows = tuple(
         (
             name, without_seed(curve.record.name).partition(SEPARATOR)[2] or "-", curve.best, peaks[name], curve.drop,
             curve.seconds_to(level), times[name], _over(times[name], first), TIMES[task].get("OPS" if "OPS" in name else name),
         )
-        for name, curve in found.curves.items()
+        for name, curve in tuned.curves.items()
     )  # fmt: skip
     columns = (
         "method", "chosen", "best dev score", "passes to its best", "largest fall", f"seconds to {level:.1f}", "seconds a pass",
         "relative to AP", "theirs (Table 1)",
     )  # fmt: skip
-    return Table(columns, rows, f"Passes to its best: to within {found.noise:.2f} points of it.", 2)
+    return Table(columns, rows, f"Passes to its best: to within {tuned.noise:.2f} points of it.", 2)
 
 
 def _over(time: float | None, first: float | None) -> float | None:
     return time / first if time and first else None
 
 
-def _observation1(found: Figure1) -> list[Claim]:
-    margins = {name: found.curves[name].best for name in MARGIN if name in found.curves}
+def _observation1(tuned: Figure1) -> list[Claim]:
+    margins = {name: tuned.curves[name].best for name in MARGIN if name in tuned.curves}
     best = max(margins, key=lambda name: margins[name]) if margins else ""
     claims = []
     for other, words in (("likelihood", "likelihood methods"), ("AP", "the perceptron")):
         held, evidence = None, ""
-        if margins and found.has(other):
-            level = found.curves[other].best - found.noise
+        if margins and tuned.has(other):
+            level = tuned.curves[other].best - tuned.noise
             held = margins[best] >= level
             reached = sum(score >= level for score in margins.values())
             evidence = (
-                f"{best} {margins[best]:.2f}, {other} {found.curves[other].best:.2f}; "
-                f"{reached} of {len(margins)} margin methods reach it up to {found.noise:.2f}"
+                f"{best} {margins[best]:.2f}, {other} {tuned.curves[other].best:.2f}; "
+                f"{reached} of {len(margins)} margin methods reach it up to {tuned.noise:.2f}"
             )
         claims.append(Claim(f"Margin methods equal or surpass {words} (observation 1).", held, evidence))
     return claims
 
 
-def _observation2(found: Figure1) -> list[Claim]:
-    peaks = found.peaks()
+def _observation2(tuned: Figure1) -> list[Claim]:
+    peaks = tuned.peaks()
     dual = [peaks[name] for name in ("CP", "OCP") if name in peaks]
     others = [passes for name, passes in peaks.items() if name not in ("CP", "OCP")]
     slow = min(dual) > max(others) if len(dual) == 2 and others else None
-    told = ", ".join(f"{name} {passes}" for name, passes in peaks.items())
-    drops = {name: curve.drop for name, curve in found.curves.items()}
-    wild = drops["CP"] == max(drops.values()) and drops["CP"] > found.noise if found.has("CP", "OPS l2") else None
+    listed = ", ".join(f"{name} {passes}" for name, passes in peaks.items())
+    drops = {name: curve.drop for name, curve in tuned.curves.items()}
+    wild = drops["CP"] == max(drops.values()) and drops["CP"] > tuned.noise if tuned.has("CP", "OPS l2") else None
     return [
-        Claim("Both cutting plane methods take more iterations to their peak than all others (observation 2).", slow, told),
+        Claim("Both cutting plane methods take more iterations to their peak than all others (observation 2).", slow, listed),
         Claim(
             "The score of batch cutting planes varies drastically, more than any other's (observation 2).", wild,
             ", ".join(f"{name} {drop:.2f}" for name, drop in drops.items()),
         ),
-        _online_not_enough(found),
+        _online_not_enough(tuned),
     ]  # fmt: skip
 
 
-def _online_not_enough(found: Figure1) -> Claim:
+def _online_not_enough(tuned: Figure1) -> Claim:
     text = (
         "Online cutting planes' faster iterations do not make up for slower learning (observation 2; here: OPS takes fewer "
         f"seconds to within {CLOSE} points of the best)."
     )
-    ops = [found.curves[name] for name in ("OPS l1", "OPS l2") if name in found.curves]
-    if not ops or not found.has("OCP"):
+    ops = [tuned.curves[name] for name in ("OPS l1", "OPS l2") if name in tuned.curves]
+    if not ops or not tuned.has("OCP"):
         return Claim(text, None, "")
-    level = found.best - CLOSE
+    level = tuned.best - CLOSE
     first = min((seconds for curve in ops if (seconds := curve.seconds_to(level)) is not None), default=None)
-    online = found.curves["OCP"].seconds_to(level)
+    online = tuned.curves["OCP"].seconds_to(level)
     held = None if first is None and online is None else online is None or (first is not None and first < online)
     return Claim(text, held, f"OPS {_time(first)}, OCP {_time(online)}")
 
@@ -136,34 +137,31 @@ def _time(seconds: float | None) -> str:
     return "not reached" if seconds is None else f"{seconds:.1f} s"
 
 
-def _observation4(found: Figure1) -> list[Claim]:
+def _observation4(tuned: Figure1) -> list[Claim]:
     text = f"OPS is effective: within {CLOSE} points of the best method (observation 4 and abstract)."
-    ops = [found.curves[name].best for name in ("OPS l1", "OPS l2") if name in found.curves]
-    if not ops or len(found.curves) < 3:
+    ops = [tuned.curves[name].best for name in ("OPS l1", "OPS l2") if name in tuned.curves]
+    if not ops or len(tuned.curves) < 3:
         return [Claim(text, None, "")]
-    best = max(found.curves.values(), key=lambda curve: curve.best)
-    margin = max(CLOSE, found.noise)
+    best = max(tuned.curves.values(), key=lambda curve: curve.best)
+    margin = max(CLOSE, tuned.noise)
     return [Claim(text, max(ops) >= best.best - margin, f"OPS {max(ops):.2f}, best {best.method} {best.best:.2f}")]
 
 
-def _draw(found: Figure1, target: Path) -> None:
+def _draw(tuned: Figure1, target: Path) -> None:
     """Draw dev score against passes (left) and seconds (right), the top of the scores only."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(11.0, 4.2), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = plots.new_figure(11.0, 4.2)
     left, right = figure.subplots(1, 2, sharey=True)
-    low = _floor(found)
-    for name, curve in found.curves.items():
+    low = _floor(tuned)
+    for name, curve in tuned.curves.items():
         label = name if curve.best >= low else f"{name} (at most {curve.best:.0f})"
         style = {"color": COLOURS.get(name), "linewidth": 1.6, "marker": "o", "markersize": 3, "label": label}
         left.plot(range(1, len(curve.scores) + 1), curve.scores, **style)
         right.plot(curve.seconds, curve.scores, **style)
     _dress(left, "pass over the training data")
     _dress(right, "seconds of training")
-    left.set(ylabel="dev score, points", ylim=(low, found.best + 0.05 * (found.best - low)))
+    left.set(ylabel="dev score, points", ylim=(low, tuned.best + 0.05 * (tuned.best - low)))
     left.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     right.set_xscale("log")
     right.xaxis.set_major_formatter("{x:g}")
@@ -171,14 +169,12 @@ def _draw(found: Figure1, target: Path) -> None:
     figure.savefig(target, format="png")
 
 
-def _floor(found: Figure1) -> float:
+def _floor(tuned: Figure1) -> float:
     """Where the axis of scores begins: below nearly all points, but not so low that the top cannot be read."""
-    lowest = min((min(curve.scores) for curve in found.curves.values()), default=0.0)
-    return max(lowest, found.best - 8) - 0.3
+    lowest = min((min(curve.scores) for curve in tuned.curves.values()), default=0.0)
+    return max(lowest, tuned.best - 8) - 0.3
 
 
 def _dress(axes: Any, label: str) -> None:
     axes.set_xlabel(label)
-    axes.grid(visible=True, color="#E5E5E5", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    plots.draw_grid(axes)

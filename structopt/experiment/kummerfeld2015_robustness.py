@@ -10,8 +10,10 @@ from statistics import median
 from typing import Any
 
 from structopt.experiment.kummerfeld2015 import FEATURES, PAPER, notes, pass_seconds, seed_noise
+from structopt.experiment.kummerfeld2015_tuned import LEAST_NOISE
 from structopt.experiment.report import Cell, Claim, Report, Table
 from structopt.experiment.runs import cannot_tell, grouped, instances, setting_of
+from structopt.run import plots
 from structopt.run.records import RunRecord
 
 PRIMAL, DUAL, BATCHES = ("OPS l2", "likelihood"), ("OCP", "CP"), "OPS l2 batches"
@@ -19,7 +21,6 @@ OTHER = {"OPS l2": "eta", "likelihood": "eta", "OCP": "steps"}
 """What is varied beside C; of CP, nothing."""
 TITLES = {"OPS l2": "OPS, l2", "likelihood": "AdaGrad, softmax-margin", "OCP": "online cutting planes", "CP": "cutting planes"}
 
-LEAST_NOISE = 0.2
 HIGH = 2.0
 """Points of F1 below the best of all methods within which a score counts as high."""
 BROAD = 0.5
@@ -49,7 +50,7 @@ def robustness(records: Sequence[RunRecord], scale: str) -> Report:
         notes(
             scale,
             f"Named entities, {instances(records)} sentences of English CoNLL-2003 (the paper: OntoNotes); the highest F1 on the "
-            "dev part (testa) of five passes, of ten for batch cutting planes, as the paper tuned.",
+            "dev split (testa) of five passes, of ten for batch cutting planes, as the paper tuned.",
             "C is 1/(λm) with m sentences; the paper's C, from 1e-1 to 1e-8, is λ. Here λ goes from 2e-1 to 2e-6, and η from "
             "1 to 1e-3 (theirs to 1e-4).",
             f"Differences below {noise:.2f} points, the range between seeds in this sweep (at least {LEAST_NOISE}), are not "
@@ -148,17 +149,17 @@ def _observation4(grids: Mapping[str, Grid]) -> list[Claim]:
     shares = {name: _high_share(grid, best) for name, grid in grids.items()}
     primal = {name: share for name, share in shares.items() if name in PRIMAL}
     dual = {name: share for name, share in shares.items() if name in DUAL}
-    told = ", ".join(f"{TITLES[name]} {share:.0%}" for name, share in shares.items())
+    listed = ", ".join(f"{TITLES[name]} {share:.0%}" for name, share in shares.items())
     if not primal:
         return [cannot_tell(text, "primal methods") for text in (primal_text, dual_text, least_text)]
-    claims = [Claim(primal_text, all(share >= BROAD for share in primal.values()), told)]
+    claims = [Claim(primal_text, all(share >= BROAD for share in primal.values()), listed)]
     if not dual:
         return claims + [cannot_tell(text, "dual methods") for text in (dual_text, least_text)]
     worst = {name: min(grid.values()) for name, grid in grids.items()}
     lower = max(worst[name] for name in dual) < min(worst[name] for name in primal)
     return [
         *claims,
-        Claim(dual_text, max(dual.values()) < min(primal.values()), told),
+        Claim(dual_text, max(dual.values()) < min(primal.values()), listed),
         Claim(least_text, lower, ", ".join(f"{TITLES[name]} {value:.1f}" for name, value in worst.items())),
     ]
 
@@ -171,10 +172,9 @@ def _observation5(batches: Grid, speeds: Mapping[Value, float], noise: float) ->
     if len(best) < 2:
         return [cannot_tell(text, "batches of several sizes") for text in (same_text, fast_text, tune_text)]
     spread = max(best.values()) - min(best.values())
-    told = ", ".join(f"{size}: {value:.2f}" for size, value in best.items())
     costs = _costs_of_not_tuning(batches, best)
     return [
-        Claim(same_text, spread < max(1.0, noise), f"best F1 by size {told}"),
+        Claim(same_text, spread < max(1.0, noise), "best F1 by size " + _listed(best)),
         _faster(fast_text, speeds),
         Claim(tune_text, max(costs.values()) > noise if costs else None, "points lost at the first size's η: " + _listed(costs)),
     ]
@@ -202,15 +202,11 @@ def _listed(values: Mapping[Value, float]) -> str:
 
 def _draw(grids: Mapping[str, Grid], batches: Grid, speeds: Mapping[Value, float], target: Path) -> None:
     """Draw a heat map for each method, on one scale of colours, and the score by the size of a batch."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     panels = len(grids) + bool(batches)
-    figure = Figure(figsize=(11.0, 3.6 * -(-panels // 3)), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = plots.new_figure(11.0, 3.6 * -(-panels // 3))
     best = max((max(grid.values()) for grid in grids.values()), default=0.0)
-    for place, (name, grid) in enumerate(grids.items(), 1):
-        _heat(figure.add_subplot(-(-panels // 3), 3, place), name, grid, best)
+    for number, (name, grid) in enumerate(grids.items(), 1):
+        _heat(figure.add_subplot(-(-panels // 3), 3, number), name, grid, best)
     if batches:
         _sizes(figure.add_subplot(-(-panels // 3), 3, panels), batches, speeds)
     figure.savefig(target, format="png")

@@ -1,4 +1,4 @@
-"""Kummerfeld et al. (2015), Figure 1: of every method the run whose values are best on the dev part."""
+"""Kummerfeld et al. (2015), Figure 1: of every method the run whose values are best on the dev split."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ Scores = dict[Member, dict[float, float]]
 def table1_ner(records: Sequence[RunRecord], scale: str) -> Report:
     """Table 1, upper half: entity F1 for seven members of the loss family."""
     return _table1(NER, records, scale, (
-        "CoNLL-2003 English, as in the paper. Its scores are of the test part, with C chosen on the dev part; there is no "
-        "test part here, so that C is chosen and the score taken on the same part (testa): some five points "
+        "CoNLL-2003 English, as in the paper. Its scores are of the test split, with C chosen on the dev split; there is no "
+        "test split here, so that C is chosen and the score taken on the same split (testa): some five points "
         "higher, as in all work on this data.",
         "The paper has 50 passes and gazetteers; here are as many passes as below, and the shipped templates without gazetteers.",
         _grid_note(records, "its caption says {0.001, 0.01, 0.1, 1}, though its best C is 10 in one column"),
@@ -67,7 +67,7 @@ def table1_parsing(records: Sequence[RunRecord], scale: str) -> Report:
     return _table1(PARSING, records, scale, (
         "The paper parses the English of CoNLL-2008 (39,279 sentences) with TurboParser's features and pruning. Here it is "
         f"English EWT of Universal Dependencies, {instances(records)} of its 12,544 sentences, so that the whole takes minutes "
-        "(task.limit=null takes all). Scores are of the dev part, on which C is chosen too, without punctuation as there.",
+        "(task.limit=null takes all). Scores are of the dev split, on which C is chosen too, without punctuation as there.",
         "C = 1/(λm): on a smaller m the same λ is a larger C.",
         _grid_note(records, "the paper's has 0.001 as well"),
     ))  # fmt: skip
@@ -92,13 +92,13 @@ def _table1(theirs: Theirs, records: Sequence[RunRecord], scale: str, notes: tup
 
 
 def _scores(theirs: Theirs, records: Sequence[RunRecord]) -> Scores:
-    found: Scores = {}
+    scores: Scores = {}
     for member, runs in grouped(records, _member).items():
         cells = {C: mean(same, theirs.metric, 100.0) for C, same in grouped(runs, _C).items()}
         known = {C: score for C, score in sorted(cells.items()) if score is not None}
         if known:
-            found[member] = known
-    return dict(sorted(found.items(), key=lambda one: MEMBERS.index(one[0]) if one[0] in MEMBERS else len(MEMBERS)))
+            scores[member] = known
+    return dict(sorted(scores.items(), key=lambda one: MEMBERS.index(one[0]) if one[0] in MEMBERS else len(MEMBERS)))
 
 
 def _member(record: RunRecord) -> Member:
@@ -116,7 +116,7 @@ def _table(theirs: Theirs, scores: Scores) -> Table:
     for member, cells in scores.items():
         C, score = theirs.best.get(member, (None, None))
         rows.append((name_of(member), *(cells.get(one) for one in grid), max(cells.values()), C and f"{C:g}", score))
-    return Table(columns, tuple(rows), f"{theirs.score} in percent (ours: dev part)")
+    return Table(columns, tuple(rows), f"{theirs.score} in percent (ours: dev split)")
 
 
 def name_of(member: Member) -> str:
@@ -135,13 +135,13 @@ def _claims(theirs: Theirs, scores: Scores) -> tuple[Claim, ...]:
     if CRF not in best or SVM not in best or not between:
         return tuple(cannot_tell(text, "CRF, SVM or loss between") for text in (neither, higher, last, steady))
     top, ends = max(between, key=lambda member: between[member]), max(best[CRF], best[SVM])
-    told = f"CRF {best[CRF]:.2f}, SVM {best[SVM]:.2f}"
+    both_ends = f"CRF {best[CRF]:.2f}, SVM {best[SVM]:.2f}"
     behind = [name_of(member) for member, score in between.items() if score < ends]
     spread = max(best.values()) - min(best.values())
     middle = fmean(between.values())
     return (
-        Claim(neither, between[top] > ends + theirs.noise, f"β, γ = {name_of(top)}: {between[top]:.2f}; {told}"),
-        Claim(higher, middle > ends + theirs.noise / 2, f"mean of those between {middle:.2f}; {told}"),
+        Claim(neither, between[top] > ends + theirs.noise, f"β, γ = {name_of(top)}: {between[top]:.2f}; {both_ends}"),
+        Claim(higher, middle > ends + theirs.noise / 2, f"mean of those between {middle:.2f}; {both_ends}"),
         Claim(last, not behind, f"below one of the two: {'; '.join(behind) or 'none'}"),
         Claim(steady, spread < 1 / 3, f"{spread:.2f} points from the lowest to the highest"),
     )

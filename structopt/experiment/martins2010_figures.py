@@ -45,14 +45,14 @@ def figure3(records: Sequence[RunRecord], scale: str) -> Report:
         "Seconds are of this machine, and only comparable where nothing else ran on it.",
     ]
     return Report(
-        "Learning curves on named entities, CRF", f"{SOURCE}, Figure 3; CoNLL-2003 English, dev part",
+        "Learning curves on named entities, CRF", f"{SOURCE}, Figure 3; CoNLL-2003 English, dev split",
         (_table3(groups),), _claims3(groups),
         ((SMALL,) if scale == "small" else ()) + (*several_seeds(records), *notes), partial(draw, _panels3(groups)),
     )  # fmt: skip
 
 
 def _learning(groups: Groups, metric: str) -> Groups:
-    """Those of which there is a curve."""
+    """Return the groups of runs that have a curve of the metric."""
     return {name: runs for name, runs in groups.items() if mean_curve(runs, metric)[0]}
 
 
@@ -64,7 +64,7 @@ def _table3(groups: Groups) -> Table:
         seconds = mean(runs, "train.seconds_per_epoch")
         rows.append((name, *scores, points[1][-1], int(points[0][-1]), seconds, LBFGS_DEV if name.startswith("L-BFGS") else None))
     columns = ("", "pass 1", "pass 5", "pass 10", "last pass", "passes", "s a pass", f"theirs, pass {LBFGS_PASSES}")
-    return Table(columns, tuple(rows), "F1 on the dev part, percent")
+    return Table(columns, tuple(rows), "F1 on the dev split, percent")
 
 
 def _panels3(groups: Groups) -> list[Panel]:
@@ -72,8 +72,8 @@ def _panels3(groups: Groups) -> list[Panel]:
     panels = []
     for against, x in (("epoch", "passes"), ("seconds", "seconds of training")):
         curves = [
-            Curve(*mean_curve(runs, F1, against, 100.0), name, COLOURS[place % len(COLOURS)])
-            for place, (name, runs) in enumerate(groups.items())
+            Curve(*mean_curve(runs, F1, against, 100.0), name, COLOURS[number % len(COLOURS)])
+            for number, (name, runs) in enumerate(groups.items())
         ]
         panels.append(Panel(curves, x, "F1 on dev, %", low=_floor(curves, best), high=best + 0.5))
     return panels
@@ -94,9 +94,9 @@ def _claims3(groups: Groups) -> tuple[Claim, ...]:
     if not dca or not others:
         return tuple(cannot_tell(text, "DCA or no baseline") for text in (better, fast, lower, late))
     noise, top = NOISE[F1], max(others, key=lambda name: others[name])
-    told = ", ".join(f"{name} {score:.2f}" for name, score in best.items())
+    listed = ", ".join(f"{name} {score:.2f}" for name, score in best.items())
     return (
-        Claim(better, max(dca.values()) > others[top] + noise, f"best passes: {told}; a lead below {noise:g} is none"),
+        Claim(better, max(dca.values()) > others[top] + noise, f"best passes: {listed}; a lead below {noise:g} is none"),
         _fast(fast, groups),
         _lower(lower, groups),
         _late(late, groups),
@@ -109,7 +109,7 @@ def _of(scores: dict[str, float], method: str) -> dict[str, float]:
 
 def _fast(text: str, groups: Groups) -> Claim:
     """At every C that both have: passes to the lower of their best scores, less the noise."""
-    held, told = [], []
+    held, listed = [], []
     for name in [name for name in groups if name.startswith("DCA")]:
         other = name.replace("DCA", "SGD", 1)
         if other not in groups:
@@ -118,8 +118,8 @@ def _fast(text: str, groups: Groups) -> Claim:
         level = min(max(dca[1]), max(sgd[1])) - NOISE[F1]
         passes = first_reaching(dca, level) or 0.0, first_reaching(sgd, level) or 0.0
         held.append(passes[0] <= passes[1])
-        told.append(f"{name.split()[-1]}: {level:.2f} at pass {passes[0]:g}, SGD {passes[1]:g}")
-    return Claim(text, all(held), "; ".join(told)) if held else cannot_tell(text, "SGD")
+        listed.append(f"{name.split()[-1]}: {level:.2f} at pass {passes[0]:g}, SGD {passes[1]:g}")
+    return Claim(text, all(held), "; ".join(listed)) if held else cannot_tell(text, "SGD")
 
 
 def _lower(text: str, groups: Groups) -> Claim:
@@ -171,7 +171,7 @@ def _table4(groups: Groups) -> Table:
         seconds = mean(runs, "train.seconds_per_epoch")
         rows.append((name, *(at_pass(points, one) for one in (1, 2, 4)), points[1][-1], int(points[0][-1]), shown, seconds))
     columns = ("", "pass 1", "pass 2", "pass 4", "last pass", "passes", "negative losses", "s a pass")
-    return Table(columns, tuple(rows), "UAS on the dev part without punctuation, percent")
+    return Table(columns, tuple(rows), "UAS on the dev split without punctuation, percent")
 
 
 def _negative(runs: Sequence[RunRecord]) -> float | None:
@@ -208,13 +208,13 @@ def _claims4(groups: Groups) -> tuple[Claim, ...]:
 
 def _pairs(groups: Groups, order: str, method: str, other: str) -> list[tuple[str, list[float], list[float]]]:
     """Scores of two methods, language by language."""
-    found = []
+    pairs = []
     for language in _languages(groups):
         names = [f"{language} {order} {one}" for one in (method, other)]
         if all(name in groups for name in names):
             first, second = (mean_curve(groups[name], UAS, times=100.0)[1] for name in names)
-            found.append((language, first, second))
-    return found
+            pairs.append((language, first, second))
+    return pairs
 
 
 def _first_order(groups: Groups) -> Claim:
@@ -223,8 +223,8 @@ def _first_order(groups: Groups) -> Claim:
     if not pairs:
         return cannot_tell(text, "arc-factored DCA and SGD")
     leads = {language: dca[:EARLY][-1] - sgd[:EARLY][-1] for language, dca, sgd in pairs}
-    told = ", ".join(f"{language} {lead:+.2f}" for language, lead in leads.items())
-    return Claim(text, all(lead > NOISE[UAS] for lead in leads.values()), f"DCA before SGD at pass {EARLY}, points: {told}")
+    listed = ", ".join(f"{language} {lead:+.2f}" for language, lead in leads.items())
+    return Claim(text, all(lead > NOISE[UAS] for lead in leads.values()), f"DCA before SGD at pass {EARLY}, points: {listed}")
 
 
 def _second_order(groups: Groups) -> Claim:
@@ -233,9 +233,9 @@ def _second_order(groups: Groups) -> Claim:
     if not pairs:
         return cannot_tell(text, "second-order DCA and SGD")
     leads = {language: dca[-1] - sgd[-1] for language, dca, sgd in pairs}
-    told = ", ".join(f"{language} {lead:+.2f}" for language, lead in leads.items())
+    listed = ", ".join(f"{language} {lead:+.2f}" for language, lead in leads.items())
     behind = sum(lead < -NOISE[UAS] for lead in leads.values())
-    evidence = f"DCA before SGD at the last pass, points: {told}; a lead below {NOISE[UAS]:g} is none"
+    evidence = f"DCA before SGD at the last pass, points: {listed}; a lead below {NOISE[UAS]:g} is none"
     return Claim(text, behind >= 2 * len(leads) / 3, evidence)
 
 
@@ -245,9 +245,9 @@ def _negative_share(groups: Groups) -> Claim:
     known = {language: share for language, share in shares.items() if share is not None}
     if not known:
         return cannot_tell(text, "second-order DCA")
-    told = ", ".join(f"{language} {share:.1%}" for language, share in known.items())
+    listed = ", ".join(f"{language} {share:.1%}" for language, share in known.items())
     alike = any(NEGATIVE / 2 <= share <= 2 * NEGATIVE for share in known.values())
-    return Claim(text, alike, f"of the visits of all passes: {told}")
+    return Claim(text, alike, f"of the visits of all passes: {listed}")
 
 
 def _repaired(groups: Groups) -> Claim:
@@ -260,7 +260,7 @@ def _repaired(groups: Groups) -> Claim:
     none = not any(shares)
     gains = {language: bound[-1] - loopy[-1] for language, bound, loopy in pairs}
     worst = max(gains, key=lambda language: _negative(groups[f"{language} second DCA"]) or 0.0)
-    told = ", ".join(f"{language} {gain:+.2f}" for language, gain in gains.items())
+    listed = ", ".join(f"{language} {gain:+.2f}" for language, gain in gains.items())
     met = "none" if none else "some"
-    evidence = f"negative losses under trw_bp: {met}; points over loopy propagation: {told}; {worst} had most of them"
+    evidence = f"negative losses under trw_bp: {met}; points over loopy propagation: {listed}; {worst} had most of them"
     return Claim(text, none and gains[worst] > NOISE[UAS], evidence)

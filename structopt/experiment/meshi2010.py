@@ -9,6 +9,7 @@ from pathlib import Path
 
 from structopt.experiment.report import Cell, Claim, Report, Table
 from structopt.experiment.runs import SMALL, setting_of
+from structopt.run import plots
 from structopt.run.records import RunRecord
 
 DLPW, PEGASOS, PLANES = "DLPW", "Pegasos + LP", "cutting plane + LP"
@@ -143,8 +144,8 @@ def _figure1(data: str, panel: str, records: Sequence[RunRecord], scale: str) ->
 
 def _traces(records: Sequence[RunRecord]) -> dict[str, Trace]:
     """The objective of every method, in the paper's order."""
-    found = {setting_of(record): Trace(*record.curve("primal", "seconds"), len(record.history)) for record in records}
-    return {name: found[name] for name in (*METHODS, *found) if name in found}
+    traces = {setting_of(record): Trace(*record.curve("primal", "seconds"), len(record.history)) for record in records}
+    return {name: traces[name] for name in (*METHODS, *traces) if name in traces}
 
 
 def _table(traces: Traces, level: float, theirs: Mapping[str, str]) -> Table:
@@ -177,8 +178,8 @@ def judge(statement: Statement, traces: Traces, level: float) -> Claim:
     fast, slow = traces[statement.faster], traces[statement.slower]
     quick, late = fast.reach(level), slow.reach(level)
     low = (slow.end if late is None else late) / (fast.end if quick is None else quick)
-    told = f"{statement.faster} {_seconds(fast, level)}, {statement.slower} {_seconds(slow, level)}"
-    return Claim(statement.text, _held(statement, low, quick is not None, late is not None), told)
+    evidence = f"{statement.faster} {_seconds(fast, level)}, {statement.slower} {_seconds(slow, level)}"
+    return Claim(statement.text, _held(statement, low, quick is not None, late is not None), evidence)
 
 
 def _held(statement: Statement, ratio: float, fast_arrives: bool, slow_arrives: bool) -> bool | None:
@@ -199,11 +200,7 @@ def _seconds(trace: Trace, level: float) -> str:
 
 def _draw(traces: Traces, level: float, data: str, target: Path) -> None:
     """Draw the objective against seconds, on a logarithmic axis, near the optimum; dotted: the level."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.6, 4.0), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = plots.new_figure(6.6, 4.0)
     axes = figure.subplots()
     best = level / (1 + NEAR)
     for name, trace in traces.items():
@@ -215,8 +212,6 @@ def _draw(traces: Traces, level: float, data: str, target: Path) -> None:
     axes.set_xlim(0.7 * first, 1.4 * max(trace.end for trace in traces.values()))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_title(data, loc="left", fontsize=11)
-    axes.grid(visible=True, color="#E5E5E5", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    plots.draw_grid(axes)
     axes.legend(frameon=False, loc="upper right", fontsize=9)
     figure.savefig(target, format="png")

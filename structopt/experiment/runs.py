@@ -1,4 +1,4 @@
-"""Numbers out of an experiment's runs: runs of one setting that differ by their seed only are averaged."""
+"""Scores and curves of an experiment's runs: those of one setting that differ in their seed only are averaged."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SMALL = (
 
 def grouped(records: Iterable[RunRecord], key: Callable[[RunRecord], Key]) -> dict[Key, list[RunRecord]]:
     """Return the runs of every key, keys in the order in which they come first."""
-    found: dict[Key, list[RunRecord]] = {}
+    groups: dict[Key, list[RunRecord]] = {}
     for record in records:
-        found.setdefault(key(record), []).append(record)
-    return found
+        groups.setdefault(key(record), []).append(record)
+    return groups
 
 
 def setting_of(record: RunRecord) -> str:
@@ -38,7 +38,7 @@ def mean(runs: Sequence[RunRecord], metric: str, times: float = 1.0) -> float | 
 
 
 def mean_curve(runs: Sequence[RunRecord], key: str, against: str = "epoch", times: float = 1.0) -> Points:
-    """Return two columns of the history, averaged over runs, as far as all of them go."""
+    """Return two columns of the history, averaged over runs, up to the last pass that all of them have."""
     curves = [run.curve(key, against) for run in runs]
     xs = [fmean(column) for column in zip(*(x for x, _ in curves), strict=False)]
     ys = [times * fmean(column) for column in zip(*(y for _, y in curves), strict=False)]
@@ -47,11 +47,11 @@ def mean_curve(runs: Sequence[RunRecord], key: str, against: str = "epoch", time
 
 def at(points: Points, x: float) -> float | None:
     """Return the last value of a curve at or before `x`; None where it has none."""
-    return next((value for place, value in reversed(list(zip(*points, strict=True))) if place <= x), None)
+    return next((value for here, value in reversed(list(zip(*points, strict=True))) if here <= x), None)
 
 
 def at_pass(points: Points, epoch: int) -> float | None:
-    """Return a curve's value after a pass; None where it did not come so far."""
+    """Return a curve's value after a pass; None where it has no such pass."""
     return dict(zip(*points, strict=True)).get(float(epoch))
 
 
@@ -61,12 +61,12 @@ def first_reaching(points: Points, value: float) -> float | None:
 
 
 def cannot_tell(text: str, missing: str) -> Claim:
-    """Return an observation on which these runs say nothing, for want of some."""
+    """Return an observation that these runs cannot decide, since some are missing."""
     return Claim(text, None, f"these runs have no {missing}")
 
 
 def several_seeds(records: Sequence[RunRecord]) -> list[str]:
-    """Say how many seeds every number is the mean of, where there are several."""
+    """Return a note of how many seeds every number is the mean of; none where there is one seed."""
     seeds = {record.setting("seed") for record in records}
     return [f"Every number is the mean over {len(seeds)} seeds."] if len(seeds) > 1 else []
 

@@ -11,7 +11,7 @@ import numpy as np
 from structopt.kernels.waist.record import Array
 
 LEVEL = 0.95
-"""Of the intervals."""
+"""Share of the resamples within an interval."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Difference:
     Attributes
     ----------
     value : float
-        On the corpus itself.
+        The difference on the corpus itself.
     low, high : float
         Ends of its 95 % interval: the percentiles 2.5 and 97.5 of the differences on the resamples.
     p : float
@@ -35,7 +35,7 @@ class Difference:
 
 
 def resampled(outcomes: Any, metric: str, samples: int, seed: int) -> Array:
-    """A metric on corpora of as many instances, drawn from this one with replacement. float64, shape (samples,).
+    """Compute a metric on corpora of as many instances, drawn from this one with replacement.
 
     The metric is computed from the counts of all drawn instances together, as it is of a corpus, and is not a mean over
     instances. The same seed draws the same instances of every system with as many instances: that is the pairing.
@@ -43,8 +43,8 @@ def resampled(outcomes: Any, metric: str, samples: int, seed: int) -> Array:
     Parameters
     ----------
     outcomes : Outcomes
-        What a task's ``outcomes`` returns: anything with a length, and ``scores(times)`` of the corpus in which instance i
-        stands ``times[i]`` often.
+        As a task's ``outcomes`` returns them: an object with a length, and ``scores(times)`` of the corpus in which instance i
+        is repeated ``times[i]`` times.
     metric : str
     samples : int
     seed : int
@@ -55,15 +55,15 @@ def resampled(outcomes: Any, metric: str, samples: int, seed: int) -> Array:
         NaN where the drawn instances do not have the metric, such as the F1 of a type that none of them has.
     """
     generator, m = np.random.default_rng(seed), len(outcomes)
-    found = np.empty(samples)
+    values = np.empty(samples)
     for sample in range(samples):
         times = np.bincount(generator.integers(0, m, m), minlength=m)
-        found[sample] = outcomes.scores(times).get(metric, np.nan)
-    return found
+        values[sample] = outcomes.scores(times).get(metric, np.nan)
+    return values
 
 
 def difference(value: float, resamples: Array) -> Difference:
-    r"""The interval and the p-value of a difference d, from the differences d*_b on resamples.
+    r"""Compute the interval and the p-value of a difference d, from the differences d*_b on resamples.
 
         p = (1 + #{b : |d*_b - d| >= |d|}) / (B + 1)
 
@@ -92,7 +92,7 @@ def difference(value: float, resamples: Array) -> Difference:
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """P-values of several comparisons, such that the chance of any false alarm among them is below the level.
+    """Correct the p-values of several comparisons, so that the chance of any false alarm among them is below the level.
 
     The i-th smallest of k is multiplied by k - i + 1; none becomes smaller than one before it, or more than 1.
 

@@ -1,4 +1,4 @@
-"""Finds the runs that are meant: folders of runs and of sweeps, runs of an MLflow store, whole experiments of it."""
+"""The runs to compare: found by folders of runs and sweeps, ids of MLflow runs, and names of MLflow experiments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RUN_ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A run to compare, and where it is in MLflow: store and id, empty where it is in none.
+    """A run to compare, with its store and id in MLflow; both are empty where it is in no store.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ def find(words: Sequence[str], experiment: str, store: Store, downloads: Path) -
     words : sequence of str
         Folders of runs or sweeps, ids and addresses (``runs:/ID``) of MLflow runs.
     experiment : str
-        An MLflow experiment, all of whose runs are meant; or empty.
+        An MLflow experiment, all runs of which are compared; may be empty.
     store : Store
     downloads : Path
         Folder for the files of runs that are in MLflow only.
@@ -47,14 +47,14 @@ def find(words: Sequence[str], experiment: str, store: Store, downloads: Path) -
     ConfigError
         If there is no such run.
     """
-    found = [one for word in words for one in _named(word, store, downloads)]
+    runs = [run for word in words for run in _named(word, store, downloads)]
     if experiment:
-        found += [_fetched(run_id, store, downloads) for run_id in store.runs_of(experiment)]
-    return list({one.record.folder.resolve(): one for one in found}.values())
+        runs += [_fetched(run_id, store, downloads) for run_id in store.runs_of(experiment)]
+    return list({run.record.folder.resolve(): run for run in runs}.values())
 
 
 def sweep_of(words: Sequence[str]) -> Path | None:
-    """The folder of the sweep that is all that was asked for; else None."""
+    """Return the folder of a sweep, where the words name that alone; else None."""
     return Path(words[0]) if len(words) == 1 and (Path(words[0]) / SWEEP).is_file() else None
 
 
@@ -71,22 +71,22 @@ def _of_folder(folder: Path) -> list[RunRecord]:
     if (folder / JOB).is_file() or (folder / ".hydra").is_dir():
         return [read_run(folder)]
     jobs = sorted((path.parent.parent for path in folder.glob("*/.hydra/config.yaml")), key=lambda job: (len(job.name), job.name))
-    found = read_sweep(folder) or [read_run(job) for job in jobs]
-    if not found:
+    records = read_sweep(folder) or [read_run(job) for job in jobs]
+    if not records:
         raise ConfigError(
             f"{folder}: this is not the folder of a run (it has no .hydra/config.yaml), nor of a sweep (its folders have none)."
         )
-    return found
+    return records
 
 
 def _tracked(folder: Path) -> tuple[str, str]:
-    """Store and id that the tracker noted in a run's folder."""
-    told = read_json(folder / TRACKING)
-    return str(told.get("uri") or ""), str(told.get("run_id") or "")
+    """Return the store and the id that the tracker wrote into a run's folder."""
+    notes = read_json(folder / TRACKING)
+    return str(notes.get("uri") or ""), str(notes.get("run_id") or "")
 
 
 def _fetched(run_id: str, store: Store, downloads: Path) -> Candidate:
-    """A run of MLflow: its folder where that is still there, else what was logged of it."""
+    """Return a run of MLflow, read from its folder where that still exists, else from the files that it logged."""
     folder = store.folder_of(run_id)
     if folder is None or not (folder / "metrics.json").is_file():
         folder = store.download(run_id, downloads / run_id)

@@ -13,7 +13,7 @@ from structopt.run.records import RunRecord
 
 Cell = str | float | int | None
 FACTS = {"objective": "train.objective", "gap": "train.gap", "seconds": "train.seconds", "passes": "train.epochs"}
-"""Columns behind the metrics, and where they come from."""
+"""Columns after those of the metrics, and the metrics of a run that they show."""
 _FORMS = {"objective": ".6g", "gap": ".2g", "seconds": ".2f", "passes": ".0f"}
 
 
@@ -48,7 +48,7 @@ class Table:
 
 
 def is_lower_better(metric: str) -> bool:
-    """Whether less of a metric is more."""
+    """Whether a lower value of a metric is the better one."""
     return metric.endswith(("loss", "error")) or metric in FACTS.values()
 
 
@@ -73,8 +73,8 @@ def runs_table(records: Sequence[RunRecord], titles: Sequence[str], metrics: Seq
     rows: list[dict[str, Cell]] = []
     texts = []
     for number, (record, title) in enumerate(zip(records, titles, strict=True)):
-        own = settings(record)
-        named = {key: text(own[key]) for key in keys if key in own}
+        values = settings(record)
+        named = {key: text(values[key]) for key in keys if key in values}
         measured = {metric: record.metric(metric) for metric in metrics}
         facts = {name: record.metric(key) for name, key in FACTS.items()}
         rows.append({"name": title, **named, **measured, **facts, "folder": str(record.folder)})
@@ -118,11 +118,11 @@ def _spread(name: str, key: str, values: Sequence[float]) -> str:
     return f"{fmean(values):{form}} ± {stdev(values):.2g}"
 
 
-def significance_table(found: Mapping[str, tuple[Difference, float]], caption: str) -> Table:
+def significance_table(differences: Mapping[str, tuple[Difference, float]], caption: str) -> Table:
     """One row for every run that was compared with the baseline: difference in points, interval, p-values."""
     rows: list[dict[str, Cell]] = []
     texts = []
-    for title, (difference, corrected) in found.items():
+    for title, (difference, corrected) in differences.items():
         rows.append({
             "name": title, "difference": difference.value, "low": difference.low, "high": difference.high,
             "p": difference.p, "p (Holm)": corrected,

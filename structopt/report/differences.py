@@ -1,4 +1,4 @@
-"""In what runs differ, and what to call them by it."""
+"""The settings in which runs differ, and titles of runs that name them."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ Settings = dict[str, Any]
 
 
 def settings(record: RunRecord) -> Settings:
-    """The config of a run by dotted keys, without what changes no result."""
+    """Return the config of a run by dotted keys, without those that change no result."""
     return _flat(relevant(record.config, Purpose.COMPARING))
 
 
 def varying(records: Sequence[RunRecord]) -> list[str]:
-    """Keys in which runs differ, in the order of the config, the seed last.
+    """Return the keys in which runs differ, in the order of the config, the seed last.
 
     Of components of different names, such as two optimizers, only parameters that both have are compared.
     """
-    found = [settings(record) for record in records]
-    keys = sorted(dict.fromkeys(key for one in found for key in one), key=lambda key: key == "seed")
-    return [key for key in keys if _differs(key, found)]
+    runs = [settings(record) for record in records]
+    keys = sorted(dict.fromkeys(key for run in runs for key in run), key=lambda key: key == "seed")
+    return [key for key in keys if _differs(key, runs)]
 
 
-def _differs(key: str, found: Sequence[Settings]) -> bool:
+def _differs(key: str, runs: Sequence[Settings]) -> bool:
     component = f"{key.partition('.')[0]}.name"
-    own = len({_hashable(one.get(component)) for one in found}) > 1 and key != component
-    values = {_hashable(one.get(key)) for one in found if not own or key in one}
+    of_other_components = len({_hashable(run.get(component)) for run in runs}) > 1 and key != component
+    values = {_hashable(run.get(key)) for run in runs if not of_other_components or key in run}
     return len(values) > 1
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """Keys without their component, where that is not ambiguous; a component itself by its kind."""
+    """Return keys without their component where that is not ambiguous, and the name of a component as its kind."""
     ends = {key: key.removesuffix(".name") if key.endswith(".name") else key.rpartition(".")[2] for key in keys}
     counts = Counter(ends.values())
     return {key: end if counts[end] == 1 else key for key, end in ends.items()}
 
 
 def titles(records: Sequence[RunRecord]) -> list[str]:
-    """A name for every run: its label, else the settings in which it differs, else its folder; all of them different."""
+    """Return a different name for every run: its label, else the settings in which it differs, else its folder."""
     keys = varying(records)
     short = short_names(keys)
     labels = Counter(record.config.get("label") for record in records)
-    made = []
+    names = []
     for record in records:
-        own, label = settings(record), record.config.get("label")
-        differing = ", ".join(f"{short[key]}={text(own[key])}" for key in keys if key in own)
-        made.append(str(label if label and labels[label] == 1 else differing or record.folder.name))
-    counts = Counter(made)
-    return [title if counts[title] == 1 else f"{title} ({_place(record)})" for title, record in zip(made, records, strict=True)]
+        values, label = settings(record), record.config.get("label")
+        differing = ", ".join(f"{short[key]}={text(values[key])}" for key in keys if key in values)
+        names.append(str(label if label and labels[label] == 1 else differing or record.folder.name))
+    counts = Counter(names)
+    return [name if counts[name] == 1 else f"{name} ({_folders(record)})" for name, record in zip(names, records, strict=True)]
 
 
-def _place(record: RunRecord) -> str:
-    """The run's folder with the one around it: numbers of jobs and times of day are not enough."""
+def _folders(record: RunRecord) -> str:
+    """Return the names of the run's folder and its parent: a number of a job or a time of day alone may be another run's."""
     return "/".join(record.folder.parts[-2:])
 
 
 def seed_groups(records: Sequence[RunRecord]) -> list[list[int]]:
-    """Numbers of the runs that differ in nothing but the seed, by seed, where there are several; the first group's first."""
+    """Group runs that differ in nothing but the seed, where there are several seeds; a group is the runs' numbers by seed."""
     groups: dict[Hashable, list[int]] = {}
     for number, record in enumerate(records):
         groups.setdefault(_hashable(_without_seed(record)), []).append(number)

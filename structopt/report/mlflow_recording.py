@@ -17,7 +17,7 @@ _NOTE_LIMIT = 5000
 
 
 def record(runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | None, output: Path, uri: str) -> None:
-    """Log the files of a comparison where its runs are tracked; a store that cannot be had costs a warning.
+    """Log the files of a comparison where its runs are tracked; a store that cannot be reached costs a warning.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def record(runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | No
         return
     try:
         _record(tracked, facts, sweep, output, uri)
-    except Exception as error:  # whatever MLflow raises; the comparison is made and written
+    except Exception as error:  # MLflow raises many kinds; the comparison is written all the same
         log.warning("the comparison is not in MLflow: %s", (str(error).strip() or type(error).__name__).splitlines()[0])
 
 
@@ -50,7 +50,7 @@ def _record(runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | N
 
 
 def _parent(sweep: Path | None) -> str:
-    """MLflow run of a sweep; empty where it has none."""
+    """Return the id of a sweep's MLflow run; empty where it has none."""
     return str(read_json(sweep / SWEEP).get("parent") or "") if sweep else ""
 
 

@@ -1,4 +1,4 @@
-"""The MLflow store, as comparisons use it: runs are looked up and fetched, and a comparison is recorded."""
+"""The MLflow store of a comparison: runs are looked up and fetched, and the comparison is recorded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PATIENCE = 5.0  # seconds to wait for a server
 
 
 class Store:
-    """An MLflow store; nothing is imported or asked before it is used.
+    """An MLflow store; MLflow is imported and the store is opened at its first use.
 
     Parameters
     ----------
@@ -36,20 +36,20 @@ class Store:
         self.uri = store_address(uri or os.environ.get("MLFLOW_TRACKING_URI"))
 
     def folder_of(self, run_id: str) -> Path | None:
-        """The folder that a run was made in, where it is still there."""
+        """Return the folder of a run where it still exists, else None."""
         with self._asked(f"run '{run_id}'"):
             tags = self._client.get_run(run_id).data.tags
         folder = Path(tags.get(FOLDER) or os.devnull)
         return folder if folder.is_dir() else None
 
     def runs_of(self, experiment: str) -> list[str]:
-        """Ids of an experiment's training runs that have finished, the oldest first; says how many have not."""
+        """Return the ids of an experiment's finished training runs, the oldest first; warn of how many have not finished."""
         with self._asked(f"experiment '{experiment}'"):
-            found = self._client.get_experiment_by_name(experiment)
-            known = [one.name for one in self._client.search_experiments()] if found is None else []
-        if found is None:
+            stored = self._client.get_experiment_by_name(experiment)
+            known = [one.name for one in self._client.search_experiments()] if stored is None else []
+        if stored is None:
             raise ConfigError(f"experiment={experiment}: {self.uri} has none.{did_you_mean(experiment, known)} It has: {known}.")
-        runs = self._pages(found.experiment_id)
+        runs = self._all_runs(stored.experiment_id)
         trained = [run.info for run in runs if FOLDER in run.data.tags]  # sweeps and comparisons are not
         finished = [info.run_id for info in trained if info.status == "FINISHED"]
         if len(finished) < len(trained):
@@ -60,8 +60,8 @@ class Store:
         """Fetch what was logged of a run: metrics, history and configuration."""
         target.mkdir(parents=True, exist_ok=True)
         with self._asked(f"run '{run_id}'"):
-            there = {one.path for one in self._client.list_artifacts(run_id)}
-            for name in there.intersection(FILES):
+            logged = {artifact.path for artifact in self._client.list_artifacts(run_id)}
+            for name in logged.intersection(FILES):
                 self._client.download_artifacts(run_id, name, str(target))
         return target
 
@@ -86,12 +86,12 @@ class Store:
     def record(self, beside: str, files: Sequence[Path], tags: Mapping[str, str], params: Mapping[str, str]) -> str:
         """Make a run for a comparison, with its files, in the experiment of another run; return its id."""
         experiment = self._client.get_run(beside).info.experiment_id
-        made = str(self._client.create_run(experiment, run_name=COMPARISON, tags={KIND: COMPARISON}).info.run_id)
+        run_id = str(self._client.create_run(experiment, run_name=COMPARISON, tags={KIND: COMPARISON}).info.run_id)
         for key, value in params.items():
-            self._client.log_param(made, key, value[:500])
-        self.add(made, files, tags, None)
-        self._client.set_terminated(made)
-        return made
+            self._client.log_param(run_id, key, value[:500])
+        self.add(run_id, files, tags, None)
+        self._client.set_terminated(run_id)
+        return run_id
 
     @cached_property
     def _client(self) -> Any:
@@ -104,19 +104,20 @@ class Store:
 
         return MlflowClient(tracking_uri=self.uri)
 
-    def _pages(self, experiment_id: str) -> list[Any]:
-        found: list[Any] = []
+    def _all_runs(self, experiment_id: str) -> list[Any]:
+        """Return the runs of an experiment, the oldest first, page by page."""
+        runs: list[Any] = []
         token: str | None = ""
         while token is not None:
             order = ["attributes.start_time"]
             page = self._client.search_runs([experiment_id], order_by=order, page_token=token or None)
-            found += page
+            runs += page
             token = page.token or None
-        return found
+        return runs
 
     @contextlib.contextmanager
     def _asked(self, what: str) -> Iterator[None]:
-        """Turn what MLflow raises into one line."""
+        """Turn errors of MLflow into a ConfigError of one line."""
         try:
             yield
         except ConfigError:

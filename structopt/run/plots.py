@@ -25,6 +25,23 @@ class Curve:
     history: Sequence[_Row]
 
 
+def new_figure(width: float, height: float, dpi: int = 150) -> Any:
+    """Return an empty figure of a size in inches, which needs no screen."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=dpi, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def draw_grid(axes: Any) -> None:
+    """Draw a light grid below the curves, and no frame at the top and on the right."""
+    axes.grid(visible=True, color="#E5E5E5", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
 def learning_curve(history: Sequence[_Row], target: str | Path, metric: str) -> None:
     """Draw the objective (left) and a development metric (right) against the pass, as PNG.
 
@@ -37,12 +54,8 @@ def learning_curve(history: Sequence[_Row], target: str | Path, metric: str) -> 
     metric : str
         The column drawn on the right, such as ``dev.f1``; the right half is left out where no row has it.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     scores = _points(history, metric)
-    figure = Figure(figsize=(10.0 if scores[0] else 5.5, 3.8), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(10.0 if scores[0] else 5.5, 3.8)
     axes = figure.subplots(1, 2 if scores[0] else 1, squeeze=False)[0]
     _draw_objective(axes[0], history)
     if scores[0]:
@@ -63,12 +76,8 @@ def comparison(curves: Sequence[Curve], target: str | Path, metric: str) -> None
     metric : str
         The column drawn below, such as ``dev.f1``; a row of pictures is left out where no run has its column.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     keys = [key for key in ("primal", metric) if any(_points(curve.history, key)[0] for curve in curves)] or ["loss"]
-    figure = Figure(figsize=(11.0, 3.6 * len(keys) + 0.25 * (len(curves) + 1) // 2), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11.0, 3.6 * len(keys) + 0.25 * (len(curves) + 1) // 2)
     panels = figure.subplots(len(keys), 2, squeeze=False, sharey="row")
     for row, key in zip(panels, keys, strict=True):
         for axes, against in zip(row, _AXES, strict=True):
@@ -144,6 +153,4 @@ def _dress(axes: Any, ylabel: str, title: str, xlabel: str = _AXES["epoch"], who
     axes.set(xlabel=xlabel, ylabel=ylabel)
     axes.set_title(title, loc="left", fontsize=11)
     axes.xaxis.set_major_locator(MaxNLocator(integer=whole, min_n_ticks=1))
-    axes.grid(visible=True, color="#E5E5E5", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    draw_grid(axes)

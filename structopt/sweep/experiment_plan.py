@@ -1,4 +1,4 @@
-"""What an experiment's file asks for: read, checked, and made into jobs."""
+"""The plan in an experiment's file: read, checked, and turned into jobs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from structopt.errors import ConfigError, did_you_mean
 SCALES = ("small", "full")
 SEPARATOR = ", "
 Choice = tuple[str, str]
-"""An override and what it adds to the label."""
+"""An override, and what it adds to the label."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A row of a table or a curve of a figure; `grid` is None where the experiment's is meant."""
+    """A row of a table or a curve of a figure; where `grid` is None, the experiment's grid counts."""
 
     overrides: tuple[str, ...] = ()
     grid: Mapping[str, Sequence[Any]] | None = None
@@ -29,7 +29,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Scale:
-    """What is different at a scale."""
+    """What a scale changes: overrides of all jobs, settings, grid and files."""
 
     overrides: tuple[str, ...] = ()
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment's settings, grid and files, and what is different at each scale."""
+    """An experiment's settings, grid and files, and what each scale changes."""
 
     experiment: str
     title: str
@@ -51,7 +51,7 @@ class Plan:
     scales: Mapping[str, Scale]
 
     @classmethod
-    def read(cls, experiment: str, given: Mapping[str, Any]) -> Plan:
+    def read(cls, experiment: str, node: Mapping[str, Any]) -> Plan:
         """Read the keys under ``hydra.sweeper``.
 
         Raises
@@ -59,15 +59,15 @@ class Plan:
         ConfigError
             If a key is unknown, missing or not of its form.
         """
-        place = f"{experiment}: hydra.sweeper"
-        _known(place, given, ("title", "report", "files", "settings", "grid", *SCALES))
+        where = f"{experiment}: hydra.sweeper"
+        _known(where, node, ("title", "report", "files", "settings", "grid", *SCALES))
         for key in ("title", "report", "settings"):
-            if not given.get(key):
-                raise ConfigError(f"{place}.{key} is missing. An experiment needs a title, a report and settings.")
+            if not node.get(key):
+                raise ConfigError(f"{where}.{key} is missing. An experiment needs a title, a report and settings.")
         return cls(
-            experiment, str(given["title"]), str(given["report"]),
-            _settings(place, given["settings"]), _grid(place, given.get("grid")) or {}, _files(place, given.get("files")),
-            {scale: _scale(f"{place}.{scale}", given.get(scale)) for scale in SCALES},
+            experiment, str(node["title"]), str(node["report"]),
+            _settings(where, node["settings"]), _grid(where, node.get("grid")) or {}, _files(where, node.get("files")),
+            {scale: _scale(f"{where}.{scale}", node.get(scale)) for scale in SCALES},
         )  # fmt: skip
 
     def scale(self, typed: str | None, data: str | None) -> str:
@@ -85,7 +85,7 @@ class Plan:
         return typed or ("small" if data is None else "full")
 
     def chosen(self, scale: str) -> dict[str, Setting]:
-        """Return the settings of a scale, with the grid and files that are meant."""
+        """Return the settings of a scale, each with its grid and files."""
         changes = self.scales[scale]
         settings = {**self.settings, **changes.settings}
         unknown = [name for name in changes.only or () if name not in settings]
@@ -129,18 +129,18 @@ class Plan:
             ``small`` or ``full``.
         always : sequence of str
             Overrides that every job begins with.
-        typed : sequence of sequence of (override, part of the label)
+        typed : sequence of sequence of (override, addition to the label)
             Combinations of what the user typed; every one is tried with every setting.
         """
-        found = []
+        jobs = []
         for name, setting in self.chosen(scale).items():
             files = [f"{key}={_quoted(str(Path(data) / path))}" for key, path in setting.files.items()] if data else []
             for values, combination in cartesian(product([_choices(*one) for one in (setting.grid or {}).items()]), typed):
-                label = SEPARATOR.join([name, *(part for _, part in (*values, *combination) if part)])
+                label = SEPARATOR.join([name, *(addition for _, addition in (*values, *combination) if addition)])
                 first = [*always, *files, *self.scales[scale].overrides, *setting.overrides]
                 last = [word for word, _ in (*values, *combination)]
-                found.append(_last_of_each(spelled_out([*first, f"label={_quoted(label)}", *last])))
-        return found
+                jobs.append(_last_of_each(spelled_out([*first, f"label={_quoted(label)}", *last])))
+        return jobs
 
 
 def setting(label: str) -> str:
@@ -177,71 +177,71 @@ def _quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _settings(place: str, given: Any) -> dict[str, Setting]:
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"{place}.settings: this must be NAME: [override, ...].")
-    return {str(name): _setting(f"{place}.settings.{name}", str(name), value) for name, value in given.items()}
+def _settings(where: str, node: Any) -> dict[str, Setting]:
+    if not isinstance(node, Mapping):
+        raise ConfigError(f"{where}.settings: this must be NAME: [override, ...].")
+    return {str(name): _setting(f"{where}.settings.{name}", str(name), value) for name, value in node.items()}
 
 
-def _setting(place: str, name: str, given: Any) -> Setting:
+def _setting(where: str, name: str, node: Any) -> Setting:
     if SEPARATOR in name:
-        raise ConfigError(f"{place}: the name of a setting cannot contain '{SEPARATOR}', which ends it in labels.")
-    if given is None or isinstance(given, list | tuple):
-        return Setting(_overrides(place, given))
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"{place}: this must be a list of overrides, or have overrides, grid and files.")
-    _known(place, given, ("overrides", "grid", "files"))
-    overrides = _overrides(f"{place}.overrides", given.get("overrides"))
-    return Setting(overrides, _grid(place, given.get("grid")), _files(place, given.get("files")))
+        raise ConfigError(f"{where}: the name of a setting cannot contain '{SEPARATOR}', which ends it in labels.")
+    if node is None or isinstance(node, list | tuple):
+        return Setting(_overrides(where, node))
+    if not isinstance(node, Mapping):
+        raise ConfigError(f"{where}: this must be a list of overrides, or have overrides, grid and files.")
+    _known(where, node, ("overrides", "grid", "files"))
+    overrides = _overrides(f"{where}.overrides", node.get("overrides"))
+    return Setting(overrides, _grid(where, node.get("grid")), _files(where, node.get("files")))
 
 
-def _scale(place: str, given: Any) -> Scale:
-    if given is None:
+def _scale(where: str, node: Any) -> Scale:
+    if node is None:
         return Scale()
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"{place}: this must have overrides, settings, only, grid or files.")
-    _known(place, given, ("overrides", "settings", "only", "grid", "files"))
-    only = given.get("only")
+    if not isinstance(node, Mapping):
+        raise ConfigError(f"{where}: this must have overrides, settings, only, grid or files.")
+    _known(where, node, ("overrides", "settings", "only", "grid", "files"))
+    only = node.get("only")
     return Scale(
-        _overrides(f"{place}.overrides", given.get("overrides")),
-        _settings(place, given.get("settings") or {}),
+        _overrides(f"{where}.overrides", node.get("overrides")),
+        _settings(where, node.get("settings") or {}),
         None if only is None else tuple(str(name) for name in only),
-        _grid(place, given.get("grid")),
-        _files(place, given.get("files")),
+        _grid(where, node.get("grid")),
+        _files(where, node.get("files")),
     )
 
 
-def _overrides(place: str, given: Any) -> tuple[str, ...]:
-    words = [] if given is None else given
+def _overrides(where: str, node: Any) -> tuple[str, ...]:
+    words = [] if node is None else node
     if not isinstance(words, list | tuple):
-        raise ConfigError(f"{place}: this must be a list of overrides, such as [optimizer=dca, optimizer.C=1].")
+        raise ConfigError(f"{where}: this must be a list of overrides, such as [optimizer=dca, optimizer.C=1].")
     wrong = [word for word in words if not isinstance(word, str) or not ("=" in word or word.startswith("~"))]
     if wrong:
-        raise ConfigError(f"{place}: '{wrong[0]}' is no override. Write KEY=VALUE, such as optimizer.C=1.")
+        raise ConfigError(f"{where}: '{wrong[0]}' is no override. Write KEY=VALUE, such as optimizer.C=1.")
     return tuple(words)
 
 
-def _grid(place: str, given: Any) -> dict[str, list[Any]] | None:
-    if given is None:
+def _grid(where: str, node: Any) -> dict[str, list[Any]] | None:
+    if node is None:
         return None
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"{place}.grid: this must be KEY: [value, ...], such as optimizer.C: [0.1, 1].")
-    for key, values in given.items():
+    if not isinstance(node, Mapping):
+        raise ConfigError(f"{where}.grid: this must be KEY: [value, ...], such as optimizer.C: [0.1, 1].")
+    for key, values in node.items():
         if not isinstance(values, list | tuple) or not values:
-            raise ConfigError(f"{place}.grid.{key}: this must be a list of values, such as optimizer.C: [0.1, 1].")
-    return {str(key): list(values) for key, values in given.items()}
+            raise ConfigError(f"{where}.grid.{key}: this must be a list of values, such as optimizer.C: [0.1, 1].")
+    return {str(key): list(values) for key, values in node.items()}
 
 
-def _files(place: str, given: Any) -> dict[str, str]:
-    if given is None:
+def _files(where: str, node: Any) -> dict[str, str]:
+    if node is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"{place}.files: this must be KEY: path inside data=DIR, such as task.train: conll2003/eng.train.gz.")
-    return {str(key): str(path) for key, path in given.items()}
+    if not isinstance(node, Mapping):
+        raise ConfigError(f"{where}.files: this must be KEY: path inside data=DIR, such as task.train: conll2003/eng.train.gz.")
+    return {str(key): str(path) for key, path in node.items()}
 
 
-def _known(place: str, given: Mapping[str, Any], keys: Sequence[str]) -> None:
-    unknown = [key for key in given if key not in keys]
+def _known(where: str, node: Mapping[str, Any], keys: Sequence[str]) -> None:
+    unknown = [key for key in node if key not in keys]
     if unknown:
         near = did_you_mean(str(unknown[0]), keys)
-        raise ConfigError(f"{place}: there is no key '{unknown[0]}' here.{near} Keys: {', '.join(keys)}.")
+        raise ConfigError(f"{where}: there is no key '{unknown[0]}' here.{near} Keys: {', '.join(keys)}.")

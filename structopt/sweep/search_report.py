@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from structopt.run import plots
 from structopt.sweep.search_space import Space
 from structopt.sweep.search_trials import experimental, optuna, shown
 
@@ -69,8 +70,6 @@ def _write(path: Path, best: Any, overrides: list[str], metric: str, shares: dic
 
 def _draw(study: Any, best: Any, path: Path, metric: str) -> None:
     """Draw the scores of the trials in their order and the best so far; pruned ones are crosses at their last pass."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     ended = study.get_trials(deepcopy=False)
@@ -78,8 +77,7 @@ def _draw(study: Any, best: Any, path: Path, metric: str) -> None:
     cut: dict[int, float] = {trial.number: trial.value for trial in ended if trial.state.name == "PRUNED"}
     better = max if study.direction.name == "MAXIMIZE" else min
     best_so_far = [better(value for number, value in done.items() if number <= last) for last in done]
-    figure = Figure(figsize=(6.5, 3.8), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = plots.new_figure(6.5, 3.8)
     axes = figure.subplots()
     axes.step(list(done), best_so_far, where="post", color="#00795A", linewidth=1.6, label="best so far")
     axes.plot(list(done), list(done.values()), "o", color="#0072B2", markersize=4, label="finished")
@@ -88,8 +86,6 @@ def _draw(study: Any, best: Any, path: Path, metric: str) -> None:
     axes.set(xlabel="trial", ylabel=metric)
     axes.set_title(f"best {best.value:.4f}, trial {best.number}", loc="right", fontsize=9, color="#00795A")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    axes.grid(visible=True, color="#E5E5E5", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    plots.draw_grid(axes)
     axes.legend(frameon=False, loc="best")
     figure.savefig(path, format="png")

@@ -1,4 +1,4 @@
-"""The table at the end of a sweep: what was swept, what came of it, the best job, and means over seeds."""
+"""The table at the end of a sweep: swept values, status and scores of each job, the best job, and means over seeds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class JobRow:
     ----------
     number : int
     swept : mapping of key to value
-        What sets the job apart.
+        Values of the keys in which jobs differ.
     status : str
     metric : str
         The task's main metric; empty where the job did not come to its end.
@@ -53,7 +53,7 @@ class SweepTable:
 
     @property
     def keys(self) -> list[str]:
-        """What was swept."""
+        """The keys that were swept."""
         return list(dict.fromkeys(key for row in self.rows for key in row.swept))
 
     @property
@@ -129,7 +129,7 @@ class SweepTable:
 
 
 def write_tables(folder: Path) -> SweepTable:
-    """Read the jobs of a sweep and write ``table.md`` and ``table.csv``; beside an experiment's own, ``jobs.*``."""
+    """Read the jobs of a sweep and write ``table.md`` and ``table.csv``; of an experiment, ``jobs.md`` and ``jobs.csv``."""
     from structopt.formats.durable_files import write_bytes
 
     table = read_table(folder)
@@ -148,27 +148,28 @@ def read_table(folder: Path) -> SweepTable:
 
 def summary(table: SweepTable) -> dict[str, float]:
     """Metrics of a sweep as a whole, by dotted name."""
-    found = {"jobs": float(len(table.rows))}
+    metrics = {"jobs": float(len(table.rows))}
     counts = {status.lower(): float(table.count(status)) for status in (FINISHED, FAILED, PRUNED, KILLED)}
-    found |= {status: count for status, count in counts.items() if count}
+    metrics |= {status: count for status, count in counts.items() if count}
     if table.best and table.best.dev is not None:
-        found[f"best.dev.{table.metric}"] = table.best.dev
-    return found
+        metrics[f"best.dev.{table.metric}"] = table.best.dev
+    return metrics
 
 
 def _swept_keys(records: Sequence[RunRecord]) -> list[str]:
-    """Keys whose values differ between jobs; the label alone where every job has one of its own."""
+    """Return the keys whose values differ between jobs; the label alone where all jobs have different ones."""
     values: dict[str, list[str]] = {}
     for record in records:
-        for key, value in map(_parted, record.overrides):
+        for key, value in map(_key_and_value, record.overrides):
             values.setdefault(key, []).append(value)
     labels = values.get(LABEL, [])
     if len(labels) == len(records) == len(set(labels)):
         return [LABEL]
-    return [key for key, found in values.items() if len(records) == 1 or len(found) < len(records) or len(set(found)) > 1]
+    one_job, count = len(records) == 1, len(records)
+    return [key for key, typed in values.items() if one_job or len(typed) < count or len(set(typed)) > 1]
 
 
-def _parted(word: str) -> tuple[str, str]:
+def _key_and_value(word: str) -> tuple[str, str]:
     key, _, value = word.partition("=")
     return key.lstrip("+~"), value.strip("'\"")
 
@@ -176,7 +177,7 @@ def _parted(word: str) -> tuple[str, str]:
 def _row(record: RunRecord, keys: Sequence[str]) -> JobRow:
     job = read_json(record.folder / JOB)
     metric, done = str(job.get("metric") or ""), record.status in (FINISHED, PRUNED)
-    typed = dict(map(_parted, record.overrides))
+    typed = dict(map(_key_and_value, record.overrides))
     return JobRow(
         int(job["number"]), {key: typed[key] for key in keys if key in typed}, record.status, metric,
         record.metric(f"dev.{metric}") if done else None, record.metric(f"test.{metric}") if done else None,

@@ -1,4 +1,4 @@
-"""A thread that does things in order, so that whoever asks for them neither waits nor fails with them."""
+"""A thread that does operations in order, so that the caller neither waits for them nor fails with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LAST_LIMIT = 3.0
 
 @dataclass(frozen=True)
 class Operation:
-    """Something to do, the seconds it may take, and whether to try it even after a failure."""
+    """An action, the seconds it may take, and whether to try it even after a failure."""
 
     action: Callable[[], None]
     limit: float
@@ -55,7 +55,7 @@ class Background:
             self._break("the store does not answer")
 
     def _loop(self) -> None:
-        """Take operations until told to end."""
+        """Do the queued operations until the queue is closed."""
         while (operation := self._queue.get()) is not None:
             if not self._broken or operation.always:
                 limit = min(operation.limit, _LAST_LIMIT) if self._broken else operation.limit
@@ -64,7 +64,7 @@ class Background:
             self._deadline = math.inf
 
     def _do(self, operation: Operation) -> None:
-        """Do one operation; a failure is told once and ends the recording."""
+        """Do one operation; the first failure is warned of and ends the recording."""
         try:
             operation.action()
         except BaseException as error:  # a tracker never costs a trained model
@@ -72,10 +72,10 @@ class Background:
             self._break(f"{type(error).__name__}: {first}")
 
     def _break(self, reason: str) -> None:
-        """Become silent, warning the first time."""
+        """End the recording; warn at the first call."""
         with self._lock:
-            told, self._broken = self._broken, True
-        if not told:
+            was_broken, self._broken = self._broken, True
+        if not was_broken:
             self._warn(reason)
 
     def _leave(self) -> None:

@@ -1,4 +1,4 @@
-"""What is recorded of a run beside its metrics: parameters, tags, and the fingerprints of its data."""
+"""Facts that are recorded of a run beside its metrics: parameters, tags, and the fingerprints of its data."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def allowed_name(key: str) -> str:
 
 
 def finite(metrics: Mapping[str, float]) -> dict[str, float]:
-    """Keep what is a finite number: sqlite stores turn infinity into 1.8e308."""
+    """Return the metrics that are finite numbers: sqlite stores turn infinity into 1.8e308."""
     numbers = {key: value for key, value in metrics.items() if value is not None}
     return {key: float(value) for key, value in numbers.items() if math.isfinite(value)}
 
 
 def params(config: Mapping[str, Any]) -> dict[str, str]:
-    """The configuration as params, without what is null or says nothing about what was learnt."""
+    """Return the configuration as params, without keys that are null or do not matter to what was learnt."""
     kept = flatten(relevant(config, Purpose.TRACKING))
     return {allowed_name(key): value for key, value in kept.items() if value != "null"}
 
 
 def run_tags(run: Run) -> dict[str, str]:
-    """Versions, user, folder and parent of a run."""
+    """Return versions, user, folder and parent of a run as tags."""
     tags = common_tags() | {"run_folder": str(run.folder)}
     if parent := run.parent or os.environ.get(PARENT_VARIABLE):
         tags[PARENT] = parent
@@ -71,17 +71,17 @@ def run_tags(run: Run) -> dict[str, str]:
 
 
 def common_tags() -> dict[str, str]:
-    """Versions and user."""
+    """Return versions and user as tags."""
     tags = {"mlflow.source.name": "structopt", "mlflow.source.type": "LOCAL"}
     tags |= {"version.structopt": version_of(DISTRIBUTION) or "unknown", "version.python": platform.python_version()}
-    tags |= {f"version.{package}": found for package in ("numpy", "numba") if (found := version_of(package))}
+    tags |= {f"version.{package}": number for package in ("numpy", "numba") if (number := version_of(package))}
     with contextlib.suppress(Exception):
         tags["mlflow.user"] = getpass.getuser()
     return tags
 
 
 def version_of(package: str) -> str | None:
-    """Version of an installed distribution, or None."""
+    """Return the version of an installed distribution, or None."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -89,7 +89,7 @@ def version_of(package: str) -> str | None:
 
 
 def git_tags() -> dict[str, str]:
-    """Commit of the current folder's repository and whether files differ from it; nothing outside a repository."""
+    """Return the commit of the current folder's repository and whether files differ from it; no tags outside a repository."""
     commit = _git("rev-parse", "HEAD")
     if not commit:
         return {}
@@ -99,7 +99,7 @@ def git_tags() -> dict[str, str]:
 
 
 def _git(*arguments: str) -> str | None:
-    """Output of a git command, or None where it fails."""
+    """Return the output of a git command, or None where it fails."""
     try:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=2.0, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -108,7 +108,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def fingerprint(path: Path) -> dict[str, Any]:
-    """Name, size and SHA-256 digest of a file."""
+    """Return name, size, SHA-256 digest and address of a file."""
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return {"name": path.name, "size": path.stat().st_size, "sha256": digest, "uri": path.resolve().as_uri()}

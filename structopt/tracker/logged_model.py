@@ -23,21 +23,21 @@ def save_pyfunc(target: Path, folder: Path, logged: Any, run_id: str | None) -> 
     import mlflow.pyfunc
     from mlflow.models import Model
 
-    found, served = version_of(DISTRIBUTION), _tables(folder)
+    version, tables = version_of(DISTRIBUTION), _tables(folder)
     mlflow.pyfunc.save_model(
         path=str(target),
         python_model=str(Path(__file__).with_name("pyfunc.py")),
         artifacts={"model": str(folder)},
-        pip_requirements=[f"{DISTRIBUTION}=={found}" if found else DISTRIBUTION],
+        pip_requirements=[f"{DISTRIBUTION}=={version}" if version else DISTRIBUTION],
         mlflow_model=Model(
             artifact_path=logged.artifact_location, model_uuid=logged.model_id, run_id=run_id, model_id=logged.model_id
         ),
-        **served,
+        **tables,
     )
 
 
 def _tables(folder: Path) -> dict[str, Any]:
-    """Signature and input example from the model's schemas."""
+    """Return the signature and the input example from the model's schemas."""
     import pandas
     from mlflow.models import ModelSignature
     from mlflow.types import Schema as Signature
@@ -48,17 +48,17 @@ def _tables(folder: Path) -> dict[str, Any]:
 
 
 def _columns(schema: Schema) -> list[Any]:
-    """The columns of a schema as MLflow describes them."""
+    """Return the columns of a schema as MLflow describes them."""
     from mlflow.types import ColSpec, DataType
     from mlflow.types.schema import Array
 
-    found = []
+    columns = []
     for column in schema:
         kind: Any = DataType[column.kind]
         for _ in range(column.depth):
             kind = Array(kind)
-        found.append(ColSpec(kind, column.name, required=column.required))
-    return found
+        columns.append(ColSpec(kind, column.name, required=column.required))
+    return columns
 
 
 def download_model(address: str, uri: str | None = None) -> Path:

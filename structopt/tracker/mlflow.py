@@ -1,4 +1,4 @@
-"""Runs recorded in MLflow, from a thread of its own: training neither waits for it nor fails with it."""
+"""Runs recorded in MLflow by a thread in the background: training neither waits for it nor fails with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from structopt.tracker.stores import (
 )
 
 RECORDED = "tracking.json"
-"""In a run's folder: the store and the id of its MLflow run, for a run that goes on."""
+"""A file in a run's folder with the store and the id of its MLflow run, for a run that goes on."""
 _PARAMS_A_CALL = 100
 _LOCAL_LIMIT = 120.0
 _BACKLOG_LIMIT = 300.0
@@ -100,26 +100,26 @@ class MLflowTracker(Tracker):
         self._worker.close(_BACKLOG_LIMIT)
 
     def open_sweep(self, name: str, folder: Path, command: str, known: str = "") -> str:
-        """Make the run that those of a sweep are children of, or go on with a known one.
+        """Make the parent of a sweep's runs, or go on with a known one.
 
         The store and the experiment are made too, so that processes which start together find them.
 
         Returns
         -------
         str
-            Its id; empty where the store fails, of which was warned then.
+            Its id; empty where the store fails, after a warning.
         """
         self._folder, moment = folder, milliseconds()
         tags = common_tags() | git_tags() | {"sweep_folder": str(folder), "command": command}
-        found: list[str] = []
+        run_ids: list[str] = []
 
         def make() -> None:
-            found.append(sweep_run.opened(self._client, self._experiment_id, name, tags, known, moment))
+            run_ids.append(sweep_run.opened(self._client, self._experiment_id, name, tags, known, moment))
 
         self._worker.put(self._connect, self._request_limit)
         self._worker.put(make, self._request_limit)
         self._worker.close(_BACKLOG_LIMIT)
-        return found[0] if found else ""
+        return run_ids[0] if run_ids else ""
 
     def close_sweep(self, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path]) -> None:
         """End the run of a sweep (status ``FINISHED``, ``FAILED`` or ``KILLED``) with metrics and files of the whole."""
@@ -129,7 +129,7 @@ class MLflowTracker(Tracker):
         self._worker.close(_BACKLOG_LIMIT)
 
     def drop_sweep(self, run_id: str) -> None:
-        """Delete the run of a sweep that came to nothing."""
+        """Delete the run of a sweep in which no job ever began."""
         self._worker.put(self._connect, self._request_limit)
         self._worker.put(lambda: self._client.delete_run(run_id), self._request_limit)
         self._worker.close(_BACKLOG_LIMIT)
@@ -150,24 +150,24 @@ class MLflowTracker(Tracker):
             self.run_id = str(known["run_id"])
             self._client.update_run(self.run_id, status="RUNNING")
         else:
-            made = self._client.create_run(self._experiment_id, start_time=started, tags=tags, run_name=name)
-            self.run_id = str(made.info.run_id)
+            created = self._client.create_run(self._experiment_id, start_time=started, tags=tags, run_name=name)
+            self.run_id = str(created.info.run_id)
             (run.folder / RECORDED).write_text(json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8")
         self._log_params(params(run.config))
 
     def _known(self, folder: Path) -> dict[str, str]:
-        """What an earlier attempt at a run noted in its folder, as far as this store has it."""
+        """Return the content of `RECORDED`, which an earlier attempt wrote; empty where this store has no such run."""
         from mlflow.exceptions import MlflowException
 
         try:
             noted: dict[str, str] = json.loads((folder / RECORDED).read_text(encoding="utf8"))
-            there = noted["uri"] == self.uri and self._client.get_run(noted["run_id"]).info.lifecycle_stage == "active"
+            is_here = noted["uri"] == self.uri and self._client.get_run(noted["run_id"]).info.lifecycle_stage == "active"
         except (OSError, ValueError, KeyError, MlflowException):
             return {}
-        return noted if there else {}
+        return noted if is_here else {}
 
     def _log_params(self, values: Mapping[str, str]) -> None:
-        """Log params; those that a run which goes on was told anew are tags, since a param cannot change."""
+        """Log params; those that were typed anew for a run that goes on become tags, since a param cannot change."""
         from mlflow.entities import Param, RunTag
 
         known = self._client.get_run(self.run_id).data.params
@@ -182,12 +182,12 @@ class MLflowTracker(Tracker):
         """Record name, size and digest of the data files: as inputs, and in full as tags."""
         from mlflow.entities import RunTag
 
-        found = {role: fingerprint(Path(path)) for role, path in files.items() if Path(path).is_file()}
-        if not found:
+        fingerprints = {role: fingerprint(Path(path)) for role, path in files.items() if Path(path).is_file()}
+        if not fingerprints:
             return
-        self._client.log_inputs(self.run_id, datasets=[dataset_input(role, facts) for role, facts in found.items()])
+        self._client.log_inputs(self.run_id, datasets=[dataset_input(role, facts) for role, facts in fingerprints.items()])
         keys = ("name", "size", "sha256")
-        tags = [RunTag(f"data.{role}.{key}", str(facts[key])) for role, facts in found.items() for key in keys]
+        tags = [RunTag(f"data.{role}.{key}", str(facts[key])) for role, facts in fingerprints.items() for key in keys]
         self._client.log_batch(self.run_id, tags=tags)
 
     def _log_metrics(self, metrics: Mapping[str, float], step: int, timestamp: int) -> None:

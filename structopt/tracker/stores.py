@@ -1,4 +1,4 @@
-"""Where MLflow keeps its runs: addresses, and what must be settled before a store is used."""
+"""MLflow's stores of runs: their addresses, and the switches, locks and experiments that are set before one is used."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SQLITE = "sqlite:///"
 
 
 def milliseconds() -> int:
-    """Milliseconds since the epoch, as MLflow counts time."""
+    """Return the milliseconds since 1970, as MLflow counts time."""
     return int(time.time() * 1000)
 
 
@@ -30,7 +30,7 @@ def store_address(uri: str | None) -> str:
 
 
 def artifact_location(uri: str) -> str | None:
-    """Where a new experiment keeps its artifacts: beside a sqlite store; elsewhere the server decides."""
+    """Return the folder of a new experiment's artifacts: beside a sqlite store; elsewhere None, as the server decides."""
     if not uri.startswith(SQLITE):
         return None
     return Path(uri.removeprefix(SQLITE)).with_name("mlartifacts").as_uri()
@@ -71,7 +71,7 @@ def prepare_environment(timeout: float) -> None:
 
 
 def import_mlflow() -> None:
-    """Import what takes seconds, and silence what would fill the terminal."""
+    """Import MLflow, which takes seconds, and silence log messages that would fill the terminal."""
     for name, level in {"alembic": logging.WARNING, "urllib3.connectionpool": logging.ERROR}.items():
         logging.getLogger(name).setLevel(level)
     importlib.import_module("mlflow.pyfunc")
@@ -82,20 +82,20 @@ def experiment_id(client: Any, name: str, artifact_location: str | None) -> str:
     """Find or make the experiment; another process may make it at the same moment."""
     from mlflow.exceptions import MlflowException
 
-    found = client.get_experiment_by_name(name)
-    if found is None:
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
         try:
             return str(client.create_experiment(name, artifact_location=artifact_location))
         except MlflowException:
-            found = client.get_experiment_by_name(name)
-            if found is None:
+            experiment = client.get_experiment_by_name(name)
+            if experiment is None:
                 raise
-    return str(found.experiment_id)
+    return str(experiment.experiment_id)
 
 
 @contextlib.contextmanager
 def asked_at(uri: str) -> Iterator[None]:
-    """Let MLflow look things up in a store; afterwards whoever uses this process finds their own address as it was.
+    """Let MLflow look up runs and models in a store; afterwards the address that this process had counts again.
 
     MLflow keeps one address a process, in a variable and in the environment, and takes the environment's where it has none.
     """

@@ -1,4 +1,4 @@
-"""The MLflow run that the runs of a sweep are children of."""
+"""The parent in MLflow of a sweep's runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTE, LONGEST_NOTE = "mlflow.note.content", 7500
 
 
 def opened(client: Any, experiment_id: str, name: str, tags: Mapping[str, str], known: str, now: int) -> str:
-    """Make the parent, or open the known one again; return its id. Children that an earlier attempt left running were cut off."""
+    """Make the parent, or open the known one again; return its id. Children that an earlier attempt left running are ended."""
     if known and _is_there(client, known):
         client.update_run(known, status="RUNNING")
         _end_running(client, experiment_id, known)
@@ -21,7 +21,7 @@ def opened(client: Any, experiment_id: str, name: str, tags: Mapping[str, str], 
 
 
 def closed(client: Any, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path], now: int) -> None:
-    """Record metrics and files of the whole sweep, and end it; children that still run were cut off.
+    """Record metrics and files of the whole sweep, and end it; children that are still marked as running are ended too.
 
     The first Markdown file, a report or a table, is also the run's description.
     """
@@ -38,7 +38,7 @@ def closed(client: Any, run_id: str, status: str, metrics: Mapping[str, float], 
 
 
 def _is_there(client: Any, run_id: str) -> bool:
-    """Whether the store has a run, and nobody deleted it."""
+    """Whether the store has a run that was not deleted."""
     from mlflow.exceptions import MlflowException
 
     try:
@@ -50,7 +50,7 @@ def _is_there(client: Any, run_id: str) -> bool:
 
 
 def _end_running(client: Any, experiment_id: str, parent: str) -> None:
-    """Mark the children that are said to run as killed."""
+    """Mark the children whose status is RUNNING as killed."""
     wanted = f"tags.`{PARENT}` = '{parent}' and attributes.status = 'RUNNING'"
     for child in client.search_runs([experiment_id], filter_string=wanted, max_results=CHILDREN_A_PAGE):
         client.set_terminated(child.info.run_id, "KILLED")

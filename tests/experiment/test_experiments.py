@@ -120,6 +120,23 @@ def test_unknown_reports_are_refused():
         report_of("bartlett2004_figure_4")
 
 
+def test_reports_of_both_groups_are_found(tmp_path, monkeypatch):
+    """Plugins bring reports in structopt.experiment; the group's earlier name is read too, and the new one goes first."""
+    info = tmp_path / "published-0.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: published\nVersion: 0.1\n")
+    (info / "entry_points.txt").write_text(
+        "[structopt.experiment]\nnow = published:now\nboth = published:now\n"
+        "[structopt.report]\nearlier = published:earlier\nboth = published:earlier\n"
+    )
+    (tmp_path / "published.py").write_text("def now(records, scale):\n    pass\n\n\ndef earlier(records, scale):\n    pass\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = {name: report_of(name).__name__ for name in ("now", "earlier", "both")}
+    assert names == {"now": "now", "earlier": "earlier", "both": "now"}
+    with pytest.raises(ConfigError, match=r"entry points of the group structopt\.experiment: .*both, earlier, .*, now\."):
+        report_of("nowhere")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_setting_of_an_experiment_is_a_config_that_can_be_run(name):
     from omegaconf import OmegaConf
