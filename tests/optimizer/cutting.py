@@ -71,6 +71,11 @@ def dual_by_hand(problem, cache):
     return theta, (gain - theta @ theta / 2) / (problem.C * problem.m)
 
 
+def cache_bytes(cache):
+    """Size of the arrays of a cache of planes."""
+    return sum(array.nbytes for name, array in cache.state.items() if name.startswith("plane_"))
+
+
 def trained_in_two_runs(make, problem, folder):
     """Weights after eight passes: in one run, and with a stop and a checkpoint between."""
     found = []

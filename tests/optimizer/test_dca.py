@@ -15,7 +15,7 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.reference.linearised import linearised_step
 from structopt.reference.primal import Listed
-from structopt.reference.proximal import proximal_step
+from structopt.reference.proximal_step import proximal_step
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import instance_scores, loss_and_gradient, make_problem, outputs, random_encoded, random_weights
 
@@ -385,11 +385,11 @@ def test_verify_finds_planes_that_are_no_tangents(monkeypatch):
     """The reference builds its rows from the features, not from the products that the step was computed with."""
     problem, method = problem_of(inf, 1.0), DualCoordinateAscent(0.5, inner="exact")
     state = method.init(problem, random_weights(problem, 1, 0.3))
-    half_spaces = method._half_spaces
+    planes_of_visit = method._planes_of_visit
 
     def tilted(*arguments):
-        residuals, heights = half_spaces(*arguments)
+        residuals, heights = planes_of_visit(*arguments)
         return 0.9 * residuals, heights
 
-    monkeypatch.setattr(method, "_half_spaces", tilted)
+    monkeypatch.setattr(method, "_planes_of_visit", tilted)
     assert method.verify(problem, state, range(problem.m)) > 1e-3

@@ -15,9 +15,9 @@ from structopt.kernels.learn.proximal_step import empty_bundle
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.optimizer.mira import Mira
-from structopt.reference.half_space_program import k_best_step
+from structopt.reference.mira_program import k_best_step
 from structopt.reference.primal import Listed
-from structopt.reference.proximal import proximal_step
+from structopt.reference.proximal_step import proximal_step
 from structopt.testing.inference import best_listed
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import gold_and_cost, instance_scores, make_problem, outputs, random_encoded, random_weights

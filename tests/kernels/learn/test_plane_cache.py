@@ -6,10 +6,10 @@ import pytest
 from structopt.errors import ConfigError
 from structopt.kernels.learn.plane_cache import (  # fmt: skip
     append,
-    block,
     combine,
     drop,
     drop_all,
+    duals,
     entries_in_use,
     fits,
     grow_older,
@@ -19,6 +19,7 @@ from structopt.kernels.learn.plane_cache import (  # fmt: skip
     values_at,
 )
 from structopt.learning.plane_cache import INACTIVE, PlaneCache
+from tests.optimizer.cutting import cache_bytes
 
 SIZES = (5, 9, 3, 7)
 CAP = 2.0
@@ -91,7 +92,7 @@ def test_follows_a_list_of_dense_planes(seed):
             del expected[i][j]
         elif action == "mass":
             masses = generator.dirichlet(np.ones(len(expected[i]))) * CAP * (generator.random(len(expected[i])) < 0.7)
-            block(cache.planes, i)[:] = masses
+            duals(cache.planes, i)[:] = masses
             expected[i] = [(r, b, float(a)) for (r, b, _), a in zip(expected[i], masses, strict=True)]
         elif action == "drop":
             drop(cache.planes, i, -1)
@@ -122,7 +123,7 @@ def test_idle_rows_age_and_the_oldest_go_first():
         grow_older(cache.planes)
     first = int(cache.planes.firsts[0])
     assert cache.planes.idle[first + 1 : first + 4].tolist() == [2, 1, 0]
-    block(cache.planes, 0)[1] = 0.5
+    duals(cache.planes, 0)[1] = 0.5
     drop_all(cache.planes, 1)
     assert cache.planes.counts.tolist() == [3, 1, 1, 1]
     grow_older(cache.planes)
@@ -138,7 +139,7 @@ def test_a_full_cache_drops_idle_rows_before_it_merges_active_ones():
     for j in range(6):
         for i in range(len(SIZES)):
             add(cache, features, i, sparse(generator, SIZES[i]), float(j))
-            block(cache.planes, i)[j + 1] = 0.1 * (j % 2)
+            duals(cache.planes, i)[j + 1] = 0.1 * (j % 2)
     grow_older(cache.planes)
     add(cache, features, 0, np.ones(SIZES[0]), 9.0)
     active = cache._needed(0)
@@ -149,9 +150,9 @@ def test_a_full_cache_drops_idle_rows_before_it_merges_active_ones():
     cache.limit = int(0.95 * cache._needed(0))
     gains = offsets_in_use(cache.planes)
     cache.make_room()
-    assert cache.bytes <= cache.limit
+    assert cache_bytes(cache) <= cache.limit
     assert cache.planes.counts.min() < 4
-    assert all(block(cache.planes, i)[1:].sum() == pytest.approx(0.3) for i in range(len(SIZES)))
+    assert all(duals(cache.planes, i)[1:].sum() == pytest.approx(0.3) for i in range(len(SIZES)))
     assert offsets_in_use(cache.planes) == pytest.approx(gains)
     assert cache.rows(0)[-1].offset == 9.0  # nobody has looked at it yet
     for i in range(len(SIZES)):
@@ -167,7 +168,7 @@ def test_grows_within_its_limit_and_says_what_it_needs():
         for _ in range(20):
             for i in range(len(SIZES)):
                 add(cache, features, i, np.ones(SIZES[i]), 1.0)  # none is ever active or idle: nothing may go
-                sizes.append(cache.bytes)
+                sizes.append(cache_bytes(cache))
     assert len(sizes) > len(SIZES)
     assert max(sizes) <= 1500
 
