@@ -10,8 +10,8 @@ C : float, from 1e-12 to 1e12
 epochs : int
     Passes over the data.
 tolerance : float, from 0 to 1e12
-    Stop when the certified gap, relative to the objective, falls below it; 0 never does. Where there is a parameter
-    `certificate`, it has to be true for that.
+    Stop when the certified gap, relative to the objective, falls below it; 0 never does. Needs `certificate`, where there
+    is such a parameter.
 certificate : bool
     Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
 average : bool

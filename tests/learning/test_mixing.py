@@ -61,7 +61,7 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("name", MIXABLE)
 def test_one_shard_is_the_optimizer_itself(name):
-    found, reports = trained(Mixed(optimizer_of(name), 1), problem_of(name))
+    found, reports = trained(Mixed(optimizer_of(name), 1, Passes), problem_of(name))
     expected, theirs = trained(optimizer_of(name), problem_of(name))
     for passes, (one, other) in enumerate(zip(found, expected, strict=True), 1):
         assert one.pop(DONE) == passes
@@ -92,7 +92,7 @@ def over_movers(start, ends):
 def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
     """Of each shard as a problem of its own, with the whole problem's lambda; the first pass is over the whole."""
     problem, optimizer = problem_of(name), optimizer_of(name)
-    found, reports = trained(Mixed(optimizer, 2), problem, 3)
+    found, reports = trained(Mixed(optimizer, 2, Passes), problem, 3)
     alone = list(Passes(problem, optimizer, 2).placement.shards)
     assert [shard.m for shard in alone] == [4, 4]
     assert all(shard.regularization == problem.regularization for shard in alone)
@@ -108,7 +108,7 @@ def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
 def test_a_weight_of_one_shard_alone_moves_as_far_as_there():
     """Not a share of the way: only the shard that has to do with it is heard."""
     problem, optimizer = problem_of("perceptron"), optimizer_of("perceptron")
-    first, second = trained(Mixed(optimizer, 8), problem, 2)[0]
+    first, second = trained(Mixed(optimizer, 8, Passes), problem, 2)[0]
     start = {key: value if value.ndim else value.item() for key, value in first.items() if key != DONE}
     ends = [optimizer.step(shard, copied(start))[0] for shard in Passes(problem, optimizer, 8).placement.shards]
     moved = np.array([(end["theta"] != start["theta"]) | (end["lag"] != start["lag"]) for end in ends])
@@ -121,7 +121,7 @@ def test_a_weight_of_one_shard_alone_moves_as_far_as_there():
 @pytest.mark.parametrize("name", ["dca", "perceptron"])
 def test_means_of_iterates_are_mixed_as_iterates_are(name):
     problem, optimizer = problem_of(name), optimizer_of(name)
-    states, _ = trained(Mixed(optimizer, 2), problem, 2)
+    states, _ = trained(Mixed(optimizer, 2, Passes), problem, 2)
     first, second = ({k: v if v.ndim else v.item() for k, v in state.items()} for state in states)
     start = {key: value for key, value in first.items() if key != DONE}
     ends = [optimizer.step(shard, copied(start))[0] for shard in Passes(problem, optimizer, 2).placement.shards]
@@ -134,9 +134,9 @@ def test_means_of_iterates_are_mixed_as_iterates_are(name):
 @pytest.mark.parametrize("name", MIXABLE)
 def test_the_same_bits_with_any_number_of_workers(name):
     """Of three shards, whose sizes differ."""
-    expected, _ = trained(Mixed(optimizer_of(name), 3), problem_of(name))
+    expected, _ = trained(Mixed(optimizer_of(name), 3, Passes), problem_of(name))
     for workers in (2, 4):
-        found, _ = trained(Mixed(optimizer_of(name), 3), problem_of(name, Threads(workers)))
+        found, _ = trained(Mixed(optimizer_of(name), 3, Passes), problem_of(name, Threads(workers)))
         assert_same(found[-1], expected[-1])
 
 
@@ -158,7 +158,7 @@ def test_resumed_to_the_same_bits(name, first, tmp_path):
         folder.mkdir()
         for epochs in stops:
             problem = relaxed_problem() if name == "dlpw" else problem_of(name)
-            trainer = Trainer(problem, Mixed(optimizer_of(name, epochs=epochs), 3), folder, objective_every=0)
+            trainer = Trainer(problem, Mixed(optimizer_of(name, epochs=epochs), 3, Passes), folder, objective_every=0)
             assert trainer.resume() == (epochs != stops[0])
             if not trainer.state:
                 trainer.start(np.zeros(problem.dimension))
@@ -183,7 +183,7 @@ def test_fewer_instances_than_shards(name):
 
 def test_constants_stay_what_they_are():
     """To the last bit, where a sum of three divided by three would not."""
-    state = trained(Mixed(optimizer_of("sgd", eta=0.1), 3), problem_of("sgd"))[0][-1]
+    state = trained(Mixed(optimizer_of("sgd", eta=0.1), 3, Passes), problem_of("sgd"))[0][-1]
     assert state["eta"] == 0.1
     assert state["epoch"] == 3
     assert state["visits"] == pytest.approx(8 + 2 * 8 / 3)
