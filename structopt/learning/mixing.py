@@ -134,7 +134,7 @@ class Mixture:
     Parameters
     ----------
     start : Parcel
-        The state before the passes.
+        The state that all began with.
     rows : Scorer
     """
 
@@ -145,7 +145,7 @@ class Mixture:
         self._last, self._floats = start, [dict[str, float]()]
 
     def add(self, parcel: Parcel) -> None:
-        """Add the state of a shard."""
+        """Add a state."""
         if parcel.weights != self.start.weights:  # an array moved outside the weights that may move
             self._open()
             parcel = Parcel(parcel.opened(self.rows), ())

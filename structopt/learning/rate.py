@@ -12,7 +12,7 @@ from structopt.core.optimizer import Optimizer, State
 from structopt.kernels.waist.record import Array
 
 CANDIDATES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-SHORTER = 0.25  # by this the steps are multiplied before a pass is made again (`structopt.learning.guarded`)
+SHORTER = 0.25  # factor by which steps are shortened before a pass is made again (`structopt.learning.guarded`)
 
 
 def rate_by_trials(optimizer: Optimizer, problem: Objective, rates: Sequence[float], start: Callable[[float], State]) -> float:

@@ -32,9 +32,9 @@ class AdaDelta(Optimizer):
 
         M_f <- M_f (k/(k+1))^2,    epsilon <- epsilon (k/(k+1))^2,
 
-    so that steps fall like 1/k apart from what the gradients do to G. The rate of a rare feature depends only on gradients that
-    are not 0, and loss and regulariser are weighed by the same rate, as in P. With sparse features coordinates whose gradient is
-    0 are brought up to date when they are read (`structopt.kernels.learn.lazy_regularization`), with the same result, so that one
+    so that steps fall like 1/k, besides the changes of G. The rate of a rare feature depends only on gradients that are not 0,
+    and loss and regulariser are weighed by the same rate, as in P. With sparse features coordinates whose gradient is 0 are
+    brought up to date when they are read (`structopt.kernels.learn.lazy_regularization`), with the same result, so that one
     pass costs one inference and O(nnz) an instance; with other scorers every step moves all weights.
 
     Parameters

@@ -49,7 +49,7 @@ class AdaGrad(Optimizer):
         the least objective where there is no dev split.
     constant : int or None
         For how many passes eta_n is eta. Since q grows like the number of steps t, the steps fall like 1/sqrt(t) until then,
-        and afterwards like 1/t, as a strongly convex objective asks. None: eta_n is always eta, as published, and the last
+        and afterwards like 1/t, as is best for a strongly convex objective. None: eta_n is always eta, as published, and the last
         weights keep their distance from the optimum for hundreds of passes.
     penalty : str
         The regulariser: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1, which sets weights to 0).

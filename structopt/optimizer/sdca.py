@@ -76,7 +76,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         self.sampling, self.entropy, self.planes = sampling, entropy, planes
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A dual that is known; parts of its own for every factor, where the entropy is to be had in closed form."""
+        """A dual of the loss; for line searches on an entropy in closed form, parts of their own for every factor."""
         closed = loss.temperature > 0 and graph.calculus is not None and self.entropy == "closed"
         return Needs(Ability.CONVEX, DUAL, positional=closed)
 
