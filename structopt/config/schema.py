@@ -144,8 +144,11 @@ def parameter_docs(docstring: str) -> dict[str, str]:
 
 
 def _module_docstring(module: str) -> str:
-    """Read the docstring of a module from its file; only its parent packages are imported."""
-    spec = find_spec(module)
+    """Read the docstring of a module from its file, importing only its parent packages; "" where it is no module."""
+    try:
+        spec = find_spec(module)
+    except ModuleNotFoundError:
+        return ""
     source = Path(str(spec.origin)).read_text(encoding="utf8") if spec and spec.has_location else ""
     return ast.get_docstring(ast.parse(source)) or ""
 

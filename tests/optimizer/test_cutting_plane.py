@@ -17,17 +17,17 @@ from structopt.reference import n_slack
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
 from tests.optimizer.composed import check
-from tests.optimizer.cutting import (
+from tests.optimizer.cutting import (  # fmt: skip
     SHAPES,
     cache_bytes,
     certified,
     dual_by_hand,
-    listed,
     optimum,
     problem_of,
     run,
     trained_in_two_runs,
 )
+from tests.optimizer.listings import listed
 
 VARIANTS = ["n_slack", "one_slack"]
 variants = pytest.mark.parametrize("variant", VARIANTS)
@@ -60,8 +60,8 @@ def test_one_slack_comes_near_the_optimum_of_the_shipped_corpus(tmp_path):
     """Asked at the minimum over the planes alone, the gap was .31 of P after 100 rounds, and .10 after 150."""
     words = ["task=multiclass", "loss=svm", "optimizer=cutting_plane", "optimizer.variant=one_slack", "tracker=none"]
     structopt.train([*words, "optimizer.epochs=100", "objective_every=0"], tmp_path)
-    found = json.loads((tmp_path / "metrics.json").read_text())["train"]
-    assert found["gap"] < 0.1 * found["objective"]
+    report = json.loads((tmp_path / "metrics.json").read_text())["train"]
+    assert report["gap"] < 0.1 * report["objective"]
 
 
 @pytest.mark.parametrize("C", [0.05, 10.0])

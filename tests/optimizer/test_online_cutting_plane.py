@@ -144,13 +144,13 @@ def test_agrees_with_a_general_solver(passes):
 
 @pytest.mark.parametrize("guided", [False, True])
 def test_plain_python_kernels_give_the_same_weights(guided):
-    found = []
+    results = []
     for inference in (None, Enumeration()):
         problem = problem_of(0.5, inference=inference, lengths=(1, 2, 3, 4))
         start = random_weights(problem, 1) if guided else None
         method = OnlineCuttingPlane(0.5, average=True)
-        found.append(method.weights(run(method, problem, 4, start)[0]))
-    np.testing.assert_allclose(*found, atol=1e-9)
+        results.append(method.weights(run(method, problem, 4, start)[0]))
+    np.testing.assert_allclose(*results, atol=1e-9)
 
 
 @pytest.mark.parametrize(("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (0.5, 0.0025, 1e-3), (10.0, 0.0035, 1e-3)])

@@ -25,7 +25,7 @@ SIZES = (5, 9, 3, 7)
 CAP = 2.0
 
 
-def made(limit=10**6):
+def cache_of(limit=10**6):
     offsets = np.cumsum([0, *SIZES]).astype(np.int64)
     return PlaneCache(PlaneCache.create(len(SIZES), CAP, limit), offsets, limit)
 
@@ -54,10 +54,10 @@ def agree(cache, features, expected):
     assert planes.counts.tolist() == [len(rows) for rows in expected]
     assert (planes.counts <= planes.rooms).all()
     for i, rows in enumerate(expected):
-        found = cache.rows(i)
+        planes_of_i = cache.rows(i)
         dense = np.array([r for r, _, _ in rows])
-        np.testing.assert_allclose([plane.residual for plane in found], dense, atol=1e-12)
-        np.testing.assert_allclose([plane[1:] for plane in found], [row[1:] for row in rows], atol=1e-12)
+        np.testing.assert_allclose([plane.residual for plane in planes_of_i], dense, atol=1e-12)
+        np.testing.assert_allclose([plane[1:] for plane in planes_of_i], [row[1:] for row in rows], atol=1e-12)
         pulled = dense @ features[i]
         np.testing.assert_allclose(cache.gram(i), pulled @ pulled.T, atol=1e-11)
         s = features[i] @ np.arange(6.0)
@@ -76,7 +76,7 @@ def fresh(i):
 @pytest.mark.parametrize("seed", range(6))
 def test_follows_a_list_of_dense_planes(seed):
     generator = np.random.default_rng(seed)
-    cache, features = made(limit=20_000), maps(generator)
+    cache, features = cache_of(limit=20_000), maps(generator)
     expected = [fresh(i) for i in range(len(SIZES))]
     agree(cache, features, expected)
     for turn in range(120):
@@ -106,7 +106,7 @@ def test_follows_a_list_of_dense_planes(seed):
 
 def test_combination_of_rows():
     generator = np.random.default_rng(0)
-    cache, features = made(), maps(generator)
+    cache, features = cache_of(), maps(generator)
     rows = [sparse(generator, SIZES[1]) for _ in range(4)]
     for r in rows:
         add(cache, features, 1, r, 1.0)
@@ -117,7 +117,7 @@ def test_combination_of_rows():
 
 def test_idle_rows_age_and_the_oldest_go_first():
     generator = np.random.default_rng(1)
-    cache, features = made(), maps(generator)
+    cache, features = cache_of(), maps(generator)
     for _ in range(3):
         add(cache, features, 0, np.ones(SIZES[0]), 1.0)
         grow_older(cache.planes)
@@ -135,7 +135,7 @@ def test_idle_rows_age_and_the_oldest_go_first():
 
 def test_a_full_cache_drops_idle_rows_before_it_merges_active_ones():
     generator = np.random.default_rng(2)
-    cache, features = made(), maps(generator)
+    cache, features = cache_of(), maps(generator)
     for j in range(6):
         for i in range(len(SIZES)):
             add(cache, features, i, sparse(generator, SIZES[i]), float(j))
@@ -162,7 +162,7 @@ def test_a_full_cache_drops_idle_rows_before_it_merges_active_ones():
 
 def test_grows_within_its_limit_and_says_what_it_needs():
     generator = np.random.default_rng(3)
-    cache, features = made(limit=1500), maps(generator)
+    cache, features = cache_of(limit=1500), maps(generator)
     sizes = []
     with pytest.raises(ConfigError, match=r"optimizer\.cache_mb=0\.0015 is too small: the planes .* need 0\.0\d+ MB"):
         for _ in range(20):
@@ -174,4 +174,4 @@ def test_grows_within_its_limit_and_says_what_it_needs():
 
 
 def test_no_array_can_be_taken_for_weights():
-    assert all(array.ndim == 2 for array in made().state.values())
+    assert all(array.ndim == 2 for array in cache_of().state.values())
