@@ -32,7 +32,7 @@ class Parameter:
     default : object
         The default, `REQUIRED` where there is none; its text when it was read from source.
     doc : str
-        Its lines in the docstring's section Parameters, as one.
+        Its lines in the docstring's section Parameters, as one; where they are "See `MODULE`.", those of the module's docstring.
     """
 
     name: str
@@ -132,12 +132,25 @@ def _text(node: ast.expr | None, otherwise: Any) -> Any:
 
 
 def parameter_docs(docstring: str) -> dict[str, str]:
-    """Read the entries of a numpydoc section ``Parameters`` or ``Attributes``."""
+    """Read the entries of a numpydoc section ``Parameters`` or ``Attributes``; "See `MODULE`." stands for those of a module."""
     docs: dict[str, str] = {}
     for section in re.findall(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=\n\n\S|\n\S+\n-{3,}|\Z)", docstring, re.M | re.S):
         for names, text in re.findall(r"^(\w[\w, ]*?) *(?::[^\n]*)?\n((?:[ \t]+[^\n]*\n?|\n)*)", section + "\n", re.M):
-            docs |= {name.strip(): " ".join(text.split()) for name in names.split(",")}
+            entry = " ".join(text.split())
+            reference = re.fullmatch(r"See `([\w.]+)`\.", entry)
+            shared = parameter_docs(_module_docstring(reference[1])) if reference else {}
+            docs |= {name: shared.get(name, entry) for name in map(str.strip, names.split(","))}
     return docs
+
+
+def _module_docstring(module: str) -> str:
+    """Read the docstring of a module from its file, importing only its parent packages; "" where it is no module."""
+    try:
+        spec = find_spec(module)
+    except ModuleNotFoundError:
+        return ""
+    source = Path(str(spec.origin)).read_text(encoding="utf8") if spec and spec.has_location else ""
+    return ast.get_docstring(ast.parse(source)) or ""
 
 
 def type_name(hint: Any) -> str:

@@ -11,23 +11,23 @@ from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
 DONE = "convex_done"
-"""In a state: the passes so far that minimised the convex loss, and one more as soon as the loss itself is minimised."""
+"""Name in a state of the number of passes so far with the convex loss, plus one after the first pass with the loss itself."""
 
 
 class ConvexStart(Wrapped):
-    """An optimizer that minimises a convex loss for some passes, and from its weights on the loss of the problem.
+    """An optimizer that minimises a convex loss for some passes, and from the weights that this leads to the loss of the problem.
 
-    Both parts are runs of the same optimizer: the second begins anew at the weights that the first would return. The state says
-    which of the two a pass belongs to, so that a checkpoint after any pass goes on to the same bits. Of the convex
-    passes, no objective, bound or reason to stop is told: they are those of another problem.
+    The same optimizer does both: for the loss of the problem it begins anew, at the weights that it would return for the convex
+    one. The state says which of the two losses the next pass minimises, so that a run resumed from any checkpoint has the same
+    bits. Reports of the convex passes have no objective, bound or reason to stop, which would be those of another problem.
 
     Parameters
     ----------
     optimizer : Optimizer
-    convex : Problem
+    convex : Objective
         With the convex loss.
     passes : int
-        Of the convex loss, before the optimizer's own `epochs`.
+        Passes with the convex loss, before the `epochs` of the optimizer.
     """
 
     def __init__(self, optimizer: Optimizer, convex: Objective, passes: int) -> None:
@@ -36,23 +36,23 @@ class ConvexStart(Wrapped):
         self.epochs = passes + optimizer.epochs
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """The optimizer's first state, at the convex loss."""
+        """Return the first state of the optimizer, for the convex loss."""
         return {**self.optimizer.init(self.convex, weights), DONE: 0}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """One pass, at the loss whose turn it is."""
+        """Make one pass, with the convex loss or the loss of the problem."""
         done = state[DONE]
-        own = {name: value for name, value in state.items() if name != DONE}
+        inner = {name: value for name, value in state.items() if name != DONE}
         if done < self.passes:
-            own, report = self.optimizer.step(self.convex, own)
-            told = replace(report, primal=None, dual=None, finished="", convex_pass=done + 1)
-            return {**own, DONE: done + 1}, told
+            inner, report = self.optimizer.step(self.convex, inner)
+            report = replace(report, primal=None, dual=None, finished="", convex_pass=done + 1)
+            return {**inner, DONE: done + 1}, report
         if done == self.passes:
-            own = self.optimizer.init(problem, self.optimizer.weights(own))
-        own, report = self.optimizer.step(problem, own)
-        return {**own, DONE: self.passes + 1}, report
+            inner = self.optimizer.init(problem, self.optimizer.weights(inner))
+        inner, report = self.optimizer.step(problem, inner)
+        return {**inner, DONE: self.passes + 1}, report
 
 
 def from_convex(optimizer: Optimizer, problem: Objective, first: Beginning | None) -> Optimizer:
-    """The optimizer, begun at the convex loss where there is one to begin with."""
+    """Return the optimizer, with a start from a convex loss where the loss has one."""
     return ConvexStart(optimizer, problem.with_loss(first.loss), first.passes) if first else optimizer

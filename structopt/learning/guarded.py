@@ -1,4 +1,4 @@
-"""Passes that raise the objective are made again with shorter steps."""
+"""Passes that raise the objective too much are undone, and made again with shorter steps."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ MARGIN = 0.2
 MOST = 6
 """How often a pass is made again, before it is given up."""
 PRIMAL = "guard_primal"
-"""In a state: P after the last pass."""
+"""Name in a state of P after the last pass."""
 
 
 class Guarded(Wrapped):
-    """An optimizer with a step length, whose passes do not raise P(theta).
+    """An optimizer with a step length, whose passes do not raise P(theta) by much.
 
     A pass from theta to theta' with P(theta') > (1 + `MARGIN`) P(theta), at the weights that would be returned, is undone: the
     optimizer shortens its steps, and makes the pass again in the same order. After `MOST` times the pass is left undone, and the
     next begins with steps that are shorter still; unless P is not even finite then, which ends the run. Where no pass raises P
-    by so much, the states are the optimizer's own, bit for bit.
+    by so much, the states are those of the optimizer alone, bit for bit.
 
     Parameters
     ----------
@@ -34,22 +34,21 @@ class Guarded(Wrapped):
 
     Notes
     -----
-    It keeps a second copy of the optimizer's state during a pass, and evaluates P after each: what the trainer would do
-    anyway.
+    It keeps a second copy of the state during a pass, and evaluates P after each, which the trainer would do anyway.
     """
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """The optimizer's first state, and P there."""
+        """Return the first state of the optimizer, and P there."""
         state = self.optimizer.init(problem, weights)
         return {**state, PRIMAL: problem.objective(self.optimizer.weights(state))}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """A pass that does not raise P, or none."""
-        own = {name: value for name, value in state.items() if name != PRIMAL}
+        """Make a pass that does not raise P, or none."""
+        start = {name: value for name, value in state.items() if name != PRIMAL}
         before, messages, judging, report = state[PRIMAL], problem.messages.copy(), 0.0, Report(0.0)
-        after, primal = own, before
+        after, primal = start, before
         for repeated in range(MOST + 1):
-            after, report = self.optimizer.step(problem, copied(own))
+            after, report = self.optimizer.step(problem, copied(start))
             started = time.perf_counter()
             primal, dual = self._bounds(problem, after)
             judging += time.perf_counter() - started
@@ -58,14 +57,14 @@ class Guarded(Wrapped):
                     report, primal=primal, dual=dual, repeated=repeated, judging_seconds=judging
                 )
             problem.messages[:] = messages
-            own = self.optimizer.shortened(own)
-        if not isfinite(primal):  # no length of the steps keeps the numbers finite: whoever reads the report stops the run
+            start = self.optimizer.shortened(start)
+        if not isfinite(primal):  # no length of the steps keeps the numbers finite: the trainer ends the run at such a report
             return {**after, PRIMAL: primal}, replace(report, primal=primal, repeated=MOST + 1, judging_seconds=judging)
         report = replace(report, primal=before, dual=None, repeated=MOST + 1, judging_seconds=judging)
-        return {**own, PRIMAL: before}, report
+        return {**start, PRIMAL: before}, report
 
     def _bounds(self, problem: Objective, state: State) -> tuple[float, float | None]:
-        """P, and the lower bound where the optimizer is asked for one."""
+        """Return P, and the lower bound where the optimizer is to have certificates."""
         weights = self.optimizer.weights(state)
         if self.plan.certificate:
             return problem.certificate(weights)
@@ -73,5 +72,5 @@ class Guarded(Wrapped):
 
 
 def guarded(optimizer: Optimizer, objective_every: int) -> Optimizer:
-    """The optimizer, guarded where P is known after every pass and its steps have a length."""
+    """Return the optimizer, guarded where P is evaluated after every pass and its steps have a length."""
     return Guarded(optimizer) if objective_every == 1 and optimizer.plan.shortens else optimizer

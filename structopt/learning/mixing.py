@@ -1,4 +1,4 @@
-"""Iterative parameter mixing: online passes over shards, side by side, whose states are averaged after every pass."""
+"""Iterative parameter mixing: online passes over shards, in parallel, whose states are averaged after every pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from structopt.learning.wrapped import Wrapped
 ALONE = 1
 """Passes over the whole corpus before the first on shards: mixing from zero weights on is several times as slow."""
 DONE = "passes_done"
-"""In a state: the passes so far."""
+"""Name in a state of the number of passes so far."""
 
 
 class PackedState(NamedTuple):
@@ -55,7 +55,7 @@ class ShardPass(NamedTuple):
 
 
 class ShardPasses(Protocol):
-    """Passes of an optimizer over the shards of a problem, wherever they are.
+    """Passes of an optimizer over the shards of a problem, in this process or elsewhere.
 
     Attributes
     ----------
@@ -70,67 +70,66 @@ class ShardPasses(Protocol):
         """Make a pass on every shard from the same state; the results in the order of the shards."""
 
 
-Place = Callable[[Objective, Optimizer, int], ShardPasses]
-"""Divides a problem into shards over which an optimizer passes."""
+MakePasses = Callable[[Objective, Optimizer, int], ShardPasses]
+"""Divides a problem into so many shards, for passes of an optimizer."""
 
 
 class Mixed(Wrapped):
-    """An online optimizer whose passes are made on the shards of the corpus, and their states mixed.
+    """An online optimizer whose passes are made on the shards of the corpus, and the resulting states mixed.
 
-    The first pass is the optimizer's own, over the whole corpus. Every later one begins on all shards with the same state x;
-    then
+    The first pass is one over the whole corpus. Every later one begins on all shards with the same state x; then
 
         x_j <- x_j + (1/n_j) sum_s (x_sj - x_j),
 
-    x_s the state that the optimizer's pass over shard s leaves, n_j the number of shards that moved weight j or a statistic of
-    it: every entry is averaged over the shards that have to do with it (all, where every step shrinks all weights), numbers over
-    all. So the mean of the iterates that a state keeps is mixed as the iterates are. With one shard it is the optimizer itself,
-    bit for bit.
+    x_s being the state after the pass over shard s, and n_j the number of shards that moved weight j or a statistic of it: every
+    entry of an array is averaged over the shards that moved it (all, where every step shrinks all weights), numbers over all. So
+    the mean of the iterates (`structopt.learning.averaging`) is mixed like the iterates themselves. With one shard the states are
+    those of the optimizer alone, bit for bit.
 
     Parameters
     ----------
     optimizer : Optimizer
-        One that is ``mixable``: its state is a point and statistics of the way to it, without dual variables of instances.
+        One that is ``mixable``: its state is a point and statistics of the iterates, without dual variables of instances.
     shards : int
         S.
-    place : callable
-        Divides a problem into so many shards, over which the optimizer then passes.
+    make_passes : callable
+        Divides a problem into so many shards, for passes of the optimizer.
 
     Notes
     -----
     McDonald, Hall and Mann (2010), "Distributed training strategies for the structured perceptron", Figure 3. Theirs has uniform
-    mixture weights, by which a weight that one shard alone has to do with moves 1/S as far; and no first pass alone.
+    mixture weights, by which a weight that only one shard moves moves 1/S as far; and no first pass over the whole corpus.
     """
 
-    def __init__(self, optimizer: Optimizer, shards: int, place: Place) -> None:
+    def __init__(self, optimizer: Optimizer, shards: int, make_passes: MakePasses) -> None:
         super().__init__(optimizer)
-        self.shards, self.place = shards, place
+        self.shards, self.make_passes = shards, make_passes
         self._passes: ShardPasses | None = None
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """The optimizer's first state, of the whole problem."""
+        """Return the first state of the optimizer, for the whole problem."""
         return {**self.optimizer.init(problem, weights), DONE: 0}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """One pass: over the whole corpus at first, then on every shard, from whose states the next is mixed."""
+        """Make one pass: the first over the whole corpus, each later one on every shard, with the states mixed afterwards."""
         done = state[DONE]
-        own = {name: value for name, value in state.items() if name != DONE}
-        own, report = (self._mixed if done >= ALONE else self.optimizer.step)(problem, own)
-        return {**own, DONE: done + 1}, report
+        inner = {name: value for name, value in state.items() if name != DONE}
+        inner, report = (self._mixed if done >= ALONE else self.optimizer.step)(problem, inner)
+        return {**inner, DONE: done + 1}, report
 
     def _mixed(self, problem: Objective, state: State) -> tuple[State, Report]:
         if self._passes is None or self._passes.problem is not problem:
-            self._passes = self.place(problem, self.optimizer, self.shards)
+            self._passes = self.make_passes(problem, self.optimizer, self.shards)
         start = PackedState.of(state, problem.scorer)
         reports, mixture = [], Mixture(start, problem.scorer)
         for passed in self._passes.run(start):
             mixture.add(passed.state)
             reports.append(passed.report)
-        return mixture.state(), _together(reports)
+        return mixture.state(), _summed(reports)
 
 
 class Mixture:
-    """The mixture of states that come one by one, in their order; what is no float is the same in all of them.
+    """The mixture of states, which are added one by one, in the order of the shards; entries other than floats are alike in all.
 
     Parameters
     ----------
@@ -147,7 +146,7 @@ class Mixture:
 
     def add(self, packed: PackedState) -> None:
         """Add a state."""
-        if packed.weights != self.start.weights:  # an array left the weights that may move
+        if packed.weights != self.start.weights:  # an array moved outside the weights that may move
             self._open()
             packed = PackedState(packed.opened(self.scorer), ())
         self._last = packed
@@ -160,16 +159,16 @@ class Mixture:
             self.movers[length] = self.movers.get(length, 0) + moved.astype(np.int32)
 
     def state(self) -> State:
-        """The mixture."""
-        floats = {name: _mean([one[name] for one in self._floats[1:]]) for name in self._floats[-1]}
-        if len(self._floats) == 2:  # to the last bit
+        """Return the mixture."""
+        floats = {name: _mean([shard[name] for shard in self._floats[1:]]) for name in self._floats[-1]}
+        if len(self._floats) == 2:  # one shard: its state to the last bit
             return self._last.opened(self.scorer)
         shares = {length: np.maximum(count, 1) for length, count in self.movers.items()}
         arrays = {name: self.start.values[name] + move / shares[len(move)] for name, move in self.moves.items()}
         return PackedState({**self._last.values, **arrays, **floats}, self.start.weights).opened(self.scorer)
 
     def _open(self) -> None:
-        """Go on with all weights, those that may not move among them."""
+        """Keep all weights from here on, also those that may not move."""
         opened = PackedState(self.start.opened(self.scorer), ())
         self.moves |= {name: self.scorer.expand(self.moves[name]) for name in self.start.weights if name in self.moves}
         lengths = {len(self.start.values[name]): len(opened.values[name]) for name in self.start.weights}
@@ -180,25 +179,27 @@ class Mixture:
 
 
 def _averaged(value: Any) -> bool:
-    """Whether it is an array of floats."""
+    """Whether a value of a state is an array of floats."""
     return isinstance(value, np.ndarray) and value.dtype.kind == "f"
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean; of equals the value itself, to the last bit."""
+    """Return the mean; of equal values the value itself, to the last bit."""
     return values[0] if len(set(values)) == 1 else sum(values) / len(values)
 
 
-def _together(reports: Sequence[Report]) -> Report:
-    """Losses of all shards."""
-    return Report(loss=sum(one.loss for one in reports), negative_losses=sum(one.negative_losses for one in reports))
+def _summed(reports: Sequence[Report]) -> Report:
+    """Return the report of all shards, which sums their losses."""
+    return Report(
+        loss=sum(report.loss for report in reports), negative_losses=sum(report.negative_losses for report in reports)
+    )
 
 
 def shards_of(executor: Executor, optimizer: Optimizer) -> int:
-    """Into how many shards the passes of an optimizer are divided; 0 where they are not."""
+    """Return into how many shards the passes of an optimizer are divided; 0 where they are not."""
     return 0 if optimizer.plan.form == "batch" else executor.mixing
 
 
-def mixed(optimizer: Optimizer, shards: int, place: Place) -> Optimizer:
-    """The optimizer, mixed where there are shards to be mixed."""
-    return Mixed(optimizer, shards, place) if shards else optimizer
+def mixed(optimizer: Optimizer, shards: int, make_passes: MakePasses) -> Optimizer:
+    """Return the optimizer, with mixed passes where there are shards."""
+    return Mixed(optimizer, shards, make_passes) if shards else optimizer

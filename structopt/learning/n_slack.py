@@ -1,4 +1,4 @@
-"""The restricted dual with one slack variable an instance: its planes, its solution by sweeps, and its check."""
+"""The restricted dual of cutting planes with one slack variable an instance: its planes, its solution by sweeps, and a check."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from structopt.core.optimizer import State
 from structopt.kernels.waist.record import Array
 from structopt.learning.plane_cache import PlaneCache
 
-SWEEPS = 20  # at most, a round: more rounds are cheaper than the last digits of a problem that changes
+SWEEPS = 20  # at most, a round: another round gains more than further digits of a problem that is about to change
 
 
 class NSlack:
@@ -21,9 +21,9 @@ class NSlack:
 
     Parameters
     ----------
-    problem : Problem
+    problem : Objective
     state : State
-        Holds what `create` made, and ``theta``.
+        With the arrays of `create`, and ``theta``.
     limit : int
         Bytes for the planes.
     """
@@ -34,16 +34,16 @@ class NSlack:
 
     @classmethod
     def create(cls, problem: Objective, limit: int) -> State:
-        """Make the state: no planes."""
+        """Return the arrays of a state without planes."""
         return PlaneCache.create(problem.m, problem.C, limit)
 
-    def query(self, best: Array) -> Array:
-        """Where to ask for the next planes: at theta."""
+    def next_point(self, best: Array) -> Array:
+        """Return the weights at which the next planes are to touch the losses: theta."""
         theta: Array = self.state["theta"]
         return theta
 
-    def ask(self, weights: Array, margin: float) -> float:
-        """Ask the oracle for every instance; cache what is violated by more than a margin. Returns the sum of the losses."""
+    def add_planes(self, weights: Array, margin: float) -> float:
+        """Call the oracle for all instances; cache planes violated by more than a margin. Return the sum of the losses."""
         from structopt.kernels.learn.cutting_plane import collect_pass
 
         problem, totals, cache = self.problem, np.zeros(2), self.cache
@@ -52,9 +52,9 @@ class NSlack:
         return float(totals[0])
 
     def solve(self, accuracy: float, epoch: int) -> None:
-        """Sweep over the instances until F, divided by C m, is within `accuracy` of its maximum; theta follows.
+        """Sweep over the instances, theta included, until F, divided by C m, is within `accuracy` of its maximum.
 
-        Between two sweeps over all instances, those that were not solved to the accuracy are swept alone.
+        Between two sweeps over all instances, there are sweeps over those that were not yet solved to the accuracy.
         """
         from structopt.kernels.learn.cutting_plane import sweep
 
@@ -74,12 +74,12 @@ class NSlack:
         cache.grow_older()
 
     def dual(self) -> float:
-        """D at the current point."""
+        """Return D at the present alpha."""
         return dual(self.problem, self.cache, self.state["theta"])
 
 
 def dual(problem: Objective, cache: PlaneCache, theta: Array) -> float:
-    """D = lambda (sum_ij alpha_ij b_ij - 1/2 ||theta||^2)."""
+    """Return D = lambda (sum_ij alpha_ij b_ij - 1/2 ||theta||^2)."""
     return float(problem.regularization * cache.offsets() - problem.ridge(theta))
 
 
@@ -87,13 +87,13 @@ Solve = Callable[[Array, Array, Array, float], Array]
 
 
 def block_difference(problem: Objective, cache: PlaneCache, theta: Array, instances: Sequence[int], solve: Solve) -> float:
-    """Compare pair steps, run to their end, with another solution of the problem of one instance, the rest fixed.
+    """Compare pair steps with another solution of the problem of one instance over its planes, the other instances fixed.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Objective
     cache : PlaneCache
-        Left as it is.
+        Not changed.
     theta : float64, shape (dimension,)
     instances : sequence of int
     solve : callable
@@ -102,10 +102,10 @@ def block_difference(problem: Objective, cache: PlaneCache, theta: Array, instan
     Returns
     -------
     float
-        Largest difference: of theta', relative to how far the instance's planes hold theta' from the center; and of the
-        cached Gram matrix, relative to its largest entry.
+        The largest difference of theta', relative to the distance of theta' from the center; or of the cached Gram matrix,
+        relative to its largest entry, where that is larger.
     """
-    from structopt.kernels.learn.half_space_program import pair_steps
+    from structopt.kernels.learn.mira_program import pair_steps
 
     largest = 0.0
     for i in instances:

@@ -1,4 +1,4 @@
-"""The restricted dual with one slack variable for the mean loss: planes over the weights, and its solution by pair steps."""
+"""The restricted dual of cutting planes with one slack variable for the mean loss: its planes, and its solution by pair steps."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
 INACTIVE = 50  # rounds after which a plane with alpha = 0 is dropped
-FINER = 0.01  # share of the asked accuracy to which the small problem is solved
+FINER = 0.01  # share of the accuracy asked for, to which the quadratic program is solved
 STEPS = 10_000  # at most, for each plane
-REACH = 0.3  # of the way from the best weights to the minimum over the planes: where the next plane is asked for
+REACH = 0.3  # share of the way from the best weights to the minimum over the planes: there the next plane touches the mean loss
 
 
 class OneSlack:
@@ -20,13 +20,13 @@ class OneSlack:
 
         (1/m) sum_i L_i(theta') >= a_j^T theta' + b_j:   a_j = (1/m) sum_i F_i r_i,   b_j = (1/m) sum_i L_i - a_j^T theta
 
-    alpha >= 0, sum_j alpha_j = 1/lambda. D = lambda F. Row 0 is the null row.
+    alpha >= 0, sum_j alpha_j = 1/lambda. D = lambda F. Row 0 of the arrays is the null plane.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Objective
     state : State
-        Holds what `create` made, and ``theta``.
+        With the arrays of `create`, and ``theta``.
     limit : int
         Bytes for the planes, each 8 a weight that may move. While they are rearranged they may take twice that.
     """
@@ -37,26 +37,26 @@ class OneSlack:
 
     @classmethod
     def create(cls, problem: Objective, limit: int) -> State:
-        """Make the state: the null row."""
+        """Return the arrays of a state with the null plane alone."""
         needed = 3 * 8 * problem.scorer.count
         if needed > limit:
             raise ConfigError(
                 f"optimizer.cache_mb={limit / 1e6:g} is too small: three planes of {problem.scorer.count} weights need "
                 f"{needed / 1e6:.3g} MB. Raise it, or type optimizer.variant=n_slack."
             )
-        duals = np.zeros((3, 1))  # alpha, b, and the rounds since the row was active
+        duals = np.zeros((3, 1))  # alpha, b, and the rounds since the plane last had alpha > 0
         duals[0, 0] = 1.0 / problem.regularization
         return {"slack_planes": np.zeros((1, problem.scorer.count)), "slack_duals": duals, "slack_gram": np.zeros((1, 1))}
 
-    def query(self, best: Array) -> Array:
-        """Where to ask for the next plane: on the way from the best weights so far to theta.
+    def next_point(self, best: Array) -> Array:
+        """Return the weights at which the next plane is to touch the mean loss: between the best weights so far and theta.
 
-        It cuts theta off there as well: where P is no less than at `best`, the plane rises towards theta, whose value is below.
+        The plane cuts off theta from there, too: where P is no less than at `best`, it rises towards theta, whose bound is lower.
         """
         return np.asarray(best + REACH * (self.state["theta"] - best))
 
-    def ask(self, weights: Array, margin: float) -> float:
-        """Add the plane that touches the mean loss at the weights, wherever it lies. Returns the sum of the losses."""
+    def add_planes(self, weights: Array, margin: float) -> float:
+        """Add the plane that touches the mean loss at the weights, whatever the margin. Return the sum of the losses."""
         problem, state = self.problem, self.state
         losses, gradient = problem.gradient(weights)
         offset = (losses - float(weights @ gradient)) / problem.m
@@ -71,7 +71,7 @@ class OneSlack:
 
     def solve(self, accuracy: float, epoch: int) -> None:
         """Make pair steps until F, times lambda, is well within `accuracy` of its maximum; compute theta anew."""
-        from structopt.kernels.learn.half_space_program import pair_steps
+        from structopt.kernels.learn.mira_program import pair_steps
 
         alpha, offsets, idle = self.state["slack_duals"]
         gram = self.state["slack_gram"]
@@ -82,16 +82,16 @@ class OneSlack:
         self.state["theta"] = self.problem.scorer.expand(-(alpha @ planes))
 
     def dual(self) -> float:
-        """D at the current point."""
+        """Return D at the present alpha."""
         alpha, offsets, _ = self.state["slack_duals"]
         return float(self.problem.regularization * (alpha @ offsets) - self.problem.ridge(self.state["theta"]))
 
     def planes(self) -> tuple[Array, Array]:
-        """Planes, shape (rows, weights that may move), and offsets, the null row left out."""
+        """Return the planes, shape (planes, weights that may move), and offsets, without the null plane."""
         return self.state["slack_planes"][1:], self.state["slack_duals"][1, 1:]
 
     def _shrink(self) -> None:
-        """Drop the plane that was idle longest; if all are active, merge the two oldest: theta and D stay as they are."""
+        """Drop the plane that was idle longest; if all are active, merge the two oldest, which changes neither theta nor D."""
         alpha, offsets, idle = self.state["slack_duals"]
         gram, planes = self.state["slack_gram"], self.state["slack_planes"]
         kept = np.ones(len(alpha), bool)
@@ -108,7 +108,7 @@ class OneSlack:
         self._keep(kept)
 
     def _keep(self, kept: Array) -> None:
-        """Leave out the other rows."""
+        """Drop the planes that a mask does not keep."""
         if not kept.all():
             state = self.state
             state["slack_planes"] = state["slack_planes"][kept]

@@ -1,6 +1,28 @@
-"""Checks that optimizers share: ranges of their options."""
+"""Parameters that several optimizers have: what they mean, and checks of their values.
+
+The docstring of an optimizer says "See `structopt.learning.options`." of those that have no special meaning there; then schemas
+take their texts from here (`structopt.config.schema`).
+
+Parameters
+----------
+C : float, from 1e-12 to 1e12
+    1/(lambda * m): the inverse of the regularisation.
+epochs : int
+    Passes over the data.
+tolerance : float, from 0 to 1e12
+    Stop when the certified gap, relative to the objective, falls below it; 0 never does. Needs `certificate`, where there
+    is such a parameter.
+certificate : bool
+    Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
+average : bool
+    Return the mean of all iterates (before each update, one a visit) instead of the last one.
+batch_size : int
+    Instances a step.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from structopt.core.data import ranges
 from structopt.errors import ConfigError
@@ -21,6 +43,12 @@ def positive(name: str, value: float) -> None:
 def at_least(name: str, value: float, least: float) -> None:
     """Refuse a value below `least`, or above 1e12."""
     ranges.check_at_least(f"optimizer.{name}", value, least)
+
+
+def one_of(name: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse a value that is none of the choices."""
+    if value not in choices:
+        raise ConfigError(f"optimizer.{name}={value} is unknown. There are: {', '.join(choices)}.")
 
 
 def refuse_tolerance(name: str, tolerance: float) -> None:

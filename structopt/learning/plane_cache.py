@@ -1,4 +1,4 @@
-"""The cache of planes as arrays of an optimizer's state: made, grown and kept within a number of bytes."""
+"""The cache of planes as arrays of an optimizer's state: created, enlarged and limited to a number of bytes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from structopt.core.ability import Ability
+from structopt.core.needs import MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import State
 from structopt.errors import ConfigError
@@ -14,9 +16,13 @@ from structopt.kernels.waist.record import Array
 INACTIVE = 10  # rounds after which a row with alpha = 0 is dropped
 PLENTY = 0.75  # share of the allowed bytes to which a full cache is cut down
 
+_BECAUSE = ": it keeps planes of earlier visits, which outputs completed anew would no longer bound"
+NEEDS = Needs(Ability.MAP | Ability.CONVEX, (*MARGINS, Demand(Property.POINTS, because=_BECAUSE)))
+"""What optimizers that keep planes need: losses that are maxima of planes, and that zero weights do not minimise."""
+
 
 class Plane(NamedTuple):
-    """One cached row of an instance: residual, shape (parts,), offset, and dual variable."""
+    """One cached plane of an instance: residual, shape (parts,), offset, and dual variable."""
 
     residual: Array
     offset: float
@@ -24,7 +30,7 @@ class Plane(NamedTuple):
 
 
 class PlaneCache:
-    """The planes of all instances, which live in a state under the names that `create` gives.
+    """The planes of all instances, as arrays of a state under the names of `create`.
 
     The arrays have two dimensions each, so that no checkpoint takes them for weights.
 
@@ -43,50 +49,46 @@ class PlaneCache:
 
     @classmethod
     def create(cls, m: int, cap: float, limit: int) -> State:
-        """Make the arrays of m instances with nothing but null rows, whose dual variables are the cap."""
+        """Return the arrays of m instances with null planes only, whose dual variables are the cap."""
         if _bytes(m, 2 * m, 4 * m, 0) > limit:
             raise _too_small(limit, _bytes(m, 3 * m, 9 * m, 8 * m))
-        each, state = np.arange(m), _empty(m, 2 * m, 4 * m, min(8 * m, (limit - _bytes(m, 2 * m, 4 * m, 0)) // 12))
-        state["plane_heads"][:] = np.ones(m), np.full(m, 2), 2 * each, 4 * each
+        instances, state = np.arange(m), _empty(m, 2 * m, 4 * m, min(8 * m, (limit - _bytes(m, 2 * m, 4 * m, 0)) // 12))
+        state["plane_heads"][:] = np.ones(m), np.full(m, 2), 2 * instances, 4 * instances
         state["plane_used"][0, :2] = 2 * m, 4 * m
         state["plane_duals"][0, ::2] = cap
         return state
 
     @property
     def planes(self) -> Any:
-        """The arrays as the kernels open them."""
+        """Return the arrays as the kernels open them."""
         return _open(self.state)
 
-    @property
-    def bytes(self) -> int:
-        """Size of the arrays."""
-        return sum(array.nbytes for name, array in self.state.items() if name.startswith("plane_"))
-
     def run(self, problem: Objective, driver: Any, order: Array, *arguments: Any) -> None:
-        """Call a driver that may run out of room, as often as it takes to get through the given order."""
+        """Call a driver that may find no free slot, with larger arrays each time, until it has visited all of `order`."""
         done = int(problem.run(driver, self.planes, order, *arguments))
         while done < len(order):
             self.make_room()
             done += int(problem.run(driver, self.planes, order[done:], *arguments))
 
     def scratch(self) -> Array:
-        """Room for two numbers a row of any instance, after a pass that adds one row to each."""
+        """Return scratch for two numbers a plane of any instance, after a pass that adds one plane to each."""
         return np.zeros((2, int(self.planes.counts.max(initial=1)) + 1))
 
     def rows(self, i: int) -> list[Plane]:
-        """List the planes of instance i, the null row first."""
-        p, found = self.planes, []
+        """List the planes of instance i, the null plane first."""
+        p, planes = self.planes, []
         for at in range(p.firsts[i], p.firsts[i] + p.counts[i]):
-            residual, inside = np.zeros(int(self.parts[i + 1] - self.parts[i])), slice(p.starts[at], p.starts[at] + p.lengths[at])
-            residual[p.parts[inside]] = p.values[inside] if p.lengths[at] else 0.0
-            found.append(Plane(residual, float(p.offsets[at]), float(p.alpha[at])))
-        return found
+            residual = np.zeros(int(self.parts[i + 1] - self.parts[i]))
+            entries = slice(p.starts[at], p.starts[at] + p.lengths[at])
+            residual[p.parts[entries]] = p.values[entries] if p.lengths[at] else 0.0
+            planes.append(Plane(residual, float(p.offsets[at]), float(p.alpha[at])))
+        return planes
 
     def gram(self, i: int) -> Array:
-        """Gram matrix of the planes of instance i."""
+        """Return the Gram matrix of the planes of instance i."""
         p, count = self.planes, int(self.planes.counts[i])
-        room, corner = int(p.rooms[i]), int(p.corners[i])
-        matrix: Array = p.gram[corner : corner + room * room].reshape(room, room)[:count, :count]
+        width, corner = int(p.rooms[i]), int(p.corners[i])
+        matrix: Array = p.gram[corner : corner + width * width].reshape(width, width)[:count, :count]
         return matrix
 
     def offsets(self) -> float:
@@ -96,14 +98,14 @@ class PlaneCache:
         return float(offsets_in_use(self.planes))
 
     def grow_older(self) -> None:
-        """End a round: drop what was inactive for long."""
+        """End a round: drop planes that were inactive for long."""
         from structopt.kernels.learn.plane_cache import drop_all, grow_older
 
         grow_older(self.planes)
         drop_all(self.planes, INACTIVE)
 
     def make_room(self) -> None:
-        """Make room for the row that was refused: larger arrays, or fewer rows."""
+        """Make room for the plane that did not fit: by larger arrays, or by fewer planes."""
         wanted = int(self.planes.used[3])
         if self._needed(wanted) > self.limit:
             self._shrink(wanted)
@@ -114,17 +116,18 @@ class PlaneCache:
         self._rebuild(wanted, growth)
 
     def _needed(self, wanted: int) -> int:
-        """Bytes of the planes without holes, with room for one more row an instance and for the wanted entries."""
+        """Return the bytes of the planes without holes, with a free slot for each instance and so many more residual entries."""
         return _bytes(len(self.planes.counts), *self._sizes(wanted))
 
     def _sizes(self, wanted: int) -> tuple[int, int, int]:
+        """Return the rows, Gram entries and residual entries for that."""
         from structopt.kernels.learn.plane_cache import entries_in_use
 
         rooms = self.planes.counts + 1
         return int(rooms.sum()), int((rooms * rooms).sum()), int(entries_in_use(self.planes)) + wanted
 
     def _shrink(self, wanted: int) -> None:
-        """Drop rows with alpha = 0, the longest idle first; then merge active rows, where there are most of them first."""
+        """Drop planes with alpha = 0, the longest idle first; then merge active ones, first where there are most of them."""
         from structopt.kernels.learn.plane_cache import drop_all, merge_all
 
         for least in range(INACTIVE, -1, -1):
@@ -139,7 +142,7 @@ class PlaneCache:
                 return
 
     def _rebuild(self, wanted: int, growth: float) -> None:
-        """Copy everything into arrays without holes, larger by a share of what is needed."""
+        """Copy all planes into arrays without holes, which are larger than needed by the share `growth`."""
         from structopt.kernels.learn.plane_cache import rebuild
 
         old = self.planes
@@ -149,7 +152,7 @@ class PlaneCache:
 
 
 def _empty(m: int, rows: int, gram: int, entries: int) -> State:
-    """Arrays of the given sizes, with no instance laid out yet."""
+    """Return arrays of some sizes, which hold no instance yet."""
     return {
         "plane_heads": np.zeros((4, m), np.int64),
         "plane_used": np.zeros((1, 4), np.int64),
@@ -164,8 +167,8 @@ def _empty(m: int, rows: int, gram: int, entries: int) -> State:
 def _open(state: State) -> Any:
     from structopt.kernels.learn.plane_cache import Planes
 
-    one = state["plane_used"][0], *state["plane_rows"], *state["plane_duals"], state["plane_gram"][0]
-    return Planes(*state["plane_heads"], *one, state["plane_parts"][0], state["plane_values"][0])  # type: ignore[call-arg]
+    rows = state["plane_used"][0], *state["plane_rows"], *state["plane_duals"], state["plane_gram"][0]
+    return Planes(*state["plane_heads"], *rows, state["plane_parts"][0], state["plane_values"][0])  # type: ignore[call-arg]
 
 
 def _bytes(m: int, rows: int, gram: int, entries: int) -> int:

@@ -1,4 +1,4 @@
-"""The choice of a learning rate by one trial pass with each candidate."""
+"""The choice of a learning rate by trials: one pass from the same start with each candidate."""
 
 from __future__ import annotations
 
@@ -7,10 +7,27 @@ from math import inf, isfinite
 
 import numpy as np
 
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, State
 from structopt.kernels.waist.record import Array
 
 CANDIDATES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
-SHORTER = 0.25  # of its length, that of the steps by which a pass is made again
+SHORTER = 0.25  # factor by which steps are shortened before a pass is made again (`structopt.learning.guarded`)
+
+
+def rate_by_trials(optimizer: Optimizer, problem: Objective, rates: Sequence[float], start: Callable[[float], State]) -> float:
+    """Return the rate after whose first pass the weights are judged best: by the dev score, or else by P (`Objective.judge`).
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    problem : Objective
+    rates : sequence of float
+        In increasing order, at least one.
+    start : callable
+        Rate to the state before the first pass.
+    """
+    return best_rate(rates, lambda rate: optimizer.weights(optimizer.step(problem, start(rate))[0]), problem.judge)
 
 
 def best_rate(rates: Sequence[float], trial: Callable[[float], Array], judge: Callable[[Array], float]) -> float:

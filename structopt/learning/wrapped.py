@@ -1,4 +1,4 @@
-"""An optimizer around another one: it is what the other is, but for what it does otherwise."""
+"""The base of optimizers that make the passes of another one, and leave everything else to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from structopt.kernels.waist.record import Array
 
 
 class Wrapped(Optimizer):
-    """Base of optimizers that make the passes of another one in a way of their own.
+    """Base of optimizers that make the passes of another one: needs, plan, weights and checks are those of the other one.
 
     Parameters
     ----------
@@ -25,22 +25,22 @@ class Wrapped(Optimizer):
         self.optimizer, self.epochs, self.C = optimizer, optimizer.epochs, optimizer.C
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """What the other one needs."""
+        """Return the needs of the other one."""
         return self.optimizer.needs(loss, graph)
 
     @property
     def plan(self) -> Plan:
-        """The other one's plan."""
+        """Return the plan of the other one."""
         return self.optimizer.plan
 
     def shortened(self, state: State) -> State:
-        """The state with the other one's shorter steps."""
+        """Return the state with shorter steps, as the other one shortens them."""
         return self.optimizer.shortened(state)
 
     def weights(self, state: State) -> Array:
-        """Weights of the other one's state."""
+        """Return the weights that the other one has at its state."""
         return self.optimizer.weights(state)
 
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float | None:
-        """Compare the other one's steps with the references'."""
+        """Compare the steps of the other one with those of the references."""
         return self.optimizer.verify(problem, state, instances)

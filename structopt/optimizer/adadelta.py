@@ -14,13 +14,13 @@ from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.dense_minibatches import implicit_step, run_minibatches
-from structopt.learning.lazy_batches import run_batches
+from structopt.learning.averaging import empty_mean, mean_by_total
+from structopt.learning.minibatches import dense_pass, dense_step, lazy_pass
 from structopt.learning.rate import SHORTER
 
 
 class AdaDelta(Optimizer):
-    """Gradient steps whose rate, for every weight, is the size of its past moves over that of its past gradients.
+    """Gradient steps whose rate, for every weight, is the size of its past steps over that of its past gradients.
 
     With g the mean gradient of a batch's losses, at every coordinate f where g_f != 0:
 
@@ -28,40 +28,30 @@ class AdaDelta(Optimizer):
         theta_f <- (theta_f - r_f g_f) / (1 + r_f lambda),    r_f = sqrt(M_f + epsilon) / sqrt(G_f + epsilon)
         M_f <- rho M_f + (1 - rho) (r_f g_f)^2
 
-    and elsewhere theta_f <- theta_f / (1 + r_f lambda), by the running means G and M as they stand (0 at first). After pass k,
+    and elsewhere theta_f <- theta_f / (1 + r_f lambda), with r_f of the present running means G and M (0 at first). After pass k,
 
         M_f <- M_f (k/(k+1))^2,    epsilon <- epsilon (k/(k+1))^2,
 
-    so that the steps fall as 1/k does, beside what G tells of the gradients. So rare features keep the rates of the
-    gradients that they do meet, and loss and regulariser are weighed by the same rate, as in P. With sparse features coordinates
-    whose gradient is 0 are brought up to date when they are read, with the same result, so that one pass costs one inference
-    and O(nnz) an instance; with other scorers every step moves all weights.
+    so that steps fall like 1/k, besides the changes of G. The rate of a rare feature depends only on gradients that are not 0,
+    and loss and regulariser are weighed by the same rate, as in P. With sparse features coordinates whose gradient is 0 are
+    brought up to date when they are read (`structopt.kernels.learn.lazy_regularization`), with the same result, so that one
+    pass costs one inference and O(nnz) an instance; with other scorers every step moves all weights.
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
+    C, epochs, batch_size, average, certificate, tolerance
+        See `structopt.learning.options`.
     rho : float
         Decay of the running means, in [0, 1): their memory is 1/(1 - rho) steps. A gradient lowers the rate of its own step,
-        and the more so the shorter the memory: then large gradients count too little, and what is approached is not the least
-        P. With 0.95 (a memory of 20 steps) that costs tens of percent of P.
+        and the more so the shorter the memory: then large gradients count too little, and the weights do not approach the
+        minimum of P. With 0.95 (a memory of 20 steps) that costs tens of percent of P.
     epsilon : float, from 1e-12 to 1e12
         Square of the smallest sizes, in the first pass; larger ones make larger steps.
-    batch_size : int
-        Instances a step.
-    average : bool
-        Return the mean of all iterates (before each update, one a visit) instead of the last one.
-    certificate : bool
-        Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
-    tolerance : float, from 0 to 1e12
-        Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
 
     Notes
     -----
-    Zeiler (2012), Algorithm 1, for the gradient of the losses; the regulariser is an implicit step of the same rate. Neither the
-    falling steps nor these values of rho and epsilon are his (0.95 and 1e-6): his steps do not fall, and are those of networks.
+    Zeiler (2012), Algorithm 1, for the gradient of the losses; the regulariser is an implicit step of the same rate. There, steps
+    do not fall, and rho and epsilon are 0.95 and 1e-6, for neural networks.
     """
 
     def __init__(
@@ -95,16 +85,16 @@ class AdaDelta(Optimizer):
         return Plan(
             "minibatch", mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
             kernel_modules=(
-                "structopt.kernels.learn.adadelta", "structopt.kernels.learn.lazy_steps", "structopt.kernels.waist.passes",
+                "structopt.kernels.learn.adadelta", "structopt.kernels.learn.lazy_regularization",
+                "structopt.kernels.waist.passes",
             ),
         )  # fmt: skip
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
-        total = np.zeros(problem.dimension if self.average else 0)
         squares, moves = np.zeros(problem.dimension), np.zeros(problem.dimension)
-        start = {"theta": weights.copy(), "total": total, "squares": squares, "moves": moves, "visits": 0.0, "epoch": 0}
-        return start | {"epsilon": self.epsilon}
+        point = {"theta": weights.copy(), "total": empty_mean(problem, self.average)}
+        return point | {"squares": squares, "moves": moves, "visits": 0.0, "epoch": 0, "epsilon": self.epsilon}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
@@ -113,27 +103,26 @@ class AdaDelta(Optimizer):
         squares, moves, epsilon = state["squares"], state["moves"], state["epsilon"]
         if problem.sparse:
             rates, rest = np.sqrt((moves + epsilon) / (squares + epsilon)), (squares, moves, self.rho, epsilon)
-            losses = run_batches(problem, adadelta_pass, state, rates, self.batch_size, False, *rest)
+            losses = lazy_pass(problem, adadelta_pass, state, rates, self.batch_size, False, *rest)
         else:
-            losses = run_minibatches(problem, state, self.batch_size, partial(self._move, problem, state))
+            losses = dense_pass(problem, state, self.batch_size, partial(self._move, problem, state))
         fall = (state["epoch"] / (state["epoch"] + 1)) ** 2
         moves *= fall
         return state | {"epsilon": epsilon * fall}, Report(loss=float(losses))
 
     def _move(self, problem: Objective, state: State, gradient: Array) -> None:
         """One step at all coordinates, by the mean gradient of a batch."""
-        squares, moves, epsilon, met = state["squares"], state["moves"], state["epsilon"], gradient != 0.0
-        squares[met] = self.rho * squares[met] + (1.0 - self.rho) * gradient[met] ** 2
+        squares, moves, epsilon, nonzero = state["squares"], state["moves"], state["epsilon"], gradient != 0.0
+        squares[nonzero] = self.rho * squares[nonzero] + (1.0 - self.rho) * gradient[nonzero] ** 2
         rates = np.sqrt((moves + epsilon) / (squares + epsilon))
-        implicit_step(state["theta"], gradient, rates, problem.regularization, False)
-        moves[met] = self.rho * moves[met] + (1.0 - self.rho) * (rates[met] * gradient[met]) ** 2
+        dense_step(state["theta"], gradient, rates, problem.regularization, False)
+        moves[nonzero] = self.rho * moves[nonzero] + (1.0 - self.rho) * (rates[nonzero] * gradient[nonzero]) ** 2
 
     def shortened(self, state: State) -> State:
-        """The state with smaller sizes of past moves, and a smaller least size: the rates, and their growth, shrink with both."""
+        """Return the state with smaller sizes of past steps, and a smaller least size: rates, and their growth, fall too."""
         square = SHORTER * SHORTER
         return state | {"moves": state["moves"] * square, "epsilon": state["epsilon"] * square}
 
     def weights(self, state: State) -> Array:
-        """Return theta, or its average over all visits."""
-        theta: Array = state["theta"]
-        return state["total"] / state["visits"] if self.average and state["visits"] else theta
+        """Return theta, or the mean of the iterates."""
+        return mean_by_total(state, state["visits"])

@@ -16,13 +16,13 @@ from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.dense_minibatches import implicit_step, run_minibatches
-from structopt.learning.lazy_batches import run_batches
-from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
+from structopt.learning.averaging import empty_mean, mean_by_total
+from structopt.learning.minibatches import dense_pass, dense_step, lazy_pass
+from structopt.learning.rate import CANDIDATES, SHORTER, rate_by_trials
 
 
 class AdaGrad(Optimizer):
-    """Gradient steps with a learning rate for every weight, which falls with the gradients that it has met.
+    """Gradient steps with a learning rate for every weight, which falls as its gradients add up.
 
     With g the mean gradient of a batch's losses, at every coordinate f:
 
@@ -34,34 +34,27 @@ class AdaGrad(Optimizer):
 
     From zero weights, q_f = 1e-6 at first. From the weights of a trained model, q_f begins with m/b more, as after a pass of
     batches of b whose gradients were 1: otherwise the first step would be as long as eta whatever the gradient, and the
-    regulariser, by rates of 1000 eta, would erase within a few visits all weights that meet no gradient.
+    regulariser, by rates of 1000 eta, would erase all weights without a gradient within a few visits.
 
-    With sparse features coordinates whose gradient is 0 are brought up to date when they are read, with the same result, so
-    that one pass costs one inference and O(nnz) an instance; with other scorers every step moves all weights.
+    With sparse features coordinates whose gradient is 0 are brought up to date when they are read
+    (`structopt.kernels.learn.lazy_regularization`), with the same result, so that one pass costs one inference and O(nnz) an
+    instance; with other scorers every step moves all weights.
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
+    C, epochs, batch_size, average, tolerance
+        See `structopt.learning.options`.
     eta : float from 1e-12 to 1e12, or "auto"
         Learning rate; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one with the best dev score, or
-        the least objective where there is no dev part.
+        the least objective where there is no dev split.
     constant : int or None
         For how many passes eta_n is eta. Since q grows like the number of steps t, the steps fall like 1/sqrt(t) until then,
-        and afterwards like 1/t, as a strongly convex objective asks. None: eta_n is always eta, as published, and the last
+        and afterwards like 1/t, as is best for a strongly convex objective. None: eta_n is always eta, as published, and the last
         weights keep their distance from the optimum for hundreds of passes.
     penalty : str
-        ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1, which sets weights to 0).
-    batch_size : int
-        Instances a step.
-    average : bool
-        Return the mean of all iterates (before each update, one a visit) instead of the last one.
+        The regulariser: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1, which sets weights to 0).
     certificate : bool
         Bound the optimum after every pass, at the cost of one evaluation of loss and gradient; of l2 only.
-    tolerance : float, from 0 to 1e12
-        Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
 
     Notes
     -----
@@ -88,8 +81,7 @@ class AdaGrad(Optimizer):
             options.positive("eta", eta)
         if constant is not None:
             options.at_least("constant", constant, 1)
-        if penalty not in ("l2", "l1"):
-            raise ConfigError(f"optimizer.penalty={penalty} is unknown. There are: l2, l1.")
+        options.one_of("penalty", penalty, ("l2", "l1"))
         if certificate and penalty == "l1":
             raise ConfigError("optimizer.certificate=true bounds the optimum of penalty=l2 only. Set it to false, or take l2.")
         self.C, self.epochs, self.eta, self.penalty = float(C), epochs, eta, penalty
@@ -107,13 +99,15 @@ class AdaGrad(Optimizer):
             "minibatch", mixable=True, shortens=True, penalty=self.penalty, tolerance=self.tolerance,
             certificate=self.certificate, tried=("eta",) if self.eta == "auto" else (),
             kernel_modules=(
-                "structopt.kernels.learn.adagrad", "structopt.kernels.learn.lazy_steps", "structopt.kernels.waist.passes",
+                "structopt.kernels.learn.adagrad", "structopt.kernels.learn.lazy_regularization",
+                "structopt.kernels.waist.passes",
             ),
         )  # fmt: skip
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""
-        return self._start(problem, weights, self._rate(problem, weights))
+        start = partial(self._start, problem, weights)
+        return start(rate_by_trials(self, problem, CANDIDATES, start) if self.eta == "auto" else float(self.eta))
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
@@ -123,10 +117,10 @@ class AdaGrad(Optimizer):
         eta = state["eta"] * sqrt(min(1.0, (self.constant or passes) / passes))
         if not problem.sparse:
             move = partial(self._move, problem.regularization, state["theta"], squares, eta)
-            return state, Report(loss=run_minibatches(problem, state, self.batch_size, move))
+            return state, Report(loss=dense_pass(problem, state, self.batch_size, move))
         sparse = self.penalty == "l1"
         rates = eta / np.sqrt(DELTA + squares)
-        losses = run_batches(problem, adagrad_pass, state, rates, self.batch_size, sparse, squares, eta)
+        losses = lazy_pass(problem, adagrad_pass, state, rates, self.batch_size, sparse, squares, eta)
         return state, Report(loss=float(losses))
 
     def _move(self, decay: float, theta: Array, squares: Array, eta: float, gradient: Array) -> None:
@@ -134,30 +128,20 @@ class AdaGrad(Optimizer):
         from structopt.kernels.learn.adagrad import DELTA
 
         squares += gradient * gradient
-        implicit_step(theta, gradient, eta / np.sqrt(DELTA + squares), decay, self.penalty == "l1")
+        dense_step(theta, gradient, eta / np.sqrt(DELTA + squares), decay, self.penalty == "l1")
 
     def weights(self, state: State) -> Array:
-        """Return theta, or its average over all visits."""
-        theta: Array = state["theta"]
-        return state["total"] / state["visits"] if self.average and state["visits"] else theta
+        """Return theta, or the mean of the iterates."""
+        return mean_by_total(state, state["visits"])
 
     def shortened(self, state: State) -> State:
-        """The state with a lower learning rate, at all coordinates alike."""
+        """Return the state with a lower learning rate, at all coordinates alike."""
         return state | {"eta": state["eta"] * SHORTER}
 
     def _start(self, problem: Objective, weights: Array, eta: float) -> State:
-        total = np.zeros(problem.dimension if self.average else 0)
-        squares = np.zeros(problem.dimension)  # without the 1e-6, so that weights that may not move have none
+        """Return the state before the first pass, with a learning rate."""
+        squares = np.zeros(problem.dimension)  # without the 1e-6, so that they are 0 for weights that may not move
         if weights.any():
             squares = problem.scorer.expand(np.full(problem.scorer.count, problem.m / self.batch_size))
-        return {"theta": weights.copy(), "total": total, "squares": squares, "visits": 0.0, "epoch": 0, "eta": eta}
-
-    def _rate(self, problem: Objective, weights: Array) -> float:
-        """Return eta, chosen where it is to be chosen."""
-        if self.eta != "auto":
-            return float(self.eta)
-        return best_rate(CANDIDATES, lambda eta: self._trial(problem, weights, eta), problem.judge)
-
-    def _trial(self, problem: Objective, weights: Array, eta: float) -> Array:
-        """Weights after the first pass with a learning rate."""
-        return self.weights(self.step(problem, self._start(problem, weights, eta))[0])
+        point = {"theta": weights.copy(), "total": empty_mean(problem, self.average)}
+        return point | {"squares": squares, "visits": 0.0, "epoch": 0, "eta": eta}

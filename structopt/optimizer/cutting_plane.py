@@ -8,23 +8,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.ability import Ability
 from structopt.core.certificate import certified_gap
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
-from structopt.core.needs import MARGINS, Demand, Needs, Property
+from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.n_slack import NSlack, block_difference
 from structopt.learning.one_slack import OneSlack
+from structopt.learning.plane_cache import NEEDS
 
-SHARE = 0.1  # of the gap: what a round neglects of the violations, and of the maximum over the cached planes
-FINEST = 1e-8  # gap, relative to the objective, at which more rounds would only move rounding about
+SHARE = 0.1  # of the gap: violations that a round neglects, and the accuracy to which it solves the restricted dual
+FINEST = 1e-8  # gap, relative to the objective, below which further rounds would change rounding errors only
 MASTERS: dict[str, Any] = {"n_slack": NSlack, "one_slack": OneSlack}
 KERNEL_MODULES = (
-    "structopt.kernels.learn.cutting_plane", "structopt.kernels.learn.plane_cache", "structopt.kernels.learn.half_space_program",
+    "structopt.kernels.learn.cutting_plane", "structopt.kernels.learn.plane_cache", "structopt.kernels.learn.mira_program",
     "structopt.kernels.waist.passes", "structopt.kernels.features.bundles", "structopt.kernels.arrays.coordinates",
 )  # fmt: skip
 
@@ -35,15 +35,15 @@ class CuttingPlane(Optimizer):
         theta = argmin lambda/2 ||theta||^2 + (1/m) sum_i xi_i    subject to   xi_i >= r_ij^T F_i^T theta + b_ij,  xi_i >= 0
 
     over the planes j found so far; then the oracle's answer at theta gives each loss a new plane. With ``one_slack``, all
-    instances share one slack variable, and a round adds one plane, their mean; it is asked for between the best weights so far
-    and theta, of which few planes make a poor guess. The dual D of the restricted problem bounds the minimum of P from below and
-    never falls; the weights are those of the round with the least P, so that the gap never grows. A round costs one inference an
-    instance (the first two), and for ``n_slack`` some sweeps over the cached planes.
+    instances share one slack variable, and a round adds one plane, the mean of theirs, at a point between the best weights so far
+    and theta, since theta is far from the optimum while planes are few. The dual D of the restricted problem bounds the minimum
+    of P from below and never falls; the weights are those of the round with the least P, so that the gap never grows. A round
+    costs one inference an instance (the first round two), and for ``n_slack`` some sweeps over the cached planes.
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m).
+    C
+        See `structopt.learning.options`.
     epochs : int
         Rounds.
     tolerance : float, from 0 to 1e12
@@ -51,14 +51,14 @@ class CuttingPlane(Optimizer):
     variant : str
         ``n_slack`` (few rounds, a cache of planes an instance) or ``one_slack`` (more rounds, each of them cheaper).
     cache_mb : int
-        Megabytes for the planes. A cache that is full drops inactive planes, then merges active ones: D stays what it
-        is and the optimum is still approached, with few planes left at the slow rate of Frank-Wolfe steps.
+        Megabytes for the planes. A cache that is full drops inactive planes, then merges active ones: D does not change, and the
+        weights still approach the optimum, though with few planes at the slow rate of Frank-Wolfe steps.
 
     Notes
     -----
-    n-slack: Tsochantaridis et al. (2005), with their C = 1/lambda; one-slack: Joachims, Finley and Yu (2009), who ask at
-    theta itself; near the best weights, as in the bundle methods of Franc and Sonnenburg (2008), it takes fewer rounds. From
-    given weights, the first oracle is asked there; the dual starts at 0.
+    n-slack: Tsochantaridis et al. (2005), with their C = 1/lambda; one-slack: Joachims, Finley and Yu (2009), who take the plane
+    at theta itself; near the best weights, as in the bundle methods of Franc and Sonnenburg (2008), it takes fewer rounds. After
+    a warm start, the oracle is first called at the initial weights; the dual starts at 0.
     """
 
     def __init__(
@@ -77,33 +77,32 @@ class CuttingPlane(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Losses that are maxima of planes, and that zero weights do not minimise."""
-        because = ": it keeps planes of earlier visits, which outputs completed anew would no longer bound"
-        return Needs(Ability.MAP | Ability.CONVEX, (*MARGINS, Demand(Property.POINTS, because=because)))
+        return NEEDS
 
     @property
     def plan(self) -> Plan:
-        """Rounds; with one slack all they ask of the data are the mean loss and its gradient."""
+        """Rounds; those with one slack variable need only the mean loss and its gradient of the data."""
         form: Literal["passes", "batch"] = "batch" if self.variant == "one_slack" else "passes"
         return Plan(form, tolerance=self.tolerance, kernel_modules=KERNEL_MODULES)
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """Start without planes; the oracle is first asked at the given weights."""
+        """Start without planes; the oracle is first called at the initial weights."""
         numbers = {"primal": 0.0, "gap": 0.0, "epoch": 0}
         return {"theta": weights.copy(), "best": weights.copy(), **numbers, **MASTERS[self.variant].create(problem, self.limit)}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """Solve the problem over the cached planes, then ask the oracle at its solution."""
+        """Solve the problem over the cached planes, then call the oracle at its solution, or with one slack near it."""
         master, seconds = MASTERS[self.variant](problem, state, self.limit), 0.0
         if state["epoch"] == 0:
-            losses, seconds = self._ask(problem, master, state["theta"], 0.0)
+            losses, seconds = self._add_planes(problem, master, state["theta"], 0.0)
             state["primal"] = state["gap"] = problem.ridge(state["theta"]) + losses / problem.m
             state["theta"] = np.zeros(problem.dimension)
         master.solve(SHARE * state["gap"], state["epoch"])
-        dual, asked = master.dual(), master.query(state["best"])
-        losses, more = self._ask(problem, master, asked, SHARE * state["gap"])
-        primal = problem.ridge(asked) + losses / problem.m
+        dual, point = master.dual(), master.next_point(state["best"])
+        losses, more = self._add_planes(problem, master, point, SHARE * state["gap"])
+        primal = problem.ridge(point) + losses / problem.m
         if primal <= state["primal"]:
-            state["primal"], state["best"] = primal, asked.copy()
+            state["primal"], state["best"] = primal, point.copy()
         state["gap"] = max(0.0, primal - dual)
         state["epoch"] += 1
         gap = certified_gap(state["primal"], dual)
@@ -111,10 +110,10 @@ class CuttingPlane(Optimizer):
         finished = "no output violates its constraint: the gap is zero but for rounding" if closed else ""
         return state, Report(losses, 0, state["primal"], dual, seconds + more, finished=finished)
 
-    def _ask(self, problem: Objective, master: Any, weights: Array, margin: float) -> tuple[float, float]:
+    def _add_planes(self, problem: Objective, master: Any, weights: Array, margin: float) -> tuple[float, float]:
         """Add planes at some weights; return the sum of the losses, and the seconds that it took."""
         started = time.perf_counter()
-        losses = master.ask(weights, max(margin, FINEST * problem.loss.gamma))
+        losses = master.add_planes(weights, max(margin, FINEST * problem.loss.gamma))
         return losses, time.perf_counter() - started
 
     def weights(self, state: State) -> Array:
@@ -125,11 +124,11 @@ class CuttingPlane(Optimizer):
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
         """Compare with a general-purpose solver; return the largest relative difference.
 
-        For ``n_slack`` of the solutions over the planes of each given instance, the rest fixed; for ``one_slack`` of the
-        maximum of the dual over all planes.
+        For ``n_slack`` of the solutions over the planes of single instances, the others fixed; for ``one_slack`` of the maximum
+        of the dual over all planes.
         """
         if self.variant == "n_slack":
-            from structopt.reference.half_space_program import k_best_step
+            from structopt.reference.mira_program import k_best_step
 
             cache = NSlack(problem, state, self.limit).cache
             return block_difference(problem, cache, state["theta"], instances, k_best_step)

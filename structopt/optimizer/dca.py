@@ -15,6 +15,7 @@ from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
+from structopt.learning.averaging import empty_mean, mean_by_lag
 
 
 class DualCoordinateAscent(Optimizer):
@@ -25,26 +26,26 @@ class DualCoordinateAscent(Optimizer):
 
     ``taylor`` replaces L_t by its tangent at theta_t, and by 0 where that is negative: one inference and O(nnz) an instance;
     with loss.beta = inf this is 1-best MIRA. ``exact`` adds the tangents at the points that the steps lead to (the
-    half-spaces of (17)) until the step is that of the loss itself.
+    half-spaces of (17), here called planes) until the step is that of the loss itself
+    (`structopt.kernels.learn.proximal_step`).
 
     Parameters
     ----------
     C : float, from 1e-12 to 1e12
         1/(lambda * m): the largest step, and the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
+    epochs, average
+        See `structopt.learning.options`.
     tolerance : float, from 0 to 1e12
         Must be 0: after the first pass the method has no dual point, hence no certificate to stop by.
-    average : bool
-        Return the mean of all iterates (before each update) instead of the last one.
     variant : str
         ``max_loss`` (cost-augmented), or at beta = inf ``prediction`` (the mode under the scores alone, footnote 7).
     inner : str
         ``taylor`` or ``exact``: the problem that a visit solves.
     planes : int
-        Of inner=exact: the most half-spaces that a visit keeps; those without mass make room first, then it stops.
+        Of inner=exact: the most planes that a visit keeps. When there are so many, those without mass are dropped; where all have
+        mass, the visit ends.
     inner_tolerance : float, from 1e-12 to 1e12
-        Of inner=exact: gap of a visit's problem, divided by C and relative to losses above 1, at which it counts as solved.
+        Of inner=exact: the gap, divided by C and relative to losses above 1, at which the problem of a visit counts as solved.
 
     Notes
     -----
@@ -86,7 +87,7 @@ class DualCoordinateAscent(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
-        return {"theta": weights.copy(), "lag": np.zeros(problem.dimension if self.average else 0), "visits": 0.0, "epoch": 0}
+        return {"theta": weights.copy(), "lag": empty_mean(problem, self.average), "visits": 0.0, "epoch": 0}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
@@ -97,9 +98,8 @@ class DualCoordinateAscent(Optimizer):
         return state, Report(loss=float(totals[0]), negative_losses=int(totals[1]))
 
     def weights(self, state: State) -> Array:
-        """Return theta, or its average over all visits."""
-        theta: Array = state["theta"]
-        return theta - state["lag"] / state["visits"] if self.average and state["visits"] else theta
+        """Return theta, or the mean of the iterates."""
+        return mean_by_lag(state, state["visits"])
 
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
         """Compare the steps of some instances from the current iterate with a general-purpose solver's; leave the state alone.
@@ -108,16 +108,16 @@ class DualCoordinateAscent(Optimizer):
         -------
         float
             The largest difference of a weight, divided by the largest weight where that is above 1. The reference solves
-            the program over the same half-spaces.
+            the program over the same planes.
         """
-        from structopt.reference.half_space_program import step_difference
+        from structopt.reference.mira_program import step_difference
 
         messages, largest = problem.data.messages.copy(), 0.0
         for i in instances:
             after = state["theta"].copy()
             self._visit(problem, np.array([i], np.int64), after, np.zeros(0), 0.0)
             problem.data.messages[:] = messages
-            residuals, heights = self._half_spaces(problem, i, state["theta"])
+            residuals, heights = self._planes_of_visit(problem, i, state["theta"])
             problem.data.messages[:] = messages
             largest = max(largest, step_difference(problem, i, state["theta"], after, residuals, heights, self.C))
         return largest
@@ -135,11 +135,11 @@ class DualCoordinateAscent(Optimizer):
             problem.run(proximal_pass, order, theta, lag, visits, self.C, self.inner_tolerance, bundle, totals)
         return totals
 
-    def _half_spaces(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
-        """Residuals r_j, shape (planes, parts), and heights a_j^T theta + b_j of the planes that a visit looks at."""
+    def _planes_of_visit(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
+        """Return residuals r_j, shape (planes, parts), and heights a_j^T theta + b_j of the planes of a visit."""
         from structopt.kernels.learn.proximal_step import collect
 
-        taylor = self.inner == "taylor"  # the first plane of a bundle is the tangent at theta, and one fills it
+        taylor = self.inner == "taylor"  # a bundle of one plane is full with the tangent at theta
         bundle = self._bundle(problem, 1 if taylor else self.planes)
         tolerance = 0.0 if taylor else self.inner_tolerance
         rows, _ = collect(problem.kernels, problem.data, problem.space, i, theta, self.C, tolerance, bundle)

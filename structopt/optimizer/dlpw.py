@@ -16,28 +16,24 @@ class DLPW(Pegasos):
 
         P(theta) = min over d_1..d_m of  lambda/2 ||theta||^2 + (1/m) sum_i ( g_i(d_i; s_i + gamma p_i) + gamma q_i - s_i^T z_i )
 
-    where g_i is the inference's bound at the messages d_i, and its least value the linear relaxation's. A visit of an instance
-    moves its messages a few passes on from where they were left, and then the weights, at these messages, as Pegasos does. So
-    no relaxation is solved before the weights are worth it, and in the end all are.
+    where g_i is the bound that the inference computes from the messages d_i; its minimum over d_i is the value of the linear
+    relaxation. A visit of an instance makes a few more passes of its messages, and then, with these messages fixed, a step of
+    Pegasos. So early passes do not solve relaxations at weights that are far from the optimum, and in the end all are solved.
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
-    batch_size : int
-        Instances a step.
+    C, epochs, batch_size
+        See `structopt.learning.options`.
     average : bool
         Return the mean of the iterates (before each update), weighted by the number of the step, instead of the last one.
     delay : float from 0 to 1e12, or "auto"
-        What the step sizes 1/(lambda (t + t_0)) are ahead, t_0, as in `Pegasos`; 0 is the method as it was published.
+        t_0 of the step sizes 1/(lambda (t + t_0)), as in `Pegasos`; 0 is the method as it was published.
 
     Notes
     -----
     Meshi et al. (2010), Algorithm 1 (R: `inference.passes`), with the ball and the average of `Pegasos`. A visit costs
-    `inference.passes` passes and O(nnz). There is no certificate: a subgradient of the bound at given messages is none of P
-    until they have converged.
+    `inference.passes` passes and O(nnz). There is no certificate: a subgradient of the bound at some messages is not one of P
+    until the messages have converged.
     """
 
     def __init__(

@@ -17,11 +17,12 @@ from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.optimizer.smo import dual_at, gold_residuals, pass_over, refuse_weights, weights_at
+from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
+from structopt.optimizer.smo import pass_over
 
 ROUNDING = 1e-13  # a fall of D by less than this, relative to D, is rounding
-LEAST_ETA = 1e-18  # of the eta given: below it a step cannot change anything
-GROWTH = {False: 1.05, True: 1.5}  # of an instance's step length from visit to visit, eta given or auto
+LEAST_ETA = 1e-18  # of the initial eta: below it a step cannot change anything
+GROWTH = {False: 1.05, True: 1.5}  # of an instance's step length from visit to visit, with eta a number or auto
 LONGEST = 1000.0  # eta C of eta=auto: such a step leaves e^-1000 of an output that is worse by 1
 STARTS = (0.0, -1.0, -2.0, -3.0, -4.0, -6.0, -8.0, -12.0)  # initial potentials that initial=auto tries
 
@@ -33,12 +34,12 @@ class ExponentiatedGradient(Optimizer):
 
         theta = C sum_i F_i (z_i - mu_i),      v_ir <- (1 - eta C/beta) v_ir + eta C (gamma p_ir + theta^T phi_ir)
 
-    where the factor is 1 at beta = inf. D never falls: a step that would lower it is not made, and eta is halved until
-    one does not. Step lengths that are safe whatever the data, eta <= 1/(C/beta + C^2 R^2) online and
-    1/(C/beta + m C^2 R^2) in batch, are small. A longer step that is not checked for more than a fall of D may drive the
-    distributions to single outputs, from which multiplicative updates return slowly; a shorter one makes as little way:
-    at beta = inf and T passes m (D* - D) <= KL(mu* || mu_1) / (eta C T). ``eta=auto`` finds the step length of every instance
-    instead, the longest at which the step does what the theory asks of a safe one:
+    where the factor is 1 at beta = inf. D never falls: a step that would lower it is not made, and eta is halved until one
+    does not. Step lengths that are safe for any data, eta <= 1/(C/beta + C^2 R^2) online and 1/(C/beta + m C^2 R^2) in batch, are
+    small. Longer steps, of which only a fall of D is excluded, may drive the distributions to single outputs, from which
+    multiplicative updates return slowly; short ones converge slowly, as at beta = inf and T passes
+    m (D* - D) <= KL(mu* || mu_1) / (eta C T). ``eta=auto`` finds the step length of every instance instead, the longest at which
+    the step satisfies the condition by which safe steps are proved to ascend:
 
         C/2 ||F_i d||^2 + KL(mu' || mu)/beta <= KL(mu' || mu) / (eta C),    d = mu' - mu
 
@@ -46,21 +47,17 @@ class ExponentiatedGradient(Optimizer):
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
-    tolerance : float, from 0 to 1e12
-        Stop when the certified gap, relative to the objective, falls below it; 0 never does.
+    C, epochs, tolerance
+        See `structopt.learning.options`.
     form : str
         ``dual`` keeps the potentials of all parts of all instances; ``primal`` (batch only) keeps a second weight vector
-        instead, since from potentials 0 they are linear in the scores and costs at all times.
+        instead, since potentials that begin at 0 are linear in scores and costs at all times.
     online : bool
         Update theta after every instance, or after all (batch).
     eta : float, from 1e-12 to 1e12, or "auto"
         The largest step length: halved for one instance (online, where it grows back by 5 % a visit) or for all (batch)
-        when D would fall by a step. No more than beta/C is used, at which the old potentials are forgotten. ``auto``:
-        begins at 1/C; online every instance's is halved where its step is not safe in the sense above, and grows by half
+        when D would fall by a step. No more than beta/C is used, at which the factor of the old potentials is 0. ``auto``:
+        begins at 1/C; online that of an instance is halved where its step is not safe in the sense above, and grows by half
         where it is.
     initial : float from -1e12 to 1e12, or "smo" or "auto"
         Potential of the parts that are not gold, that of gold parts being 0 (0 is the uniform distribution, whose D is
@@ -77,7 +74,7 @@ class ExponentiatedGradient(Optimizer):
     -----
     Bartlett, Collins, Taskar and McAllester (2004), Figure 2, section 3 (primal form) and section 5 (online; after SMO).
     beta < inf and the halving online: Collins et al. (2008). The check of eta=auto is the condition under which a proximal
-    step of the entropy ascends and its rate holds (Beck and Teboulle 2003), asked of the step that is made instead of all.
+    step of the entropy ascends and its rate holds (Beck and Teboulle 2003), checked for the step that is made instead of all.
     """
 
     def __init__(
@@ -104,7 +101,7 @@ class ExponentiatedGradient(Optimizer):
         self.smo_passes, self.mixing = smo_passes, mixing
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A dual that is known; for potentials of all parts, parts at every position, and marginals of them in closed form."""
+        """A dual of the loss; for potentials of all parts, parts at every position, and their marginals in closed form."""
         abilities, demands, positional = Ability.MARGINALS | Ability.EXACT, DUAL, self.form == "dual"
         if self.initial == "smo":
             abilities |= Ability.MAP
@@ -124,8 +121,7 @@ class ExponentiatedGradient(Optimizer):
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold outputs."""
         refuse_weights("eg", weights)
-        first = 1 / self.C if self.eta == "auto" else self.eta
-        state: State = {"eta": min(first, self._full(problem)), "epoch": 0}
+        state: State = {"eta": min(self._first_eta(), self._full(problem)), "epoch": 0}
         if self.initial == "smo":
             return state | {"theta": np.zeros(problem.dimension), "residuals": gold_residuals(problem)}
         if self.form == "primal":
@@ -157,13 +153,17 @@ class ExponentiatedGradient(Optimizer):
         theta: Array = state["theta"]
         return theta
 
+    def _first_eta(self) -> float:
+        """Return the step length to begin with."""
+        return 1 / self.C if self.eta == "auto" else self.eta
+
     def _full(self, problem: Objective) -> float:
-        """beta/C, the step length at which the old potentials are forgotten."""
+        """Return beta/C, the step length at which the factor of the old potentials is 0."""
         rate = self.C * problem.loss.temperature
         return 1 / rate if rate > 0 else inf
 
     def _visit_all(self, problem: Objective, state: State) -> None:
-        """Online: one visit of every instance."""
+        """Online: visit every instance once."""
         from structopt.kernels.learn.eg import online_pass
 
         loss, order = problem.loss, problem.order(state["epoch"])
@@ -176,10 +176,9 @@ class ExponentiatedGradient(Optimizer):
         state["dual"] = dual_at(problem, state["theta"], total)
 
     def _climb(self, problem: Objective, state: State) -> tuple[State, str]:
-        """Batch: the largest step, of eta halved again and again, by which D does not fall."""
+        """Batch: make the largest step, eta being halved again and again, by which D does not fall."""
         least = state["dual"] - ROUNDING * max(1.0, abs(state["dual"]))
-        given = 1 / self.C if self.eta == "auto" else self.eta
-        while state["eta"] > LEAST_ETA * given:
+        while state["eta"] > LEAST_ETA * self._first_eta():
             moved = self._moved(problem, state, state["eta"])
             if moved["dual"] >= least:
                 return state | moved, ""
@@ -187,7 +186,7 @@ class ExponentiatedGradient(Optimizer):
         return state, "no step of the potentials raises the dual objective"
 
     def _moved(self, problem: Objective, state: State, eta: float) -> State:
-        """State after a batch step of a given length."""
+        """Return the state after a batch step of length eta."""
         if self.form == "dual":
             return self._in_dual_form(problem, state["theta"], eta, state["potentials"])
         rate = eta * self.C
@@ -195,7 +194,7 @@ class ExponentiatedGradient(Optimizer):
         return self._in_primal_form(problem, keep * state["exponents"] + rate * state["theta"], keep * state["kappa"] + rate)
 
     def _in_dual_form(self, problem: Objective, theta: Array, eta: float, potentials: Array) -> State:
-        """Potentials after a batch step at theta, with their theta and D."""
+        """Return the potentials after a batch step at theta, with their theta and D."""
         from structopt.kernels.learn.eg import batch_pass
 
         loss, moved, residuals = problem.loss, np.empty_like(potentials), np.empty_like(potentials)
@@ -207,7 +206,7 @@ class ExponentiatedGradient(Optimizer):
         return point | {"residuals": residuals, "entropies": entropies} if self.online else point
 
     def _in_primal_form(self, problem: Objective, exponents: Array, kappa: float) -> State:
-        """Potentials F_i^T exponents + kappa gamma p_i, with their theta and D."""
+        """Return the potentials F_i^T exponents + kappa gamma p_i, with their theta and D."""
         from structopt.kernels.learn.eg import primal_pass
 
         loss, theta = problem.loss, np.zeros(problem.dimension)
@@ -215,7 +214,7 @@ class ExponentiatedGradient(Optimizer):
         return {"exponents": exponents, "kappa": kappa, "theta": theta, "dual": dual_at(problem, theta, total)}
 
     def _started(self, problem: Objective, state: State, potentials: Array) -> State:
-        """State at given potentials, before any step."""
+        """Return the state at some potentials, before any step."""
         point = self._in_dual_form(problem, np.zeros(problem.dimension), 0.0, potentials)
         etas = {"etas": np.full((1, problem.m), state["eta"])} if self.online else {}
         return {"eta": state["eta"], "epoch": state["epoch"]} | point | etas
@@ -230,13 +229,13 @@ class ExponentiatedGradient(Optimizer):
 
 
 def _no_potentials(problem: Objective) -> Array:
-    """Zeros over the parts of all instances, as one row of a matrix, which no checkpoint takes for weights."""
+    """Return zeros over the parts of all instances, as one row of a matrix, which no checkpoint takes for weights."""
     row: Array = problem.part_vector("potentials and marginals")[np.newaxis]
     return row
 
 
 def _initial_potentials(problem: Objective, other: float) -> Array:
-    """Potentials 0 at the gold parts, `other` elsewhere."""
+    """Return potentials that are 0 at the gold parts, `other` elsewhere."""
     from structopt.kernels.waist.target import open_target
 
     potentials, t = _no_potentials(problem), open_target(problem.data.target)
@@ -246,7 +245,7 @@ def _initial_potentials(problem: Objective, other: float) -> Array:
 
 
 def _check_start(form: str, online: bool, initial: float | str, mixing: float) -> None:
-    """Refuse starts that make no sense, and what the primal form cannot do."""
+    """Refuse initial potentials that make no sense, and those that the primal form cannot represent."""
     if not 0 < mixing < 1:
         raise ConfigError(f"optimizer.mixing={mixing} must be greater than 0 and less than 1.")
     if initial not in ("smo", "auto") and not (isinstance(initial, int | float) and abs(initial) <= LARGEST):

@@ -32,15 +32,15 @@ class LBFGS(Optimizer):
 
         theta <- theta - t H grad P(theta)
 
-    H is the inverse Hessian as the last `memory` steps s and changes y of the gradient tell it, t a step length that keeps
-    the strong Wolfe conditions. The loss must be differentiable: loss.beta < inf. Where it is convex, and scores are linear in
-    the weights, every pass proves how far it is from the minimum, for P is as curved as its ridge:
+    H is an estimate of the inverse Hessian from the last `memory` steps s and changes y of the gradient, t a step length that
+    satisfies the strong Wolfe conditions. The loss must be differentiable: loss.beta < inf. Where it is convex, and scores are
+    linear in the weights, every pass bounds its distance from the minimum, because P has at least the curvature of its ridge:
     P(theta) - P* <= ||grad P(theta)||^2 / (2 lambda).
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the inverse of the regularisation.
+    C
+        See `structopt.learning.options`.
     epochs : int
         Iterations. Most evaluate loss and gradient once; the first of a run does so twice.
     tolerance : float, from 0 to 1e12
@@ -53,7 +53,7 @@ class LBFGS(Optimizer):
     Notes
     -----
     Liu and Nocedal (1989), "On the limited memory BFGS method for large scale optimization"; Nocedal and Wright (2006),
-    Algorithms 7.4 and 3.5. The bound is that of `Problem.certificate`.
+    Algorithms 7.4 and 3.5. The bound is that of `Objective.certificate`.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class LBFGS(Optimizer):
         }
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """Do one iteration: direction, line search, and the pair that they give."""
+        """Do one iteration: direction, line search, and the pair (s, y) that results."""
         if self._ray is None or self._ray.problem is not problem:
             self._ray = Ray(problem)
         ray, finished = self._ray, ""
@@ -139,7 +139,7 @@ class Sizes(NamedTuple):
 
 
 def _dual(problem: Objective, loss: float, sizes: Sizes) -> float:
-    """Bound the minimum from below as `Problem.certificate` does, at a point whose gradient is known."""
+    """Bound the minimum from below as `Objective.certificate` does, at a point whose gradient is known."""
     decay = problem.regularization
     slope = loss / problem.m - sizes.product + decay * sizes.weights
     norm = sizes.gradient - 2 * decay * sizes.product + decay**2 * sizes.weights  # of the losses' mean gradient
@@ -149,13 +149,13 @@ def _dual(problem: Objective, loss: float, sizes: Sizes) -> float:
 class Ray:
     """P along start + t * direction, a function of t, and the vectors that every iteration needs again.
 
-    They are so large that the machine takes longer to find room for new ones than to fill them. `theta` is a state's own
-    vector: it lies wherever P was evaluated last.
+    These are so large that allocating new ones takes longer than filling them. `theta` is the vector of the state itself: the
+    weights at which P was evaluated last.
 
     Attributes
     ----------
     moving : int64 vector
-        Where the weights that may move stand in theta; `start`, `direction` and `gradient` are over them.
+        Indices in theta of the weights that may move; `start`, `direction` and `gradient` are over them.
     t, value, slope, loss : float
         The point that was evaluated last, P and its derivative there, and the sum of the losses.
     seconds : list of float
@@ -174,7 +174,7 @@ class Ray:
         self.seconds: list[float] = []
 
     def begin(self, state: State) -> None:
-        """Start from a state's weights, which are evaluated if they never were."""
+        """Start from the weights of a state; evaluate P there if that was not done yet."""
         self.theta, self.seconds = state["theta"], []
         self.kernels.take(self.theta, self.moving, self.start)
         if not state["evaluated"]:
@@ -184,11 +184,11 @@ class Ray:
             state["evaluated"] = True
 
     def sizes(self, state: State) -> Sizes:
-        """Norms and product of the state's weights and gradient."""
+        """Return the norms of the state's weights and gradient, and their product."""
         return Sizes(*self.kernels.sizes(self.theta, self.moving, state["gradient"]))
 
     def descend(self, state: State) -> bool:
-        """Move the state down the quasi-Newton direction, or down its gradient where that fails; whether one did not."""
+        """Move the state down the quasi-Newton direction, or else down its gradient; return whether one lowered P."""
         while True:
             slope = self._aim(state)
             if slope < 0 and self._search(state["objective"], slope):
@@ -198,7 +198,7 @@ class Ray:
             if not state["pairs"]:
                 self.kernels.move(self.theta, self.moving, self.start, self.direction, 0.0)
                 return False
-            state["pairs"] = 0  # what they tell of the curvature is wrong here
+            state["pairs"] = 0  # their estimate of the curvature is wrong here
 
     def _aim(self, state: State) -> float:
         """Set the direction; return P's derivative along it."""
@@ -208,11 +208,14 @@ class Ray:
         return float(self.kernels.dot(state["gradient"], self.direction))
 
     def _search(self, value: float, slope: float) -> bool:
-        """Find a t that keeps the strong Wolfe conditions, or at least one where P is lower; P is left evaluated there."""
+        """Find a t that satisfies the strong Wolfe conditions, or at least lowers P; return whether there is one.
+
+        P was evaluated last at that t.
+        """
         from scipy.optimize import line_search
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of no convergence, which the answer tells, too
+            warnings.simplefilter("ignore", RuntimeWarning)  # that it did not converge: the answer says so, too
             t = line_search(
                 lambda t: self._at(t[0]).value, lambda t: np.array([self._at(t[0]).slope]),
                 np.zeros(1), np.ones(1), np.array([slope]), value, c1=DECREASE, c2=CURVATURE,
@@ -220,7 +223,7 @@ class Ray:
         return t is not None and self._at(t).value < value
 
     def _at(self, t: float) -> Ray:
-        """Evaluate P at t unless that was done last: the search asks for the value first, and then for the slope."""
+        """Evaluate P at t, unless it was evaluated there last: the search needs the value first, and then the slope."""
         if t != self.t:
             self._evaluate(float(t))
         return self
@@ -236,7 +239,7 @@ class Ray:
         self.slope = self.kernels.dot(self.gradient, self.direction)
 
     def _remember(self, state: State, slope: float) -> None:
-        """Keep the pair of this step in the place of the oldest, unless the search gave up before P had bent enough."""
+        """Replace the oldest pair by that of this step, unless the search ended where the slope of P had not yet risen enough."""
         if self.slope < CURVATURE * slope:
             return
         slot = state["pairs"] % len(state["steps"])
@@ -245,6 +248,6 @@ class Ray:
         state["pairs"] += 1
 
     def _accept(self, state: State) -> None:
-        """Make the point that was evaluated last the state's."""
+        """Make the point that was evaluated last that of the state."""
         state["objective"], state["loss"] = self.value, self.loss
         state["gradient"][:] = self.gradient

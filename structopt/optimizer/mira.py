@@ -19,28 +19,26 @@ from structopt.optimizer.dca import DualCoordinateAscent
 
 
 class Mira(DualCoordinateAscent):
-    """Online learner of margins: the smallest step after which the best outputs lose by their cost, or by what C allows.
+    """Online learner of margins: the smallest step after which the gold output leads the best ones by their cost, if C allows it.
 
         min_theta  1/2 ||theta - theta_t||^2 + C xi,    xi >= 0,    xi >= theta^T F(z'_j - z) + gamma * cost(z'_j),  j = 1..k
 
-    For one output this is the step of dual coordinate ascent at beta = inf; for several a quadratic program, solved by
-    moving mass between pairs of outputs.
+    For one output this is the step of dual coordinate ascent at beta = inf; for several a quadratic program, which
+    `structopt.kernels.learn.mira_program` solves by moving dual mass between pairs of outputs.
 
     Parameters
     ----------
     C : float, from 1e-12 to 1e12
         1/(lambda * m): the largest step, and the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
+    epochs, average
+        See `structopt.learning.options`.
     tolerance : float, from 0 to 1e12
         Must be 0: after the first pass the method has no dual point, hence no certificate to stop by.
-    average : bool
-        Return the mean of all iterates (before each update) instead of the last one.
     variant : str
-        The outputs that a step looks at are the best ones under the scores with the cost added (``max_loss``), or under the
-        scores alone (``prediction``).
+        The outputs z'_j of a step are the best ones under the scores with the cost added (``max_loss``), or under the scores
+        alone (``prediction``).
     k_best : int
-        How many they are.
+        How many outputs a step takes into account, k.
 
     Notes
     -----
@@ -80,9 +78,9 @@ class Mira(DualCoordinateAscent):
         problem.run(k_best_pass, order, theta, lag, visits, self.C, prediction, *scratch, totals)
         return totals
 
-    def _half_spaces(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
+    def _planes_of_visit(self, problem: Objective, i: int, theta: Array) -> tuple[Array, Array]:
         if self.k_best == 1:
-            return super()._half_spaces(problem, i, theta)
+            return super()._planes_of_visit(problem, i, theta)
         from structopt.kernels.learn.mira import rank
 
         lists, bundle, prediction = self._lists(problem), self._bundle(problem, self.k_best), self.variant == "prediction"

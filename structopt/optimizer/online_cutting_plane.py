@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
-from structopt.core.needs import MARGINS, Demand, Needs, Property
+from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
+from structopt.learning.averaging import empty_mean, mean_by_lag
 from structopt.learning.n_slack import block_difference, dual
-from structopt.learning.plane_cache import PlaneCache
+from structopt.learning.plane_cache import NEEDS, PlaneCache
 
 
 class OnlineCuttingPlane(Optimizer):
@@ -23,30 +23,27 @@ class OnlineCuttingPlane(Optimizer):
 
         D = -lambda/2 ||theta||^2 + (1/(C m)) sum_ij alpha_ij b_ij,    theta = -sum_ij alpha_ij F_i r_ij
 
-    with alpha_i >= 0 and sum_j alpha_ij = C, one j being the null plane. A visit adds the oracle's answer at theta to the
-    planes of the instance if it lies above them, moves dual mass between pairs of its planes a few times, and forgets the
-    planes that have none left. D never falls. A visit costs one inference and O(nnz).
+    with alpha_i >= 0 and sum_j alpha_ij = C, one j being the null plane. A visit adds the plane of the oracle's answer at theta
+    to those of the instance if it is above them, moves dual mass between pairs of planes a few times
+    (`structopt.kernels.learn.mira_program`), and drops the planes without mass. D never falls. A visit costs one inference
+    and O(nnz).
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m).
-    epochs : int
-        Passes over the data.
-    tolerance : float, from 0 to 1e12
-        Relative gap at which training stops.
+    C, epochs, tolerance
+        See `structopt.learning.options`.
     average : bool
         Return the mean of all iterates (before each update) instead of the last one. The bound D is that of the last one.
     steps : int
-        Pair steps a visit.
+        Steps between pairs of planes at each visit.
     cache_mb : int
         Megabytes for the planes. A cache that is full merges planes of one instance, which changes neither theta nor D;
         with one plane left an instance, visits are Frank-Wolfe steps.
 
     Notes
     -----
-    Chang and Yih (2013), whose L2-loss variant is left out. From given weights, the oracle is asked there during the first
-    pass, and theta itself starts at 0, because only such theta belong to a dual point.
+    Chang and Yih (2013), without their L2-loss variant. theta starts at 0, because only such theta belong to a dual point; for a
+    warm start, the oracle is called at the initial weights during the first pass.
     """
 
     def __init__(
@@ -67,8 +64,7 @@ class OnlineCuttingPlane(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Losses that are maxima of planes, and that zero weights do not minimise."""
-        because = ": it keeps planes of earlier visits, which outputs completed anew would no longer bound"
-        return Needs(Ability.MAP | Ability.CONVEX, (*MARGINS, Demand(Property.POINTS, because=because)))
+        return NEEDS
 
     @property
     def plan(self) -> Plan:
@@ -77,9 +73,9 @@ class OnlineCuttingPlane(Optimizer):
         return Plan(tolerance=self.tolerance, kernel_modules=modules)
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """Start without planes; the oracle is first asked at the given weights."""
+        """Start without planes; the oracle is first called at the initial weights."""
         guide = weights.copy() if weights.any() else np.zeros(0)
-        lag = np.zeros(problem.dimension if self.average else 0)
+        lag = empty_mean(problem, self.average)
         planes = PlaneCache.create(problem.m, problem.C, self.limit)
         return {"theta": np.zeros(problem.dimension), "guide": guide, "lag": lag, "visits": 0.0, "epoch": 0, **planes}
 
@@ -97,19 +93,18 @@ class OnlineCuttingPlane(Optimizer):
         return state, Report(loss=float(totals[0]), dual=dual(problem, cache, state["theta"]))
 
     def weights(self, state: State) -> Array:
-        """Return theta, or its average over all visits; before the first pass the weights that were given."""
+        """Return theta, or the mean of the iterates; before the first pass the initial weights."""
         if len(state["guide"]):
             guide: Array = state["guide"]
             return guide
-        theta: Array = state["theta"]
-        return theta - state["lag"] / state["visits"] if self.average and state["visits"] else theta
+        return mean_by_lag(state, state["visits"])
 
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
-        """Solve the problem of each given instance over its planes, the rest fixed, by pair steps and by a general solver.
+        """Solve the problem of some instances over their planes, the others fixed, by pair steps and by a general solver.
 
         Returns the largest relative difference of the resulting weights.
         """
-        from structopt.reference.half_space_program import k_best_step
+        from structopt.reference.mira_program import k_best_step
 
         return block_difference(problem, self._cache(problem, state), state["theta"], instances, k_best_step)
 

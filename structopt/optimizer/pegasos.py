@@ -13,9 +13,10 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
+from structopt.learning.averaging import empty_mean, linear_weight, mean_by_total
 
-SHORTER = 3.0  # than Polyak's step at zero weights is the first step with delay=auto, at least
-SAMPLE = 100  # instances whose gradients at zero weights tell how long that is
+CAUTION = 3.0  # with delay=auto, the first step is Polyak's step at zero weights divided by this, at most
+SAMPLE = 100  # instances from whose gradients at zero weights the length of that step is computed
 
 
 class Pegasos(Optimizer):
@@ -25,28 +26,20 @@ class Pegasos(Optimizer):
         theta <- min( 1, R/||theta|| ) theta,    R = sqrt( P(0)/lambda ),   P(0) = (1/m) sum_i L_i(0)
 
     The optimum is in the ball: there lambda theta* = -(1/m) sum_i grad L_i, so that convexity gives
-    P(0) >= (1/m) sum_i L_i(theta*) + lambda ||theta*||^2. (The usual radius, 1/sqrt(lambda), takes losses of at most 1
-    for granted.) With t_0 = 0 the first step forgets the weights that it starts from, and where C is large, the first
-    passes go far astray, as their steps are longer than losses reach. One pass costs one inference and O(nnz) an instance.
+    P(0) >= (1/m) sum_i L_i(theta*) + lambda ||theta*||^2. (The usual radius, 1/sqrt(lambda), presumes losses of at most 1 at
+    zero weights.) With t_0 = 0 the first step multiplies the initial weights by 0, and where C is large, the steps of the first
+    passes are so long that P rises far above P(0). One pass costs one inference and O(nnz) an instance.
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
-    batch_size : int
-        Instances a step, b.
+    C, epochs, batch_size, certificate, tolerance
+        See `structopt.learning.options`.
     average : bool
         Return the mean of the iterates (before each update), weighted by the number t of the step, instead of the last one.
     delay : float from 0 to 1e12, or "auto"
         t_0, in steps; 0 is the method as it was published. ``auto`` makes no step longer than a third of P(0)/G^2, Polyak's
         step at zero weights for a least loss of 0: t_0 = 3 G^2/(lambda P(0)), G^2 the mean of ||grad L_i(0)||^2 (of at
         most 100 instances).
-    certificate : bool
-        Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
-    tolerance : float, from 0 to 1e12
-        Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
 
     Notes
     -----
@@ -84,37 +77,34 @@ class Pegasos(Optimizer):
         return Plan(mixable=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules)
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """Measure the ball, and the delay; the given weights are what would be returned before the first step."""
+        """Start from the given weights; compute the radius of the ball, and the delay."""
         ratio = float(problem.objective(np.zeros(problem.dimension)) / problem.regularization)
-        total = np.zeros(problem.dimension if self.average else 0)
-        known = {"theta": weights.copy(), "total": total, "steps": 0.0, "epoch": 0}
-        return known | {"radius": float(np.sqrt(ratio)), "delay": self._delay(problem, ratio)}
+        point = {"theta": weights.copy(), "total": empty_mean(problem, self.average), "steps": 0.0, "epoch": 0}
+        return point | {"radius": float(np.sqrt(ratio)), "delay": self._delay(problem, ratio)}
 
     def _delay(self, problem: Objective, ratio: float) -> float:
-        """t_0, given P(0)/lambda."""
+        """Return t_0; `ratio` is P(0)/lambda."""
         from structopt.kernels.learn.pegasos import mean_square
 
         if self.delay != "auto":
             return float(self.delay)
         messages = problem.data.messages.copy()
         square = problem.run(mean_square, problem.order(0)[:SAMPLE], np.zeros(problem.dimension))
-        problem.data.messages[:] = messages  # which training begins with
-        return float(SHORTER * square / (problem.regularization**2 * ratio))
+        problem.data.messages[:] = messages  # training is to begin with these
+        return float(CAUTION * square / (problem.regularization**2 * ratio))
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
         from structopt.kernels.learn.pegasos import pegasos_pass
 
         order, batch = problem.order(state["epoch"]), min(self.batch_size, problem.m)
-        room = np.zeros(batch * problem.examples.most_parts)
+        residuals = np.zeros(batch * problem.examples.most_parts)
         point, sizes = (state["theta"], state["total"]), (state["steps"], state["delay"], problem.regularization)
-        losses = problem.run(pegasos_pass, order, batch, *point, *sizes, state["radius"], room)
+        losses = problem.run(pegasos_pass, order, batch, *point, *sizes, state["radius"], residuals)
         state["steps"] += float(-(-len(order) // batch))
         state["epoch"] += 1
         return state, Report(loss=float(losses))
 
     def weights(self, state: State) -> Array:
-        """Return theta, or its average: the sum of t theta_t over the sum of t."""
-        theta, t = state["theta"], state["steps"]
-        averaged: Array = state["total"] / (t * (t + 1) / 2) if self.average and t else theta
-        return averaged
+        """Return theta, or the mean of the iterates with weights t."""
+        return mean_by_total(state, linear_weight(state["steps"]))

@@ -12,10 +12,11 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
+from structopt.learning.averaging import empty_mean, mean_by_lag
 
 
 class AveragedPerceptron(Optimizer):
-    """Online learner that decodes, and on a mistake adds the features of the gold output and takes those of its own away.
+    """Online learner that predicts, and on a mistake adds the features of the gold output and subtracts those of its prediction.
 
         y' = argmax_y s^T chi(y),    theta <- theta + F (z - chi(y'))
 
@@ -23,12 +24,10 @@ class AveragedPerceptron(Optimizer):
     ----------
     C : float, from 1e-12 to 1e12
         1/(lambda * m) of the objective that is reported; the steps do not depend on it.
-    epochs : int
-        Passes over the data.
+    epochs, average
+        See `structopt.learning.options`.
     tolerance : float, from 0 to 1e12
         Must be 0: the method has no dual point, hence no certificate to stop by.
-    average : bool
-        Return the mean of all iterates (before each update) instead of the last one.
 
     Notes
     -----
@@ -51,7 +50,7 @@ class AveragedPerceptron(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""
-        return {"theta": weights.copy(), "lag": np.zeros(problem.dimension if self.average else 0), "visits": 0.0, "epoch": 0}
+        return {"theta": weights.copy(), "lag": empty_mean(problem, self.average), "visits": 0.0, "epoch": 0}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
@@ -64,6 +63,5 @@ class AveragedPerceptron(Optimizer):
         return state, Report(loss=float(totals[0]))
 
     def weights(self, state: State) -> Array:
-        """Return theta, or its average over all visits."""
-        theta: Array = state["theta"]
-        return theta - state["lag"] / state["visits"] if self.average and state["visits"] else theta
+        """Return theta, or the mean of the iterates."""
+        return mean_by_lag(state, state["visits"])

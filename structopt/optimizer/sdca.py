@@ -15,6 +15,7 @@ from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
+from structopt.learning.averaging import empty_mean, linear_weight, mean_by_lag
 
 
 class StochasticDualCoordinateAscent(Optimizer):
@@ -25,26 +26,26 @@ class StochasticDualCoordinateAscent(Optimizer):
         z_bar_i <- z_bar_i + tau d,      theta <- theta - C tau F_i d      so that theta = C sum_i F_i (z_i - z_bar_i)
 
     Every theta belongs to a dual point, whose value D is a lower bound on the least objective: training can stop at a
-    `tolerance`. At beta < inf with a graph that knows the entropy of its marginals (first-order chains), tau is found by
-    Newton steps, and convergence is linear. On other graphs a number below the entropy is kept instead of it (slow at
-    large C). At beta = inf this is block-coordinate Frank-Wolfe. A visit costs one inference and O(nnz).
+    `tolerance`. At beta < inf with a graph whose entropy has a closed form in its marginals (first-order chains), tau is found by
+    Newton steps (`structopt.kernels.learn.sdca`), and convergence is linear. On other graphs a number below the entropy is used
+    instead of it (slow at large C). At beta = inf this is block-coordinate Frank-Wolfe
+    (`structopt.kernels.learn.block_frank_wolfe`). A visit costs one inference and O(nnz).
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m), the inverse of the regularisation.
+    C, tolerance
+        See `structopt.learning.options`.
     epochs : int
         Passes over the data, of as many visits as there are instances.
-    tolerance : float, from 0 to 1e12
-        Stop when the gap, relative to the objective, is at most this; 0 does all passes.
     average : bool
         Return the mean of the iterates (after each update), weighted by the number of the visit, instead of the last one.
-        The bound is then the larger of theirs. It smooths the objective where planes=0; else the last one is ahead of it.
+        The bound is then the larger of the two. With planes=0 the objective of the mean varies less from pass to pass; else the
+        last iterate has the lower one.
     sampling : str
-        ``uniform`` (a random order of all instances), or ``gap``: after the first pass four of five visits go to
-        instances in proportion to the gap they had when last visited.
+        ``uniform`` (a random order of all instances), or ``gap``: after the first pass the instances of four in five visits are
+        drawn in proportion to the gap at their last visit.
     entropy : str
-        At beta < inf: ``closed`` (where the graph knows the entropy of its marginals), or ``hypograph`` (a number below it).
+        At beta < inf: ``closed`` (the closed form, where the graph has one), or ``hypograph`` (a number below the entropy).
     planes : int
         At beta = inf: answers kept for each instance, between which mass moves after the exact step without further
         inference; 0 is plain block-coordinate Frank-Wolfe.
@@ -69,13 +70,13 @@ class StochasticDualCoordinateAscent(Optimizer):
         options.check(C=C, epochs=epochs)
         options.check_tolerance(tolerance)
         options.at_least("planes", planes, 0)
-        _choice("sampling", sampling, ("uniform", "gap"))
-        _choice("entropy", entropy, ("closed", "hypograph"))
+        options.one_of("sampling", sampling, ("uniform", "gap"))
+        options.one_of("entropy", entropy, ("closed", "hypograph"))
         self.C, self.epochs, self.tolerance, self.average = float(C), epochs, float(tolerance), average
         self.sampling, self.entropy, self.planes = sampling, entropy, planes
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
-        """A dual that is known; parts of its own for every factor, where the entropy is to be had in closed form."""
+        """A dual of the loss; for line searches on an entropy in closed form, parts of their own for every factor."""
         closed = loss.temperature > 0 and graph.traits.closed_forms and self.entropy == "closed"
         return Needs(Ability.CONVEX, DUAL, positional=closed)
 
@@ -88,7 +89,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         return Plan(tolerance=self.tolerance, kernel_modules=modules)
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """Start from the gold outputs, a dual point whose weights are zero; given weights are refused, having no dual point."""
+        """Start from the gold outputs, a dual point whose weights are zero; refuse other weights, which have no dual point."""
         if weights.any():
             raise ConfigError(
                 "optimizer=sdca starts from a dual point, and given weights have none: it cannot take up warm_start. "
@@ -96,10 +97,10 @@ class StochasticDualCoordinateAscent(Optimizer):
             )
         from structopt.kernels.learn.sdca import gold_pass
 
-        # the two-dimensional arrays cannot be taken for weights, whatever the number of instances or parts
+        # arrays of two dimensions cannot be mistaken for weights, whatever the number of instances or parts
         state: State = {
             "theta": np.zeros(problem.dimension),
-            "lag": np.zeros(problem.dimension if self.average else 0),
+            "lag": empty_mean(problem, self.average),
             "lag_value": 0.0,
             "duals": problem.part_vector("the dual variables").reshape(1, -1),
             "instances": np.zeros((3, problem.m)),
@@ -110,7 +111,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         return state | self._kept(problem, state)
 
     def _kept(self, problem: Objective, state: State) -> State:
-        """Arrays of the kept vertices: each has room for as many parts as the gold output has active, counted with repeats."""
+        """Return the arrays of kept vertices: slots for as many parts as the gold output has active, counted with repeats."""
         from structopt.kernels.learn.block_frank_wolfe import keep_gold_pass
         from structopt.kernels.waist.target import open_target
 
@@ -148,7 +149,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         return state, Report(loss=float(totals[0]), dual=self._dual(problem, state))
 
     def _draws(self, problem: Objective, state: State) -> tuple[Array, Array, Array]:
-        """Which instances the visits of a pass take: their numbers (-1: by the gaps), uniform numbers, and a sum tree."""
+        """Return which instances the visits of a pass take: their numbers (-1: by the gaps), uniform numbers, and a sum tree."""
         from structopt.kernels.arrays.sampling import build
 
         epoch, m = state["epoch"], problem.m
@@ -161,26 +162,15 @@ class StochasticDualCoordinateAscent(Optimizer):
         return order, generator.random(m), tree
 
     def _dual(self, problem: Objective, state: State) -> float:
-        """D at the dual point; at the averaged one a bound from below, the entropy being concave; the larger of the two."""
+        """Return the larger of D at the dual point and a lower bound of D at the averaged one, the entropy being concave."""
         total = float(state["instances"][1:].sum())
         dual = float(total / problem.m - problem.ridge(state["theta"]))
         if not len(state["lag"]):
             return dual
-        averaged = float((total - state["lag_value"] / _weight(state)) / problem.m - problem.ridge(self.weights(state)))
+        mean = total - state["lag_value"] / linear_weight(state["visits"])
+        averaged = float(mean / problem.m - problem.ridge(self.weights(state)))
         return max(dual, averaged)
 
     def weights(self, state: State) -> Array:
-        """Return theta, or its average over the visits t with weights proportional to t."""
-        theta: Array = state["theta"]
-        return theta - state["lag"] / _weight(state) if len(state["lag"]) and state["visits"] else theta
-
-
-def _weight(state: State) -> float:
-    """1 + 2 + ... + T, T the number of visits."""
-    visits: float = state["visits"]
-    return visits * (visits + 1) / 2
-
-
-def _choice(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ConfigError(f"optimizer.{name}={value} is unknown. There are: {', '.join(known)}.")
+        """Return theta, or the mean of the iterates with weights t."""
+        return mean_by_lag(state, linear_weight(state["visits"]))

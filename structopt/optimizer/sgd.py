@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-import numpy as np
-
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.needs import Needs, certified
@@ -15,8 +13,9 @@ from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.dense_minibatches import run_minibatches
-from structopt.learning.rate import CANDIDATES, SHORTER, best_rate
+from structopt.learning.averaging import empty_mean, mean_by_total
+from structopt.learning.minibatches import dense_pass
+from structopt.learning.rate import CANDIDATES, SHORTER, rate_by_trials
 
 
 class StochasticGradientDescent(Optimizer):
@@ -24,24 +23,16 @@ class StochasticGradientDescent(Optimizer):
 
         theta <- theta - eta_t ( grad L_t + lambda theta ),    eta_t = eta / (1 + (t-1)/m),   t = 1, 2, ... counting visits
 
-    With sparse features the weights are kept as a scale times a vector, so that one pass costs one inference and O(nnz) an
-    instance; with other scorers, one inference and a gradient of all weights.
+    With sparse features the weights are kept as a scale times a vector (`structopt.kernels.learn.scaled_weights`), so that one
+    pass costs one inference and O(nnz) an instance; with other scorers, one inference and a gradient of all weights.
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
+    C, epochs, average, certificate, tolerance
+        See `structopt.learning.options`.
     eta : float from 1e-12 to 1e12, or "auto"
         The first learning rate, below 1/lambda; ``auto`` tries 0.001, 0.01, ..., 100 for a pass each and keeps the one
-        with the best dev score, or the least objective where there is no dev part.
-    average : bool
-        Return the mean of all iterates (before each update) instead of the last one.
-    certificate : bool
-        Bound the optimum after every pass, at the cost of one evaluation of loss and gradient.
-    tolerance : float, from 0 to 1e12
-        Stop when the certified gap, relative to the objective, falls below it; needs `certificate`.
+        with the best dev score, or the least objective where there is no dev split.
 
     Notes
     -----
@@ -86,7 +77,7 @@ class StochasticGradientDescent(Optimizer):
         from structopt.kernels.learn.sgd import sgd_pass
 
         if not problem.sparse:
-            losses = run_minibatches(problem, state, 1, partial(self._move, problem, state))
+            losses = dense_pass(problem, state, 1, partial(self._move, problem, state))
             return state, Report(loss=losses)
         order, theta, total = problem.order(state["epoch"]), state["theta"], state["total"]
         losses = problem.run(sgd_pass, order, theta, total, state["visits"], state["eta"], problem.regularization)
@@ -95,12 +86,11 @@ class StochasticGradientDescent(Optimizer):
         return state, Report(loss=float(losses))
 
     def weights(self, state: State) -> Array:
-        """Return theta, or its average over all visits."""
-        theta: Array = state["theta"]
-        return state["total"] / state["visits"] if self.average and state["visits"] else theta
+        """Return theta, or the mean of the iterates."""
+        return mean_by_total(state, state["visits"])
 
     def shortened(self, state: State) -> State:
-        """The state with a lower learning rate."""
+        """Return the state with a lower learning rate."""
         return state | {"eta": state["eta"] * SHORTER}
 
     def _move(self, problem: Objective, state: State, gradient: Array) -> None:
@@ -110,11 +100,12 @@ class StochasticGradientDescent(Optimizer):
         state["theta"] -= rate * gradient
 
     def _start(self, problem: Objective, weights: Array, eta: float) -> State:
-        total = np.zeros(problem.dimension if self.average else 0)
-        return {"theta": weights.copy(), "total": total, "visits": 0.0, "epoch": 0, "eta": eta}
+        """Return the state before the first pass, with a learning rate."""
+        point = {"theta": weights.copy(), "total": empty_mean(problem, self.average)}
+        return point | {"visits": 0.0, "epoch": 0, "eta": eta}
 
     def _rate(self, problem: Objective, weights: Array) -> float:
-        """Return eta, chosen where it is to be chosen; refused where a step would take theta beyond zero."""
+        """Return eta, by trials for eta=auto; refuse it where a step would take theta beyond zero."""
         limit = 1.0 / problem.regularization
         if self.eta != "auto":
             if self.eta >= limit:
@@ -123,15 +114,11 @@ class StochasticGradientDescent(Optimizer):
         rates = [eta for eta in CANDIDATES if eta < limit]
         if not rates:
             raise ConfigError(_too_large(f"optimizer.eta=auto, which begins with {CANDIDATES[0]:g},", limit, problem))
-        return best_rate(rates, lambda eta: self._trial(problem, weights, eta), problem.judge)
-
-    def _trial(self, problem: Objective, weights: Array, eta: float) -> Array:
-        """Weights after the first pass with a learning rate."""
-        return self.weights(self.step(problem, self._start(problem, weights, eta))[0])
+        return rate_by_trials(self, problem, rates, partial(self._start, problem, weights))
 
 
-def _too_large(what: str, limit: float, problem: Objective) -> str:
+def _too_large(setting: str, limit: float, problem: Objective) -> str:
     return (
-        f"{what} is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with C={problem.C:g} and m={problem.m}, so "
+        f"{setting} is too large: eta * lambda must be below 1. Here lambda = 1/(C m) with C={problem.C:g} and m={problem.m}, so "
         f"that optimizer.eta must be below {limit:g}. Set it so, or raise optimizer.C."
     )

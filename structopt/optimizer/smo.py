@@ -1,4 +1,4 @@
-"""Factored sequential minimal optimization, and the weights and the dual objective at duals over parts."""
+"""Factored sequential minimal optimization (SMO)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from structopt.core.loss import Loss
 from structopt.core.needs import MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
+from structopt.learning.part_duals import dual_at, gold_residuals, refuse_weights, weights_at
 
 
 class FactoredSMO(Optimizer):
@@ -28,18 +28,14 @@ class FactoredSMO(Optimizer):
 
     Parameters
     ----------
-    C : float, from 1e-12 to 1e12
-        1/(lambda * m): the inverse of the regularisation.
-    epochs : int
-        Passes over the data.
-    tolerance : float, from 0 to 1e12
-        Stop when the certified gap, relative to the objective, falls below it; 0 never does.
+    C, epochs, tolerance
+        See `structopt.learning.options`.
     steps : int
         Pair steps at each visit of an instance.
 
     Notes
     -----
-    Taskar, Guestrin and Koller (2003), Max-margin Markov networks; the opponent in Bartlett et al. (2004), section 5.
+    Taskar, Guestrin and Koller (2003), Max-margin Markov networks; compared with in Bartlett et al. (2004), section 5.
     Needs locally consistent marginals to be marginals of a distribution, which is so on chains.
     """
 
@@ -78,7 +74,7 @@ class FactoredSMO(Optimizer):
 
 
 def pass_over(problem: Objective, state: State, steps: int) -> Report:
-    """One pass of pair steps on the state's residuals and theta, in the order of its epoch."""
+    """Make one pass of pair steps on the state's residuals and theta, in the order of its epoch."""
     from structopt.kernels.learn.smo import smo_pass
 
     totals, order, residuals = np.zeros(3), problem.order(state["epoch"]), state["residuals"][0]
@@ -86,34 +82,3 @@ def pass_over(problem: Objective, state: State, steps: int) -> Report:
     state["theta"] = weights_at(problem, residuals)
     finished = "" if totals[2] else "no instance has two outputs to move mass between"
     return Report(loss=float(totals[0]), dual=dual_at(problem, state["theta"], float(totals[1])), finished=finished)
-
-
-def gold_residuals(problem: Objective) -> Array:
-    """Residuals mu - z at mu = z: one row over the parts of all instances.
-
-    It is a row of a matrix because a checkpoint takes vectors as long as theta for weights.
-    """
-    row: Array = problem.part_vector("marginals")[np.newaxis]
-    return row
-
-
-def weights_at(problem: Objective, residuals: Array) -> Array:
-    """theta(mu) = -C sum_i F_i (mu_i - z_i), afresh: the steps of a pass leave rounding behind."""
-    theta = np.empty(problem.dimension)
-    problem.sum_gradients(residuals, theta)
-    theta *= -problem.C
-    return theta
-
-
-def dual_at(problem: Objective, theta: Array, total: float) -> float:
-    """D(mu) = -lambda/2 ||theta(mu)||^2 + total/m, total = sum_i H(mu_i)/beta + gamma p_i^T (mu_i - z_i)."""
-    return float(total / problem.m - problem.ridge(theta))
-
-
-def refuse_weights(name: str, weights: Array) -> None:
-    """Refuse a start that no dual point belongs to."""
-    if weights.any():
-        raise ConfigError(
-            f"optimizer={name} starts from dual variables, which weights do not determine. Leave warm_start=null, or take an "
-            "optimizer that starts from weights: dca, sgd, lbfgs."
-        )

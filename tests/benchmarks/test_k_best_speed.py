@@ -21,12 +21,12 @@ from structopt import datasets
 from structopt.config import registry
 from structopt.core.data.targets import Targets
 from structopt.features.attribute_rows import AttributeRows
-from structopt.kernels.learn.half_space_program import pair_steps
 from structopt.kernels.learn.mira import empty_lists, rank
+from structopt.kernels.learn.mira_program import pair_steps
 from structopt.kernels.learn.proximal_step import empty_bundle
 from structopt.objective.examples import Examples
 from structopt.objective.problem import Problem, Settings
-from structopt.reference.half_space_program import half_spaces, solve_step
+from structopt.reference.mira_program import planes_over_weights, solve_step
 
 pytestmark = pytest.mark.benchmark
 
@@ -103,7 +103,7 @@ def real_lists() -> list[List]:
         rows, _ = rank(problem.kernels, problem.data, problem.space, int(i), state["theta"], C, False, *scratch)
         if rows > 1:
             parts = problem.structure.parts[i + 1] - problem.structure.parts[i]
-            vectors = half_spaces(problem, int(i), bundle.residuals[1:rows, :parts])[1]
+            vectors = planes_over_weights(problem, int(i), bundle.residuals[1:rows, :parts])[1]
             lists.append((vectors, bundle.heights[1:rows].copy(), C))
         if len(lists) == LISTS:
             break

@@ -30,8 +30,8 @@ def test_the_loss_says_what_it_begins_with() -> None:
     assert (first.passes, first.loss.member, first.loss.convex) == (CONVEX_PASSES, "svm (beta=inf, gamma=2.5)", True)
     assert isinstance(first.loss.cost, Weighted) and first.loss.cost_weights == {"y0": 0.5}
     assert LossDifference(1.0).begins_with(warm=True) is None
-    given = LossDifference(1.0, convex_passes=3).begins_with(warm=True)
-    assert given is not None and given.passes == 3
+    beginning = LossDifference(1.0, convex_passes=3).begins_with(warm=True)
+    assert beginning is not None and beginning.passes == 3
     assert LossDifference(1.0, convex_passes=0).begins_with(warm=False) is None
     assert LossFamily(1.0).begins_with(warm=False) is None
 
@@ -47,22 +47,22 @@ def test_the_convex_passes_and_then_those_of_the_loss(name: str, beta: float) ->
     problem = problem_of(LossDifference(beta, convex_passes=3))
     convex = problem_of(LossFamily(beta, 1.0))
 
-    def made() -> Any:
+    def optimizer() -> Any:
         return guarded(registry.create("optimizer", {"name": name, "C": 5.0, "epochs": 2}), 1)
 
-    one = from_convex(made(), problem, problem.loss.begins_with(warm=False))
+    one = from_convex(optimizer(), problem, problem.loss.begins_with(warm=False))
     assert one.epochs == 5
-    state, told = one.init(problem, np.zeros(problem.dimension)), []
+    state, reports = one.init(problem, np.zeros(problem.dimension)), []
     for _ in range(5):
         state, report = one.step(problem, state)
-        told.append((report.convex_pass, report.dual, report.finished))
+        reports.append((report.convex_pass, report.dual, report.finished))
         if report.convex_pass is not None:
             assert report.primal is None
-    assert [one[0] for one in told] == [1, 2, 3, None, None]
-    assert all(one[1:] == (None, "") for one in told[:3])
+    assert [one[0] for one in reports] == [1, 2, 3, None, None]
+    assert all(one[1:] == (None, "") for one in reports[:3])
     weights = np.zeros(problem.dimension)
     for part, passes in ((convex, 3), (problem, 2)):
-        plain = made()
+        plain = optimizer()
         expected = plain.init(part, weights)
         for _ in range(passes):
             expected, _report = plain.step(part, expected)

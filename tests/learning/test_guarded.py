@@ -92,14 +92,14 @@ def test_certificates_come_with_the_objective() -> None:
 
 
 def test_guards_what_has_a_step_length_where_the_objective_is_known() -> None:
-    guards = {name for name in registry.installed("optimizer") if isinstance(guarded(made(name), 1), Guarded)}
+    guards = {name for name in registry.installed("optimizer") if isinstance(guarded(optimizer_of(name), 1), Guarded)}
     assert {"sgd", "adagrad", "adadelta"} <= guards
     assert not guards & {"dca", "mira", "perceptron", "pegasos", "dlpw", "lbfgs", "sdca", "eg", "smo", "cutting_plane"}
-    assert not isinstance(guarded(made("sgd"), 0), Guarded)
-    assert not isinstance(guarded(made("sgd"), 2), Guarded)
+    assert not isinstance(guarded(optimizer_of("sgd"), 0), Guarded)
+    assert not isinstance(guarded(optimizer_of("sgd"), 2), Guarded)
 
 
-def made(name: str, **options: Any) -> Any:
+def optimizer_of(name: str, **options: Any) -> Any:
     return registry.create("optimizer", {"name": name, **options})
 
 
@@ -110,12 +110,12 @@ def problem_of(loss: Any, C: float = 1.0) -> Any:
 @pytest.mark.parametrize(("name", "options"), [("sgd", {"eta": 0.05}), ("adagrad", {}), ("adadelta", {})])
 def test_the_bits_are_the_optimizers_own_where_nothing_rises(name: str, options: dict[str, Any]) -> None:
     problem = problem_of(LossFamily(1.0, 0.0))
-    own, one = made(name, **options), Guarded(made(name, **options))
-    a, b = (method.init(problem, np.zeros(problem.dimension)) for method in (own, one))
+    plain, one = optimizer_of(name, **options), Guarded(optimizer_of(name, **options))
+    a, b = (method.init(problem, np.zeros(problem.dimension)) for method in (plain, one))
     for _ in range(4):
-        a, b, report = own.step(problem, a)[0], *one.step(problem, b)
+        a, b, report = plain.step(problem, a)[0], *one.step(problem, b)
         assert report.repeated == 0
-        assert own.weights(a).tobytes() == one.weights(b).tobytes()
+        assert plain.weights(a).tobytes() == one.weights(b).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_the_bits_are_the_optimizers_own_where_nothing_rises(name: str, options:
 )
 def test_steps_that_are_too_long_are_shortened(name: str, options: dict[str, Any]) -> None:
     problem = problem_of(LossFamily(inf, 1.0), options.get("C", 1.0))
-    own, one = made(name, **options), Guarded(made(name, **options))
+    plain, one = optimizer_of(name, **options), Guarded(optimizer_of(name, **options))
     start = np.zeros(problem.dimension)
-    astray = own.weights(own.step(problem, own.init(problem, start))[0])
+    astray = plain.weights(plain.step(problem, plain.init(problem, start))[0])
     assert problem.objective(astray) > 1.2 * problem.objective(start)
     state, repeated = one.init(problem, start), 0
     for _ in range(6):
@@ -139,7 +139,7 @@ def test_adagrad_keeps_the_weights_of_a_trained_model() -> None:
     """Its rates began at eta / 0.001, by which the regulariser alone erased weights that met no gradient."""
     problem = problem_of(LossDifference(inf), C=0.1)
     warm = random_weights(problem, 3, 0.5)
-    method = made("adagrad", C=0.1)
+    method = optimizer_of("adagrad", C=0.1)
     weights = method.weights(method.step(problem, method.init(problem, warm))[0])
     assert np.linalg.norm(weights) > 0.5 * np.linalg.norm(warm)
     zero = method.init(problem, np.zeros(problem.dimension))

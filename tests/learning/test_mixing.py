@@ -53,17 +53,17 @@ def trained(optimizer, problem, passes=3):
     return states, reports
 
 
-def assert_same(found, expected):
-    assert found.keys() == expected.keys()
+def assert_same(states, expected):
+    assert states.keys() == expected.keys()
     for name, value in expected.items():
-        np.testing.assert_array_equal(found[name], value, err_msg=name)
+        np.testing.assert_array_equal(states[name], value, err_msg=name)
 
 
 @pytest.mark.parametrize("name", MIXABLE)
 def test_one_shard_is_the_optimizer_itself(name):
-    found, reports = trained(Mixed(optimizer_of(name), 1, Passes), problem_of(name))
+    states, reports = trained(Mixed(optimizer_of(name), 1, Passes), problem_of(name))
     expected, theirs = trained(optimizer_of(name), problem_of(name))
-    for passes, (one, other) in enumerate(zip(found, expected, strict=True), 1):
+    for passes, (one, other) in enumerate(zip(states, expected, strict=True), 1):
         assert one.pop(DONE) == passes
         assert_same(one, other)
     assert [one.loss for one in reports] == [one.loss for one in theirs]
@@ -81,9 +81,9 @@ def over_movers(start, ends):
     for moves in arrays.values():
         joint[moves.shape] = joint.get(moves.shape, False) | (moves != 0)
     counts = {shape: np.maximum(moved.sum(axis=0), 1) for shape, moved in joint.items()}
-    found = {key: start[key] + moves.sum(axis=0) / counts[moves.shape] for key, moves in arrays.items()}
+    means = {key: start[key] + moves.sum(axis=0) / counts[moves.shape] for key, moves in arrays.items()}
     return {
-        key: found[key] if key in found else ends[0][key] if isinstance(value, int) else sum(end[key] for end in ends) / len(ends)
+        key: means[key] if key in means else ends[0][key] if isinstance(value, int) else sum(end[key] for end in ends) / len(ends)
         for key, value in start.items()
     }
 
@@ -92,7 +92,7 @@ def over_movers(start, ends):
 def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
     """Of each shard as a problem of its own, with the whole problem's lambda; the first pass is over the whole."""
     problem, optimizer = problem_of(name), optimizer_of(name)
-    found, reports = trained(Mixed(optimizer, 2, Passes), problem, 3)
+    states, reports = trained(Mixed(optimizer, 2, Passes), problem, 3)
     alone = [shard.problem for shard in Passes(problem, optimizer, 2).placement.shards]
     assert [shard.m for shard in alone] == [4, 4]
     assert all(shard.regularization == problem.regularization for shard in alone)
@@ -102,7 +102,7 @@ def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
         state = over_movers(state, [after for after, _ in passed])
     assert reports[-1].loss == pytest.approx(sum(report.loss for _, report in passed))
     for key, value in state.items():
-        np.testing.assert_allclose(found[-1][key], value, rtol=1e-12, atol=1e-14, err_msg=key)
+        np.testing.assert_allclose(states[-1][key], value, rtol=1e-12, atol=1e-14, err_msg=key)
 
 
 def test_a_weight_of_one_shard_alone_moves_as_far_as_there():
@@ -114,8 +114,8 @@ def test_a_weight_of_one_shard_alone_moves_as_far_as_there():
     moved = np.array([(end["theta"] != start["theta"]) | (end["lag"] != start["lag"]) for end in ends])
     alone = moved.sum(axis=0) == 1
     assert alone.any()
-    own = np.array([end["theta"] for end in ends])[moved.argmax(axis=0), np.arange(moved.shape[1])]
-    np.testing.assert_allclose(second["theta"][alone], own[alone], rtol=1e-12)
+    alone_weights = np.array([end["theta"] for end in ends])[moved.argmax(axis=0), np.arange(moved.shape[1])]
+    np.testing.assert_allclose(second["theta"][alone], alone_weights[alone], rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["dca", "perceptron"])
@@ -136,8 +136,8 @@ def test_the_same_bits_with_any_number_of_workers(name):
     """Of three shards, whose sizes differ."""
     expected, _ = trained(Mixed(optimizer_of(name), 3, Passes), problem_of(name))
     for workers in (2, 4):
-        found, _ = trained(Mixed(optimizer_of(name), 3, Passes), problem_of(name, Threads(workers)))
-        assert_same(found[-1], expected[-1])
+        states, _ = trained(Mixed(optimizer_of(name), 3, Passes), problem_of(name, Threads(workers)))
+        assert_same(states[-1], expected[-1])
 
 
 def relaxed_problem():
@@ -152,7 +152,7 @@ def relaxed_problem():
 @pytest.mark.parametrize("first", [1, 2])
 def test_resumed_to_the_same_bits(name, first, tmp_path):
     """From the checkpoint of the pass over the whole corpus, and of one that was mixed, as if there had been no interrupt."""
-    found = []
+    results = []
     for part, stops in ("whole", [4]), ("parts", [first, 4]):
         folder = tmp_path / part
         folder.mkdir()
@@ -164,22 +164,22 @@ def test_resumed_to_the_same_bits(name, first, tmp_path):
             if not trainer.state:
                 trainer.start(np.zeros(problem.dimension))
             weights = trainer.run()
-        found.append({**trainer.state, "weights": weights, "messages": problem.messages})
-    assert found[0][DONE] == 4
+        results.append({**trainer.state, "weights": weights, "messages": problem.messages})
+    assert results[0][DONE] == 4
     assert np.abs(weights).max() > 1e-3
-    assert_same(*found)
+    assert_same(*results)
 
 
 @pytest.mark.parametrize("name", MIXABLE)
 def test_fewer_instances_than_shards(name):
     """Every instance is a shard; one instance alone is the optimizer itself."""
     problem = problem_of(name, lengths=(3, 1, 2))
-    found, expected = (trained(Mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 3))
-    assert_same(found, expected)
+    state, expected = (trained(Mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 3))
+    assert_same(state, expected)
     problem = problem_of(name, lengths=(4,))
-    found, expected = (trained(mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 0))
-    assert found.pop(DONE) == 3
-    assert_same(found, expected)
+    state, expected = (trained(mixed(optimizer_of(name), shards, Passes), problem)[0][-1] for shards in (8, 0))
+    assert state.pop(DONE) == 3
+    assert_same(state, expected)
 
 
 def test_constants_stay_what_they_are():
@@ -193,17 +193,17 @@ def test_constants_stay_what_they_are():
 def test_messages_of_instances_are_kept():
     """dlpw with one shard, and with two: every instance goes on with its own messages."""
     encoded = random_graphs(2, (2, 3, 3, 4), 3)
-    found = []
+    messages = []
     for shards in (0, 1, 2):
         inference = MPLP(passes=5, warm_start=True)
         problem = make_problem(encoded, Pairwise("complete"), LossFamily(inf, 1.0), inference, C=1.0)
         problem.executor = Serial()
         trained(mixed(registry.create("optimizer", {"name": "dlpw"}), shards, Passes), problem, 2)
-        found.append(problem.messages.copy())
+        messages.append(problem.messages.copy())
         memory = problem.structure.memory
         assert all(np.abs(problem.messages[a:b]).max() > 0 for a, b in zip(memory[:-1], memory[1:], strict=True))
-    np.testing.assert_array_equal(found[0], found[1])
-    assert (found[1] != found[2]).any()
+    np.testing.assert_array_equal(messages[0], messages[1])
+    assert (messages[1] != messages[2]).any()
 
 
 def test_who_is_mixed():

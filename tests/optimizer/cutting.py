@@ -8,9 +8,9 @@ import numpy as np
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
-from structopt.reference.primal import Listed, minimum
 from structopt.run.training import Trainer
 from structopt.testing.problems import make_problem, outputs, random_encoded
+from tests.optimizer.listings import minimum_of
 
 SHAPES = [{}, {"order": 2}, {"anchored": True, "values": True}, {"support": "all", "constrained": True}, {"gamma": 2.5}]
 
@@ -20,15 +20,9 @@ def problem_of(C=1.0, seed=0, order=1, inference=None, support="seen", gamma=1.0
     return make_problem(encoded, LinearChain(order), LossFamily(inf, gamma), inference or Exact(), C, seed, support)
 
 
-def listed(problem):
-    found = [outputs(problem, i) for i in range(problem.m)]
-    return [Listed((one.vertices - one.gold) @ one.features, one.costs) for one in found]
-
-
 @cache
 def optimum(C, shape=0):
-    problem = problem_of(C, **SHAPES[shape])
-    return minimum(listed(problem), C, inf, problem.loss.gamma)
+    return minimum_of(problem_of(C, **SHAPES[shape]))
 
 
 def run(method, problem, passes, weights=None):
@@ -71,9 +65,14 @@ def dual_by_hand(problem, cache):
     return theta, (gain - theta @ theta / 2) / (problem.C * problem.m)
 
 
+def cache_bytes(cache):
+    """Size of the arrays of a cache of planes."""
+    return sum(array.nbytes for name, array in cache.state.items() if name.startswith("plane_"))
+
+
 def trained_in_two_runs(make, problem, folder):
     """Weights after eight passes: in one run, and with a stop and a checkpoint between."""
-    found = []
+    results = []
     for name, stops in (("whole", (8,)), ("halves", (4, 8))):
         (folder / name).mkdir()
         for epochs in stops:
@@ -81,5 +80,5 @@ def trained_in_two_runs(make, problem, folder):
             if not trainer.resume():
                 trainer.start(np.zeros(problem.dimension))
             weights = trainer.run()
-        found.append(weights)
-    return found
+        results.append(weights)
+    return results

@@ -9,8 +9,8 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
-from structopt.reference.primal import Listed, minimum
-from structopt.testing.problems import make_problem, outputs, random_encoded
+from structopt.testing.problems import make_problem, random_encoded
+from tests.optimizer.listings import minimum_of
 
 CRF, SVM, MARGIN = (1.0, 0.0), (inf, 1.0), (1.0, 1.0)
 MEMBERS = [CRF, SVM, MARGIN]
@@ -36,25 +36,20 @@ def trained(method, problem, passes, weights=None):
     return method.weights(run(method, problem, passes, weights)[0])
 
 
-def listed(problem):
-    found = [outputs(problem, i) for i in range(problem.m)]
-    return [Listed((one.vertices - one.gold) @ one.features, one.costs) for one in found]
-
-
 @cache
 def optimum(member, C):
-    return minimum(listed(problem_of(member, C)), C, *member)
+    return minimum_of(problem_of(member, C))
 
 
 def excess(method, member, C, marks):
     """P/P* - 1 after some numbers of passes."""
     problem, best = problem_of(member, C), optimum(member, C).value
-    state, found = method.init(problem, np.zeros(problem.dimension)), []
+    state, excesses = method.init(problem, np.zeros(problem.dimension)), []
     for epoch in range(1, max(marks) + 1):
         state, _ = method.step(problem, state)
         if epoch in marks:
-            found.append(problem.objective(method.weights(state)) / best - 1)
-    return found
+            excesses.append(problem.objective(method.weights(state)) / best - 1)
+    return excesses
 
 
 RAMP = LossDifference(inf, 1.0)

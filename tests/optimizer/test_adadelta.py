@@ -31,10 +31,10 @@ def by_hand(problem, rho, epsilon, batch, passes, weights):
             before += [theta] * len(pairs)
             losses[-1] += sum(loss for loss, _ in pairs)
             g = np.mean([gradient for _, gradient in pairs], axis=0)
-            met = g != 0
-            G[met] = rho * G[met] + (1 - rho) * g[met] ** 2
+            nonzero = g != 0
+            G[nonzero] = rho * G[nonzero] + (1 - rho) * g[nonzero] ** 2
             r = np.sqrt(M + epsilon) / np.sqrt(G + epsilon)
-            M[met] = rho * M[met] + (1 - rho) * (r * g)[met] ** 2
+            M[nonzero] = rho * M[nonzero] + (1 - rho) * (r * g)[nonzero] ** 2
             theta = (theta - r * g) / (1 + r * problem.regularization)
         fall = ((epoch + 1) / (epoch + 2)) ** 2
         M, epsilon = M * fall, epsilon * fall
@@ -61,22 +61,22 @@ class TestAdaDelta(OptimizerSuite):
 def test_lazy_equals_eager(member, options, batch):
     for C, rho, epsilon in ((1.0, 0.95, 1e-6), (0.1, 0.5, 1e-2)):
         problem = problem_of(member, C, **options)
-        given = random_weights(problem, 1)
-        before, last, losses = by_hand(problem, rho, epsilon, batch, 3, given)
+        initial = random_weights(problem, 1)
+        before, last, losses = by_hand(problem, rho, epsilon, batch, 3, initial)
         method = AdaDelta(C, rho=rho, epsilon=epsilon, batch_size=batch, average=True)
-        state, met = run(method, problem, 3, given)
+        state, reported = run(method, problem, 3, initial)
         np.testing.assert_allclose(state["theta"], last, atol=1e-10)
         np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-10)
-        np.testing.assert_allclose(met, losses, atol=1e-10)
+        np.testing.assert_allclose(reported, losses, atol=1e-10)
 
 
 @members
 @pytest.mark.parametrize("options", [{}, {"batch_size": 3}, {"average": True}])
 def test_falls_to_the_optimum(member, options):
     for C in (0.1, 1.0):
-        found = excess(AdaDelta(C, epsilon=1e-4, **options), member, C, (1, 10, 150))
-        assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
-        assert -1e-6 < found[-1] < 0.05
+        excesses = excess(AdaDelta(C, epsilon=1e-4, **options), member, C, (1, 10, 150))
+        assert all(later < earlier for earlier, later in zip(excesses, excesses[1:], strict=False))
+        assert -1e-6 < excesses[-1] < 0.05
 
 
 @pytest.mark.parametrize(("loss", "within"), [("crf", 0.05), ("svm", 0.3)])
@@ -85,9 +85,9 @@ def test_defaults_come_near_the_optimum_of_the_shipped_corpus(loss, within, tmp_
     words = ["task=multiclass", f"loss={loss}", "tracker=none"]
     structopt.train([*words, "optimizer=sdca", "optimizer.epochs=100", "optimizer.tolerance=1e-3"], tmp_path / "sdca")
     structopt.train([*words, "optimizer=adadelta"], tmp_path / "adadelta")
-    best, found = (json.loads((tmp_path / name / "metrics.json").read_text())["train"] for name in ("sdca", "adadelta"))
+    best, ours = (json.loads((tmp_path / name / "metrics.json").read_text())["train"] for name in ("sdca", "adadelta"))
     assert best["gap"] < 5e-3 * best["objective"]
-    assert best["dual"] <= found["objective"] < (1 + within) * best["objective"]
+    assert best["dual"] <= ours["objective"] < (1 + within) * best["objective"]
 
 
 @members

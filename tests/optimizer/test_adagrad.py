@@ -16,7 +16,8 @@ from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
 from tests.benchmarks.eager_adagrad import adagrad_eager_pass
 from tests.optimizer.composed import abilities, check
-from tests.optimizer.online import MEMBERS, RAMP, SHAPES, excess, listed, problem_of, run, trained
+from tests.optimizer.listings import listed
+from tests.optimizer.online import MEMBERS, RAMP, SHAPES, excess, problem_of, run, trained
 from tests.optimizer.shipped import certified, shipped
 
 members = pytest.mark.parametrize("member", MEMBERS)
@@ -64,15 +65,15 @@ def test_lazy_equals_eager(member, penalty, options, batch):
     """4 does not divide the number of instances, 20 exceeds it; with 20 attributes most weights are not read by most batches."""
     for C, eta, constant in ((1.0, 0.3, 1), (0.1, 1.0, None)):
         problem = problem_of(member, C, **options)
-        given = random_weights(problem, 1)
-        before, last, losses = by_hand(problem, eta, constant, penalty, batch, 3, given)
+        initial = random_weights(problem, 1)
+        before, last, losses = by_hand(problem, eta, constant, penalty, batch, 3, initial)
         method = AdaGrad(C, eta=eta, constant=constant, penalty=penalty, batch_size=batch, average=True)
-        state, met = run(method, problem, 3, given)
+        state, reported = run(method, problem, 3, initial)
         np.testing.assert_allclose(state["theta"], last, atol=1e-10)
         np.testing.assert_allclose(method.weights(state), np.mean(before, axis=0), atol=1e-10)
-        np.testing.assert_allclose(met, losses, atol=1e-10)
+        np.testing.assert_allclose(reported, losses, atol=1e-10)
         unaveraged = AdaGrad(C, eta=eta, constant=constant, penalty=penalty, batch_size=batch)
-        np.testing.assert_allclose(trained(unaveraged, problem, 3, given), last, atol=1e-10)
+        np.testing.assert_allclose(trained(unaveraged, problem, 3, initial), last, atol=1e-10)
 
 
 @members
@@ -92,9 +93,9 @@ def test_lazy_equals_the_compiled_eager_pass(member, penalty):
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"eta": 0.3, "batch_size": 4}])
 def test_falls_to_the_optimum(member, options):
     for C in (0.1, 1.0):
-        found = excess(AdaGrad(C, **options), member, C, (1, 10, 150))
-        assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
-        assert -1e-6 < found[-1] < 0.05
+        excesses = excess(AdaGrad(C, **options), member, C, (1, 10, 150))
+        assert all(later < earlier for earlier, later in zip(excesses, excesses[1:], strict=False))
+        assert -1e-6 < excesses[-1] < 0.05
 
 
 @pytest.mark.parametrize(("member", "C"), [("svm", 0.01), ("crf", 0.01), ("crf", 0.1)])
@@ -103,8 +104,8 @@ def test_defaults_reach_the_optimum(member, C, tmp_path):
     problem = shipped("ner", member, C, tmp_path, "adagrad")
     below = certified(shipped("ner", member, C, tmp_path, "sdca"))[1]
     weights = {constant: trained(AdaGrad(C, constant=constant), problem, 300) for constant in (10, None)}
-    found = {constant: problem.objective(theta) / below - 1 for constant, theta in weights.items()}
-    assert -1e-9 < found[10] < min(0.05, found[None])
+    excesses = {constant: problem.objective(theta) / below - 1 for constant, theta in weights.items()}
+    assert -1e-9 < excesses[10] < min(0.05, excesses[None])
 
 
 def sparse_minimum(problem, beta, gamma):
@@ -120,9 +121,9 @@ def sparse_minimum(problem, beta, gamma):
 def test_l1_falls_to_its_optimum_and_sets_weights_to_zero(member):
     problem, method = problem_of(member, 1.0), AdaGrad(1.0, penalty="l1", constant=None)
     problem.penalty, best = method.penalty, sparse_minimum(problem, *member)
-    found = [problem.objective(trained(method, problem, passes)) for passes in (1, 10, 100)]
-    assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
-    assert best * (1 - 1e-6) < found[-1] < 1.05 * best
+    objectives = [problem.objective(trained(method, problem, passes)) for passes in (1, 10, 100)]
+    assert all(later < earlier for earlier, later in zip(objectives, objectives[1:], strict=False))
+    assert best * (1 - 1e-6) < objectives[-1] < 1.05 * best
     weights = trained(method, problem, 100)
     assert 0 < np.count_nonzero(weights) < 0.8 * np.count_nonzero(trained(AdaGrad(1.0), problem, 100))
 
@@ -157,11 +158,11 @@ def test_plain_python_kernels_give_the_same_weights(member, penalty):
 @members
 def test_auto_takes_the_rate_with_the_best_pass(member):
     problem = problem_of(member)
-    given = random_weights(problem, 3)
-    objectives = {eta: problem.objective(trained(AdaGrad(eta=eta), problem, 1, given)) for eta in CANDIDATES}
+    initial = random_weights(problem, 3)
+    objectives = {eta: problem.objective(trained(AdaGrad(eta=eta), problem, 1, initial)) for eta in CANDIDATES}
     best = min(objectives, key=objectives.get)
-    assert AdaGrad(eta="auto").init(problem, given)["eta"] == best
-    np.testing.assert_array_equal(*(trained(AdaGrad(eta=eta), problem, 2, given) for eta in ("auto", best)))
+    assert AdaGrad(eta="auto").init(problem, initial)["eta"] == best
+    np.testing.assert_array_equal(*(trained(AdaGrad(eta=eta), problem, 2, initial) for eta in ("auto", best)))
 
 
 @pytest.mark.parametrize(

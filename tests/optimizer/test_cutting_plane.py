@@ -17,7 +17,17 @@ from structopt.reference import n_slack
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
 from tests.optimizer.composed import check
-from tests.optimizer.cutting import SHAPES, certified, dual_by_hand, listed, optimum, problem_of, run, trained_in_two_runs
+from tests.optimizer.cutting import (  # fmt: skip
+    SHAPES,
+    cache_bytes,
+    certified,
+    dual_by_hand,
+    optimum,
+    problem_of,
+    run,
+    trained_in_two_runs,
+)
+from tests.optimizer.listings import listed
 
 VARIANTS = ["n_slack", "one_slack"]
 variants = pytest.mark.parametrize("variant", VARIANTS)
@@ -50,8 +60,8 @@ def test_one_slack_comes_near_the_optimum_of_the_shipped_corpus(tmp_path):
     """Asked at the minimum over the planes alone, the gap was .31 of P after 100 rounds, and .10 after 150."""
     words = ["task=multiclass", "loss=svm", "optimizer=cutting_plane", "optimizer.variant=one_slack", "tracker=none"]
     structopt.train([*words, "optimizer.epochs=100", "objective_every=0"], tmp_path)
-    found = json.loads((tmp_path / "metrics.json").read_text())["train"]
-    assert found["gap"] < 0.1 * found["objective"]
+    report = json.loads((tmp_path / "metrics.json").read_text())["train"]
+    assert report["gap"] < 0.1 * report["objective"]
 
 
 @pytest.mark.parametrize("C", [0.05, 10.0])
@@ -82,7 +92,7 @@ def test_reports_the_objective_of_the_best_weights(variant):
     for _ in range(25):
         before = state["best"].copy()
         state, report = method.step(problem, state)
-        asked = MASTERS[variant](problem, state, method.limit).query(before)
+        asked = MASTERS[variant](problem, state, method.limit).next_point(before)
         here = problem.objective(asked)
         rose = rose or here > least
         least = min(least, here)
@@ -128,7 +138,7 @@ def test_each_loss_lies_above_its_planes():
         other = random_weights(problem, seed)
         heights = planes @ problem.scorer.compress(other) + offsets
         assert heights.max() <= problem.losses(other) / problem.m + 1e-12
-    asked = OneSlack(problem, state, 10**8).query(before)
+    asked = OneSlack(problem, state, 10**8).next_point(before)
     last = planes[-1] @ problem.scorer.compress(asked) + offsets[-1]
     assert last == pytest.approx(problem.losses(asked) / problem.m, rel=1e-12)
 
@@ -184,7 +194,7 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
     for _ in range(200):
         state, report = method.step(problem, state)
         cache = NSlack(problem, state, method.limit).cache
-        assert cache.bytes <= method.limit
+        assert cache_bytes(cache) <= method.limit
         assert dual - 1e-12 <= report.dual <= best.value * (1 + 1e-7)
         dual = report.dual
         planes = [plane for i in range(problem.m) for plane in cache.rows(i)]

@@ -14,10 +14,10 @@ from structopt.kernels.learn.proximal_step import collect, drop_idle, empty_bund
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.reference.linearised import linearised_step
-from structopt.reference.primal import Listed
-from structopt.reference.proximal import proximal_step
+from structopt.reference.proximal_step import proximal_step
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import instance_scores, loss_and_gradient, make_problem, outputs, random_encoded, random_weights
+from tests.optimizer.listings import listed_instance
 
 MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5), (0.5, 1.0)]
 members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
@@ -209,8 +209,8 @@ def test_plain_python_kernels_give_the_same_weights(beta, gamma):
 
 def test_no_pass_returns_the_given_weights():
     problem = problem_of()
-    given = random_weights(problem, 5)
-    np.testing.assert_array_equal(trained(problem, 0, given)[0], given)
+    initial = random_weights(problem, 5)
+    np.testing.assert_array_equal(trained(problem, 0, initial)[0], initial)
 
 
 @pytest.mark.parametrize(
@@ -248,11 +248,6 @@ class TestExactSteps(OptimizerSuite):
     @pytest.fixture
     def problem(self, beta):
         return lambda seed: problem_of(beta, 1.0, 0.1, seed=seed)
-
-
-def listed_instance(problem, i):
-    found = outputs(problem, i)
-    return Listed((found.vertices - found.gold) @ found.features, found.costs)
 
 
 @to_the_last_digit
@@ -313,8 +308,8 @@ def test_dropping_rows_keeps_the_others_as_they_are():
     expected = [array[kept].copy() for array in bundle[:2]] + [bundle.gram[np.ix_(kept, kept)].copy()]
     expected += [array[kept].copy() for array in bundle[3:6]]
     assert drop_idle(bundle, 6, 3) == 4
-    found = [*(array[:4] for array in bundle[:2]), bundle.gram[:4, :4], *(array[:4] for array in bundle[3:6])]
-    for before, after in zip(expected, found, strict=True):
+    shortened = [*(array[:4] for array in bundle[:2]), bundle.gram[:4, :4], *(array[:4] for array in bundle[3:6])]
+    for before, after in zip(expected, shortened, strict=True):
         np.testing.assert_array_equal(after, before)
 
 
@@ -385,11 +380,11 @@ def test_verify_finds_planes_that_are_no_tangents(monkeypatch):
     """The reference builds its rows from the features, not from the products that the step was computed with."""
     problem, method = problem_of(inf, 1.0), DualCoordinateAscent(0.5, inner="exact")
     state = method.init(problem, random_weights(problem, 1, 0.3))
-    half_spaces = method._half_spaces
+    planes_of_visit = method._planes_of_visit
 
     def tilted(*arguments):
-        residuals, heights = half_spaces(*arguments)
+        residuals, heights = planes_of_visit(*arguments)
         return 0.9 * residuals, heights
 
-    monkeypatch.setattr(method, "_half_spaces", tilted)
+    monkeypatch.setattr(method, "_planes_of_visit", tilted)
     assert method.verify(problem, state, range(problem.m)) > 1e-3

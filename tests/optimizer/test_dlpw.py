@@ -80,13 +80,13 @@ def test_reaches_the_least_objective_of_the_relaxation(labels, options):
     """What P is reported to be is what linear programs make it."""
     for C in (0.1, 0.3):
         problem, method = problem_of(C=C, labels=labels), DLPW(C, **options)
-        exact, found = problem_of(LinearProgram(), C, labels=labels), []
+        exact, excesses = problem_of(LinearProgram(), C, labels=labels), []
         for passes in (10, 1000):
             weights = method.weights(run(method, problem, passes)[0])
-            found.append(exact.objective(weights) / optimum(C, labels) - 1)
+            excesses.append(exact.objective(weights) / optimum(C, labels) - 1)
             assert problem.objective(weights) == pytest.approx(exact.objective(weights), rel=1e-5)
-        assert -1e-4 < found[1] < found[0]
-        assert found[1] < 5e-3
+        assert -1e-4 < excesses[1] < excesses[0]
+        assert excesses[1] < 5e-3
 
 
 def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
@@ -126,21 +126,21 @@ def test_the_losses_met_are_never_below_those_of_the_relaxation():
 
 def test_kept_messages_do_better_than_new_ones():
     """With one pass over the variables a visit."""
-    found = {}
+    objectives = {}
     for method, kept in ((DLPW(3.0, average=True), True), (Pegasos(3.0, average=True), False)):
         problem = problem_of(MPLP(passes=1, tolerance=0.0, warm_start=kept), C=3.0, labels=3)
-        found[kept] = problem.objective(method.weights(run(method, problem, 1000)[0]))
-    assert found[True] < 0.9 * found[False]
+        objectives[kept] = problem.objective(method.weights(run(method, problem, 1000)[0]))
+    assert objectives[True] < 0.9 * objectives[False]
 
 
 def test_the_objective_does_not_depend_on_the_messages_nor_touch_them():
     problem = problem_of(MPLP(passes=0, warm_start=True))
     weights = random_weights(problem)
     problem.data.messages[:] = before = np.random.default_rng(0).normal(size=len(problem.data.messages))
-    found, (losses, gradient) = problem.objective(weights), problem.gradient(weights)
+    objective, (losses, gradient) = problem.objective(weights), problem.gradient(weights)
     np.testing.assert_array_equal(problem.data.messages, before)
     exact = problem_of(LinearProgram())
-    assert found == pytest.approx(exact.objective(weights), rel=1e-5)
+    assert objective == pytest.approx(exact.objective(weights), rel=1e-5)
     assert losses == pytest.approx(exact.gradient(weights)[0], rel=1e-5)
     assert gradient.any()
 
@@ -229,8 +229,8 @@ def test_a_run_reports_the_objective_of_the_relaxation(tmp_path):
     model = trained(tmp_path / "run", "inference.passes=1", "optimizer.epochs=2")
     config = validate(compose([*WORDS, "optimizer=pegasos", "inference=lp"]))
     other = read(config, make_components(config))
-    found = json.loads((tmp_path / "run/metrics.json").read_text())["train"]["objective"]
-    assert found == pytest.approx(other.problem.objective(model.weights), rel=1e-4)
+    objective = json.loads((tmp_path / "run/metrics.json").read_text())["train"]["objective"]
+    assert objective == pytest.approx(other.problem.objective(model.weights), rel=1e-4)
 
 
 def test_a_run_refuses_what_it_cannot_learn_by(tmp_path, capsys):

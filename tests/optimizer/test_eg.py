@@ -14,10 +14,10 @@ from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.eg import STARTS, ExponentiatedGradient
 from structopt.optimizer.smo import FactoredSMO
-from structopt.reference.primal import Listed, minimum
 from structopt.testing.optimizer import OptimizerSuite, stored
 from structopt.testing.problems import gold_and_cost, make_problem, outputs, random_encoded, random_weights
 from tests.optimizer.composed import abilities, check
+from tests.optimizer.listings import minimum_of
 from tests.optimizer.shipped import certified, shipped
 
 MEMBERS = [(1.0, 0.0), (inf, 1.0), (inf, 0.0), (1.0, 1.0), (3.0, 2.5)]
@@ -100,14 +100,6 @@ class Listing:
             etas[:] /= 2
 
 
-def minimum_of(problem):
-    listings = []
-    for i in range(problem.m):
-        listed = outputs(problem, i)
-        listings.append(Listed((listed.vertices - listed.gold) @ listed.features, listed.costs))
-    return minimum(listings, problem.C, problem.loss.beta, problem.loss.gamma)
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (inf, 1.0)])
 class TestExponentiatedGradient(OptimizerSuite):
@@ -123,10 +115,10 @@ class TestExponentiatedGradient(OptimizerSuite):
 
     def test_starts_from_given_weights(self, optimizer, problem):
         """No dual point belongs to given weights, so that they are refused; zeros are not."""
-        method, made = optimizer(), problem(seed=0)
+        method, small = optimizer(), problem(seed=0)
         with pytest.raises(ConfigError, match="optimizer=eg starts from dual variables, which weights do not determine"):
-            method.init(made, random_weights(made, 1))
-        method.init(made, np.zeros(made.dimension))
+            method.init(small, random_weights(small, 1))
+        method.init(small, np.zeros(small.dimension))
 
 
 class TestAfterSMO(OptimizerSuite):
@@ -143,9 +135,9 @@ class TestAfterSMO(OptimizerSuite):
         return lambda seed: problem_of(inf, 1.0, 0.1, seed)
 
     def test_starts_from_given_weights(self, optimizer, problem):
-        made = problem(seed=0)
+        small = problem(seed=0)
         with pytest.raises(ConfigError, match=r"Leave warm_start=null, or take an optimizer that starts from weights"):
-            optimizer().init(made, random_weights(made, 1))
+            optimizer().init(small, random_weights(small, 1))
 
 
 @members

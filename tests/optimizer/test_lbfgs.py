@@ -16,12 +16,12 @@ from structopt.inference.exact import Exact
 from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.lbfgs import LBFGS, Ray
-from structopt.reference.primal import Listed, minimum
 from structopt.run.observer import Observer
 from structopt.run.training import Trainer
 from structopt.testing.optimizer import OptimizerSuite, stored
-from structopt.testing.problems import make_problem, outputs, random_encoded, random_weights
+from structopt.testing.problems import make_problem, random_encoded, random_weights
 from tests.optimizer.composed import abilities, check
+from tests.optimizer.listings import minimum_of
 
 MEMBERS = [LossFamily(1.0, 0.0), LossFamily(1.0, 1.0), LossFamily(3.0, 2.5), LossFamily(0.5, 1.0)]
 RISK = LossDifference(1.0, 1.0)
@@ -42,12 +42,6 @@ def trained(problem, count, weights=None, **options):
         state, report = method.step(problem, state)
         reports.append(report)
     return state, reports
-
-
-def minimum_of(problem):
-    listings = [outputs(problem, i) for i in range(problem.m)]
-    listed = [Listed((one.vertices - one.gold) @ one.features, one.costs) for one in listings]
-    return minimum(listed, problem.C, problem.loss.beta, problem.loss.gamma)
 
 
 def gradient_of(problem, weights):
@@ -171,14 +165,14 @@ def test_weights_outside_the_support_stay_zero():
 @pytest.mark.parametrize(("loss", "support"), [(MEMBERS[1], "seen"), (RISK, "all")])
 def test_same_bits_on_two_threads(loss, support):
     lengths = tuple(np.random.default_rng(0).integers(1, 6, 40))
-    found = []
+    runs = []
     for executor in (None, Threads(2)):
         problem = problem_of(loss, lengths=lengths, support=support)
         problem.executor = executor or problem.executor
         state, reports = trained(problem, 12)
-        found.append((state["theta"], [(r.loss, r.primal, r.dual) for r in reports]))
-    np.testing.assert_array_equal(found[0][0], found[1][0])
-    assert found[0][1] == found[1][1]
+        runs.append((state["theta"], [(r.loss, r.primal, r.dual) for r in reports]))
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert runs[0][1] == runs[1][1]
 
 
 @smooth

@@ -15,13 +15,13 @@ from structopt.kernels.learn.proximal_step import empty_bundle
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.optimizer.mira import Mira
-from structopt.reference.half_space_program import k_best_step
-from structopt.reference.primal import Listed
-from structopt.reference.proximal import proximal_step
+from structopt.reference.mira_program import k_best_step
+from structopt.reference.proximal_step import proximal_step
 from structopt.testing.inference import best_listed
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import gold_and_cost, instance_scores, make_problem, outputs, random_encoded, random_weights
 from tests.optimizer.composed import abilities, check
+from tests.optimizer.listings import listed_instance
 
 variants = pytest.mark.parametrize("variant", ["max_loss", "prediction"])
 CORPORA = [{}, {"order": 2}, {"anchored": True, "values": True}, {"constrained": True, "partial": True}, {"support": "all"}]
@@ -107,9 +107,7 @@ def test_a_list_of_all_outputs_gives_the_proximal_step_of_the_loss(C):
     problem = problem_of(C, lengths=(3, 2, 3))
     theta = start = random_weights(problem, 3, 0.5)
     for i in problem.order(0):
-        listed = outputs(problem, i)
-        instance = Listed((listed.vertices - listed.gold) @ listed.features, listed.costs)
-        theta = proximal_step(theta, instance, C, inf, 1.0)
+        theta = proximal_step(theta, listed_instance(problem, i), C, inf, 1.0)
     np.testing.assert_allclose(trained(problem, Mira(C, k_best=27, average=False), 1, start)[0], theta, atol=1e-6)
 
 

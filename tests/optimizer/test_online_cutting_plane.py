@@ -10,11 +10,11 @@ from structopt.inference.enumeration import Enumeration
 from structopt.learning.plane_cache import PlaneCache
 from structopt.loss.family import LossFamily
 from structopt.optimizer.online_cutting_plane import OnlineCuttingPlane
-from structopt.reference.half_space_program import k_best_step
+from structopt.reference.mira_program import k_best_step
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import outputs, random_weights
 from tests.optimizer.composed import check
-from tests.optimizer.cutting import SHAPES, certified, dual_by_hand, optimum, problem_of, run, trained_in_two_runs
+from tests.optimizer.cutting import SHAPES, cache_bytes, certified, dual_by_hand, optimum, problem_of, run, trained_in_two_runs
 
 
 @pytest.mark.parametrize("average", [False, True])
@@ -144,13 +144,13 @@ def test_agrees_with_a_general_solver(passes):
 
 @pytest.mark.parametrize("guided", [False, True])
 def test_plain_python_kernels_give_the_same_weights(guided):
-    found = []
+    results = []
     for inference in (None, Enumeration()):
         problem = problem_of(0.5, inference=inference, lengths=(1, 2, 3, 4))
         start = random_weights(problem, 1) if guided else None
         method = OnlineCuttingPlane(0.5, average=True)
-        found.append(method.weights(run(method, problem, 4, start)[0]))
-    np.testing.assert_allclose(*found, atol=1e-9)
+        results.append(method.weights(run(method, problem, 4, start)[0]))
+    np.testing.assert_allclose(*results, atol=1e-9)
 
 
 @pytest.mark.parametrize(("C", "cache_mb", "gap"), [(0.5, 0.004, 1e-4), (0.5, 0.0025, 1e-3), (10.0, 0.0035, 1e-3)])
@@ -163,7 +163,7 @@ def test_full_cache_merges_and_still_reaches_the_optimum(C, cache_mb, gap):
     for _ in range(300):
         state, report = method.step(problem, state)
         cache = PlaneCache(state, problem.structure.parts, method.limit)
-        assert cache.bytes <= method.limit
+        assert cache_bytes(cache) <= method.limit
         assert dual - 1e-12 <= report.dual <= best.value * (1 + 1e-7)
         dual = report.dual
         fractional = fractional or any((p.residual % 1.0 != 0).any() for i in range(problem.m) for p in cache.rows(i))

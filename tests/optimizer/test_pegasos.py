@@ -58,24 +58,24 @@ class TestPegasos(OptimizerSuite):
 def test_steps(member, options, batch):
     for C, delay in ((0.1, 0.0), (5.0, 0.0), (5.0, 2.5)):
         problem = problem_of(member, C, **options)
-        given = random_weights(problem, 1)
-        before, last, losses, projections = by_hand(problem, batch, 3, given, delay)
+        initial = random_weights(problem, 1)
+        before, last, losses, projections = by_hand(problem, batch, 3, initial, delay)
         assert projections > 0 or C < 1 or delay > 0
         method = Pegasos(C, batch_size=batch, average=True, delay=delay)
-        state, met = run(method, problem, 3, given)
+        state, reported = run(method, problem, 3, initial)
         np.testing.assert_allclose(state["theta"], last, atol=1e-9)
         averaged = np.average(before, axis=0, weights=np.arange(1, len(before) + 1))
         np.testing.assert_allclose(method.weights(state), averaged, atol=1e-9)
-        np.testing.assert_allclose(met, losses, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(reported, losses, rtol=1e-9, atol=1e-9)
 
 
 @members
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"batch_size": 4}])
 def test_falls_to_the_optimum(member, options):
     for C in (0.1, 1.0):
-        found = excess(Pegasos(C, **options), member, C, (1, 10, 150))
-        assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
-        assert -1e-6 < found[-1] < 0.05
+        excesses = excess(Pegasos(C, **options), member, C, (1, 10, 150))
+        assert all(later < earlier for earlier, later in zip(excesses, excesses[1:], strict=False))
+        assert -1e-6 < excesses[-1] < 0.05
 
 
 @members
@@ -90,8 +90,8 @@ def test_delay_makes_the_first_step_a_third_of_that_of_polyak(member):
 
 @members
 def test_delay_spares_the_long_first_steps_of_a_large_C(member):
-    found = {delay: excess(Pegasos(30.0, average=True, delay=delay), member, 30.0, (1,)) for delay in (0.0, "auto")}
-    assert found["auto"][0] < 0.5 * found[0.0][0]
+    excesses = {delay: excess(Pegasos(30.0, average=True, delay=delay), member, 30.0, (1,)) for delay in (0.0, "auto")}
+    assert excesses["auto"][0] < 0.5 * excesses[0.0][0]
 
 
 @members

@@ -63,11 +63,11 @@ class TestAveragedPerceptron(OptimizerSuite):
 
     def test_objective_decreases(self, optimizer, problem):
         """Zero weights have no loss: what falls is the loss met, and the number of mistakes."""
-        method, made = optimizer(), problem(seed=0)
-        given = random_weights(made, 1)
-        state = passes(method, made, method.init(made, given), 50)
-        assert made.losses(method.weights(state)) <= 0.5 * made.losses(given)
-        assert wrong(made, method.weights(state)) < wrong(made, given)
+        method, small = optimizer(), problem(seed=0)
+        initial = random_weights(small, 1)
+        state = passes(method, small, method.init(small, initial), 50)
+        assert small.losses(method.weights(state)) <= 0.5 * small.losses(initial)
+        assert wrong(small, method.weights(state)) < wrong(small, initial)
 
 
 @pytest.mark.parametrize("options", [{}, {"order": 2}, {"anchored": True, "values": True}, {"constrained": True}])
@@ -115,8 +115,8 @@ def test_without_mistakes_nothing_moves():
 @pytest.mark.parametrize("average", [False, True])
 def test_plain_python_kernels_give_the_same_weights(average):
     compiled, listed = problem_of(), problem_of(inference=Enumeration())
-    given = random_weights(compiled, 3, 0.1)
-    results = [trained(problem, 2, given, average=average)[0] for problem in (compiled, listed)]
+    initial = random_weights(compiled, 3, 0.1)
+    results = [trained(problem, 2, initial, average=average)[0] for problem in (compiled, listed)]
     np.testing.assert_allclose(*results, atol=1e-12)
 
 

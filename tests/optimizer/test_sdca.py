@@ -17,7 +17,6 @@ from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.optimizer.sdca import StochasticDualCoordinateAscent
-from structopt.reference.primal import Listed, minimum
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import (
     gold_and_cost,
@@ -29,6 +28,7 @@ from structopt.testing.problems import (
     random_weights,
 )
 from tests.optimizer.composed import abilities, check
+from tests.optimizer.listings import minimum_of
 
 LENGTHS = (1, 2, 3, 4, 3, 2)
 CLOSED, HYPOGRAPH, MARGIN, PLANES = "closed", "hypograph", "margin", "planes"
@@ -64,12 +64,6 @@ def trained(method, problem, passes):
     return state, reports
 
 
-def listing(problem):
-    for i in range(problem.m):
-        listed = outputs(problem, i)
-        yield Listed((listed.vertices - listed.gold) @ listed.features, listed.costs)
-
-
 def blocks(problem, state):
     """For every instance z_bar, gold, cost and features as dense arrays."""
     parts = problem.structure.parts
@@ -93,10 +87,10 @@ class TestStochasticDualCoordinateAscent(OptimizerSuite):
 
     def test_starts_from_given_weights(self, optimizer, problem):
         """It starts from zero weights, those of the gold outputs as dual point, and refuses others."""
-        made = problem(seed=0)
-        assert not optimizer().weights(start(optimizer(), made)).any()
+        small = problem(seed=0)
+        assert not optimizer().weights(start(optimizer(), small)).any()
         with pytest.raises(ConfigError, match=r"optimizer=sdca starts from a dual point.*lbfgs, sgd, adagrad or dca"):
-            optimizer().init(made, random_weights(made, 1))
+            optimizer().init(small, random_weights(small, 1))
 
 
 @pytest.mark.parametrize("sampling", ["uniform", "gap"])
@@ -104,7 +98,7 @@ class TestStochasticDualCoordinateAscent(OptimizerSuite):
 @cases
 def test_reaches_the_optimum_between_its_bounds(variant, beta, gamma, C, sampling):
     problem, last = problem_of(variant, beta, gamma, C), 0.0
-    best = minimum(list(listing(problem)), C, beta, gamma).value
+    best = minimum_of(problem).value
     method, passes = method_of(variant, C, sampling=sampling), 1500 if variant == MARGIN else 150
     state = start(method, problem)
     for n in range(passes):
@@ -126,7 +120,7 @@ def test_other_problems(variant, beta, gamma, options):
     if variant == CLOSED and "order" in options:
         variant = HYPOGRAPH
     problem = problem_of(variant, beta, gamma, 0.2, **options)
-    best = minimum(list(listing(problem)), 0.2, beta, gamma).value
+    best = minimum_of(problem).value
     method = method_of(variant, 0.2)
     state, reports = trained(method, problem, 400)
     assert reports[-1].dual <= best * (1 + 1e-7)
@@ -308,7 +302,7 @@ def test_few_planes_are_enough_for_a_dual_point(planes):
 
 def test_planes_climb_faster():
     problem, C = problem_of(MARGIN, inf, 1.0, 0.5), 0.5
-    best = minimum(list(listing(problem)), C, inf, 1.0).value
+    best = minimum_of(problem).value
     plain, kept = (trained(method_of(MARGIN, C, planes=K), problem, 60)[1][-1].dual for K in (0, 10))
     assert best - kept < 0.1 * (best - plain)
 

@@ -51,21 +51,21 @@ class TestSGD(OptimizerSuite):
 def test_steps(member, options, C, eta):
     """With C=0.02, eta * lambda is 0.96 at first, so that the scale becomes too small in every pass."""
     problem = problem_of(member, C, **options)
-    given = random_weights(problem, 1)
-    before, last, losses = by_hand(problem, eta, 3, given)
-    plain, met = run(SGD(C, eta=eta), problem, 3, given)
+    initial = random_weights(problem, 1)
+    before, last, losses = by_hand(problem, eta, 3, initial)
+    plain, reported = run(SGD(C, eta=eta), problem, 3, initial)
     np.testing.assert_allclose(plain["theta"], last, atol=1e-10)
-    np.testing.assert_allclose(met, losses, atol=1e-9)
-    np.testing.assert_allclose(trained(SGD(C, eta=eta, average=True), problem, 3, given), np.mean(before, axis=0), atol=1e-10)
+    np.testing.assert_allclose(reported, losses, atol=1e-9)
+    np.testing.assert_allclose(trained(SGD(C, eta=eta, average=True), problem, 3, initial), np.mean(before, axis=0), atol=1e-10)
 
 
 @members
 @pytest.mark.parametrize("average", [False, True])
 def test_falls_to_the_optimum(member, average):
     for C in (0.1, 1.0):
-        found = excess(SGD(C, average=average), member, C, (1, 10, 150))
-        assert all(later < earlier for earlier, later in zip(found, found[1:], strict=False))
-        assert -1e-6 < found[-1] < 0.05
+        excesses = excess(SGD(C, average=average), member, C, (1, 10, 150))
+        assert all(later < earlier for earlier, later in zip(excesses, excesses[1:], strict=False))
+        assert -1e-6 < excesses[-1] < 0.05
 
 
 @members
@@ -87,15 +87,15 @@ def test_plain_python_kernels_give_the_same_weights(member):
 @pytest.mark.parametrize("average", [False, True])
 def test_auto_takes_the_rate_with_the_best_pass(member, average):
     problem = problem_of(member, C=3.0)  # 1/lambda = 18: 100 is refused
-    given = random_weights(problem, 3)
+    initial = random_weights(problem, 3)
     objectives = {
-        eta: problem.objective(trained(SGD(3.0, eta=eta, average=average), problem, 1, given)) for eta in CANDIDATES[:-1]
+        eta: problem.objective(trained(SGD(3.0, eta=eta, average=average), problem, 1, initial)) for eta in CANDIDATES[:-1]
     }
     best = min(objectives, key=objectives.get)
-    state = SGD(3.0, average=average).init(problem, given)
+    state = SGD(3.0, average=average).init(problem, initial)
     assert state["eta"] == best
-    np.testing.assert_array_equal(state["theta"], given)
-    fixed, chosen = (trained(SGD(3.0, eta=eta, average=average), problem, 3, given) for eta in (best, "auto"))
+    np.testing.assert_array_equal(state["theta"], initial)
+    fixed, chosen = (trained(SGD(3.0, eta=eta, average=average), problem, 3, initial) for eta in (best, "auto"))
     np.testing.assert_array_equal(fixed, chosen)
 
 

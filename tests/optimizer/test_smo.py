@@ -13,10 +13,10 @@ from structopt.inference.exact import Exact
 from structopt.loss.cost.hamming_normalized import HammingNormalized
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.optimizer.smo import FactoredSMO
-from structopt.reference.primal import Listed, minimum
 from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import gold_and_cost, make_problem, outputs, random_encoded, random_weights
 from tests.optimizer.composed import abilities, check
+from tests.optimizer.listings import minimum_of
 
 HARD = {"constrained": True, "partial": True}
 CORPORA = [{}, {"anchored": True, "values": True}, {"support": "seen"}, HARD, {"lengths": (1,) * 6}]
@@ -40,14 +40,6 @@ def trained(problem, passes, method=None):
     return state, weights, reports
 
 
-def minimum_of(problem):
-    listings = []
-    for i in range(problem.m):
-        listed = outputs(problem, i)
-        listings.append(Listed((listed.vertices - listed.gold) @ listed.features, listed.costs))
-    return minimum(listings, problem.C, problem.loss.beta, problem.loss.gamma)
-
-
 def assert_bounds(problem, weights, reports, best):
     """D <= P* <= P at every pass; D never falls. Clarabel's own minimum is good to about 1e-8."""
     duals = [report.dual for report in reports]
@@ -59,11 +51,11 @@ def assert_bounds(problem, weights, reports, best):
 def listed_smo(problem, theta, residuals, order):
     """One pass of factored SMO over lists of outputs, all in dense vectors: residuals and D after it, and losses met."""
     C, gamma, m = problem.C, problem.loss.gamma, problem.m
-    theta, found, losses, cost, moved = theta.copy(), residuals.copy(), 0.0, 0.0, np.zeros(problem.dimension)
+    theta, moved_residuals, losses, cost, moved = theta.copy(), residuals.copy(), 0.0, 0.0, np.zeros(problem.dimension)
     for i in order:
         listed, inside = outputs(problem, i), slice(*problem.structure.parts[i : i + 2])
         p = gamma * gold_and_cost(problem, i, len(listed.gold))[1]
-        mu = found[inside] + listed.gold
+        mu = moved_residuals[inside] + listed.gold
         s = listed.features @ theta + p
         values = listed.vertices @ s
         losses += values.max() - listed.gold @ s
@@ -75,10 +67,10 @@ def listed_smo(problem, theta, residuals, order):
             delta = min((s @ e) / (C * (step @ step)) if step @ step > 0 else inf, mu[e < 0].min())
             mu += delta * e
             theta -= C * delta * step
-        found[inside] = mu - listed.gold
-        cost += p @ found[inside]
-        moved -= C * found[inside] @ listed.features
-    return found, moved, cost / m - moved @ moved / (2 * C * m), losses
+        moved_residuals[inside] = mu - listed.gold
+        cost += p @ moved_residuals[inside]
+        moved -= C * moved_residuals[inside] @ listed.features
+    return moved_residuals, moved, cost / m - moved @ moved / (2 * C * m), losses
 
 
 class TestFactoredSMO(OptimizerSuite):
@@ -94,10 +86,10 @@ class TestFactoredSMO(OptimizerSuite):
 
     def test_starts_from_given_weights(self, optimizer, problem):
         """No dual point belongs to given weights, so that they are refused; zeros are not."""
-        method, made = optimizer(), problem(seed=0)
+        method, small = optimizer(), problem(seed=0)
         with pytest.raises(ConfigError, match="optimizer=smo starts from dual variables, which weights do not determine"):
-            method.init(made, random_weights(made, 1))
-        assert not method.weights(method.init(made, np.zeros(made.dimension))).any()
+            method.init(small, random_weights(small, 1))
+        assert not method.weights(method.init(small, np.zeros(small.dimension))).any()
 
 
 @pytest.mark.parametrize(("options", "before"), [*((o, 0) for o in CORPORA), *((o, 2) for o in CORPORA if o is not HARD)])
@@ -108,10 +100,10 @@ def test_steps_are_those_of_listed_outputs(options, C, before):
     method = FactoredSMO(C)
     state = trained(problem, before, method)[0]
     state["theta"] += random_weights(problem, 6, 0.3)
-    given = state["theta"].copy(), state["residuals"][0].copy()
-    residuals, theta, dual, losses = listed_smo(problem, *given, problem.order(before))
+    point = state["theta"].copy(), state["residuals"][0].copy()
+    residuals, theta, dual, losses = listed_smo(problem, *point, problem.order(before))
     state, report = method.step(problem, state)
-    assert np.abs(residuals - given[1]).max() > 0.01
+    assert np.abs(residuals - point[1]).max() > 0.01
     np.testing.assert_allclose(state["residuals"][0], residuals, atol=1e-9)
     np.testing.assert_allclose(state["theta"], theta, atol=1e-8)
     assert report.dual == pytest.approx(dual, abs=1e-9)

@@ -1,1 +1,1 @@
-"""Learners' passes, and what their steps solve."""
+"""The passes of the optimizers over the data, and the programs that their steps solve."""

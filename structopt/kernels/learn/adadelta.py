@@ -1,4 +1,4 @@
-"""Batches of AdaDelta."""
+"""One pass of AdaDelta over batches."""
 
 from __future__ import annotations
 
@@ -6,28 +6,25 @@ from math import sqrt
 
 from numba import types
 
-from structopt.kernels.learn.lazy_steps import LAZY, RULE, catch_up, lazy_visit, step
+from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up, step, visit_batch
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 
 
 @driver(types.float64, LONGS, LAZY, RULE, VECTOR, VECTOR, types.float64, types.float64)
 def adadelta_pass(kernels, data, space, order, x, rule, squares, moves, rho, epsilon):
-    """Visit the instances in batches of one size, and make the step of `structopt.kernels.learn.lazy_steps` at all coordinates.
+    """Visit the instances in batches of one size; make the step of `structopt.kernels.learn.lazy_regularization` after each.
 
-    At those with a gradient g_f, by the rate
+    Where the mean gradient g of the batch is not 0, the step has the rate
 
         squares_f <- rho squares_f + (1 - rho) g_f^2
         r_f = sqrt(moves_f + epsilon) / sqrt(squares_f + epsilon)
         moves_f <- rho moves_f + (1 - rho) (r_f g_f)^2
 
-    elsewhere by the rate that `moves` and `squares` give as they stand. Returns the sum of the losses.
+    elsewhere the rate r_f of the present `moves` and `squares`. Returns the sum of the losses.
     """
     k, losses, now = Kernels(*kernels), 0.0, 0
     for first in range(0, len(order), rule.batch):
-        count = 0
-        for i in order[first : first + rule.batch]:
-            loss, count = lazy_visit(k, data, space, i, x, rule, now, count)
-            losses += loss
+        losses, count = visit_batch(k, data, space, order[first : first + rule.batch], x, rule, now, losses)
         for j in range(count):
             f = x.touched[j]
             g = x.dense[f]

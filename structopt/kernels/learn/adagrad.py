@@ -1,4 +1,4 @@
-"""Batches of AdaGrad."""
+"""One pass of AdaGrad over batches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from math import sqrt
 
 from numba import types
 
-from structopt.kernels.learn.lazy_steps import LAZY, RULE, catch_up, lazy_visit, step
+from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up, step, visit_batch
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 
 DELTA = 1e-6  # the squares that every coordinate begins with
@@ -14,7 +14,7 @@ DELTA = 1e-6  # the squares that every coordinate begins with
 
 @driver(types.float64, LONGS, LAZY, RULE, VECTOR, types.float64)
 def adagrad_pass(kernels, data, space, order, x, rule, squares, eta):
-    """Visit the instances in batches of one size, and make the step of `structopt.kernels.learn.lazy_steps` at all coordinates.
+    """Visit the instances in batches of one size; make the step of `structopt.kernels.learn.lazy_regularization` after each.
 
     With g the mean gradient of the batch, the rates are
 
@@ -24,10 +24,7 @@ def adagrad_pass(kernels, data, space, order, x, rule, squares, eta):
     """
     k, losses, now = Kernels(*kernels), 0.0, 0
     for first in range(0, len(order), rule.batch):
-        count = 0
-        for i in order[first : first + rule.batch]:
-            loss, count = lazy_visit(k, data, space, i, x, rule, now, count)
-            losses += loss
+        losses, count = visit_batch(k, data, space, order[first : first + rule.batch], x, rule, now, losses)
         for j in range(count):
             f = x.touched[j]
             squares[f] += x.dense[f] * x.dense[f]

@@ -1,12 +1,12 @@
-"""One pass of stochastic dual coordinate ascent along chords: block-coordinate Frank-Wolfe, and its form for any entropy.
+"""One pass of block-coordinate Frank-Wolfe, and of its form for any entropy: dual coordinate ascent along chords.
 
-In place of H(z_bar) stands a number h <= H(z_bar), the height of a point under the graph of H (its hypograph). With z' and its
-entropy from the oracle, a step tau moves both along the chord, z_bar += tau (z' - z_bar), h += tau (H(z') - h):
+Where the entropy has no closed form, a number h <= H(z_bar) is used instead of it: (z_bar, h) is a point below the graph of H (in
+its hypograph). With z' and its entropy from the oracle, a step tau moves both, z_bar += tau (z' - z_bar), h += tau (H(z') - h):
 
     gap = u^T d + (H(z') - h)/beta,     tau = min(1, gap / (C ||F d||^2)).
 
-At beta = inf, where H does not count, this is block-coordinate Frank-Wolfe. There the answers, vertices all, can be kept: every
-z_bar is a mixture of kept vertices (`masses`) and of a rest, and mass moves between them without asking the oracle.
+At beta = inf, where H does not count, this is block-coordinate Frank-Wolfe. There the oracle's answers are vertices, and can be
+kept: every z_bar is a mixture of kept vertices (`masses`) and of a rest, and mass moves between them without calling the oracle.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from math import inf
 
 from numba import types
 
-from structopt.kernels.arrays.sampling import change, drawn
-from structopt.kernels.learn.sdca import look, move, pull
+from structopt.kernels.arrays.sampling import drawn
+from structopt.kernels.learn.sdca import measure_gap, move, pull
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.visit import augmented_scores, size
@@ -35,7 +35,7 @@ def kept_score(u, parts, values, count):
 
 @inlined
 def find(z, parts, values, counts, room):
-    """Slot that keeps the vertex z, or -1."""
+    """Return the slot of the kept vertex z, or -1."""
     nonzero = 0
     for r in range(len(z)):
         if z[r] != 0.0:
@@ -52,7 +52,10 @@ def find(z, parts, values, counts, room):
 
 @inlined
 def keep(z, parts, values, counts, masses, room):
-    """Put the vertex z in the place of the kept one with the least mass, whose mass joins the rest; -1 where it has no room."""
+    """Keep the vertex z in an empty slot, or else instead of the one with the least mass, whose mass joins the rest.
+
+    Returns the slot; -1 where z has more non-zero entries than a slot has `room` for.
+    """
     chosen = 0
     for j in range(len(counts)):
         if counts[j] == 0:
@@ -77,7 +80,7 @@ def keep(z, parts, values, counts, masses, room):
 
 @inlined
 def toward(z, d, parts, values, counts, room, high, low):
-    """d = z_high - z_bar where low < 0, else z_high - z_low."""
+    """Fill d with z_high - z_bar where low < 0, else with z_high - z_low."""
     if low < 0:
         for r in range(len(z)):
             d[r] = -z[r]
@@ -91,9 +94,9 @@ def toward(z, d, parts, values, counts, room, high, low):
 
 @driven
 def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, room, C, weight, enough):
-    """Move mass to the best kept vertex: from the worst one that has any, or where that gains more from all of z_bar.
+    """Move mass to the best kept vertex: from the worst one that has any, or from all of z_bar where that gains more.
 
-    Returns (whether there was a gap above `enough`, change of gamma p^T z_bar).
+    Returns whether there was a gap above `enough`, and the change of gamma p^T z_bar.
     """
     u = augmented_scores(k, data, space, open_target(data.target), i, theta, data.parameters[1])
     d = space.direction[: len(u)]
@@ -126,7 +129,7 @@ def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, r
 
 @inlined
 def shift(masses, slot, tau):
-    """Masses after z_bar += tau (z_slot - z_bar)."""
+    """Update the masses for z_bar += tau (z_slot - z_bar); with slot = -1 the mass tau is left to the caller."""
     for j in range(len(masses)):
         masses[j] *= 1.0 - tau
     if slot >= 0:
@@ -141,15 +144,15 @@ def block_frank_wolfe_pass(
     kernels, data, space, order, uniforms, tree, theta, lag, duals, gaps, entropies, costs,
     parts, values, counts, masses, rooms, C, visits, totals,
 ):  # fmt: skip
-    """Steps along chords, beta any: variants (a), at beta = inf, and (c), below.
+    """Make visits with steps along chords, at beta = inf or below.
 
     Arguments as in `structopt.kernels.learn.sdca.sdca_pass`, `entropies` holding h/beta, and
 
     parts, values, counts, masses
-        Kept vertices as sparse vectors, K slots an instance: part numbers and values, how many (0: an empty slot), and
-        the share of z_bar that each one is. All empty where K = 0.
+        Kept vertices as sparse vectors, K slots an instance: part numbers and values, how many they are (0: an empty slot),
+        and the mass of the vertex in z_bar. All empty where K = 0.
     rooms : shape (m + 1,)
-        Offsets of the instances in `parts` and `values`, K slots of equal room each.
+        Offsets of the instances in `parts` and `values`; the K slots of an instance are of the same length.
     """
     k, t = Kernels(*kernels), visits
     temperature, gamma = data.parameters[0], data.parameters[1]
@@ -158,12 +161,7 @@ def block_frank_wolfe_pass(
         i = drawn(order, uniforms, tree, visit)
         z, weight = duals[data.parts[i] : data.parts[i + 1]], t * (t + 1.0) / 2.0
         t += 1.0
-        loss, value, here, slope = look(k, data, space, i, theta, z)
-        gap = value - here - entropies[i]
-        gaps[i] = max(gap, 0.0)
-        totals[0] += loss
-        if len(tree) > 0:
-            change(tree, i, gaps[i])
+        gap, _, slope = measure_gap(k, data, space, i, theta, z, tree, gaps, entropies, totals)
         if gap <= 0.0:
             continue
         Q = C * pull(k, data, space, i)
@@ -173,18 +171,18 @@ def block_frank_wolfe_pass(
         move(k, data, space, i, theta, lag, z, tau, C, weight)
         if K > 0:
             room = (rooms[i + 1] - rooms[i]) // K
-            own_parts, own_values = parts[rooms[i] : rooms[i + 1]], values[rooms[i] : rooms[i + 1]]
-            own_counts, own_masses = counts[i * K : (i + 1) * K], masses[i * K : (i + 1) * K]
+            kept_parts, kept_values = parts[rooms[i] : rooms[i + 1]], values[rooms[i] : rooms[i + 1]]
+            kept_counts, kept_masses = counts[i * K : (i + 1) * K], masses[i * K : (i + 1) * K]
             answer = space.answer[: size(data, i)]
-            slot = find(answer, own_parts, own_values, own_counts, room)
-            shift(own_masses, -1, tau)
+            slot = find(answer, kept_parts, kept_values, kept_counts, room)
+            shift(kept_masses, -1, tau)
             if slot < 0:
-                slot = keep(answer, own_parts, own_values, own_counts, own_masses, room)
+                slot = keep(answer, kept_parts, kept_values, kept_counts, kept_masses, room)
             if slot >= 0:
-                own_masses[slot] += tau
+                kept_masses[slot] += tau
             for _ in range(K):
                 stepped, further = kept_step(
-                    k, data, space, i, theta, lag, z, own_parts, own_values, own_counts, own_masses, room, C, weight,
+                    k, data, space, i, theta, lag, z, kept_parts, kept_values, kept_counts, kept_masses, room, C, weight,
                     ENOUGH * gap,
                 )  # fmt: skip
                 if not stepped:
@@ -197,7 +195,7 @@ def block_frank_wolfe_pass(
 
 @driver(types.void, INTS, VECTOR, LONGS, VECTOR, LONGS, VECTOR)
 def keep_gold_pass(kernels, data, space, parts, values, counts, masses, rooms, duals):
-    """Keep every instance's z_bar, a vertex, in its first slot, with all the mass."""
+    """Keep every instance's z_bar, which must be a vertex, in its first slot, with all the mass."""
     m = len(rooms) - 1
     K = len(counts) // m
     for i in range(m):

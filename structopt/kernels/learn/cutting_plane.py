@@ -1,4 +1,4 @@
-"""Passes that find violated planes and climb the dual over those that are cached.
+"""Passes of cutting-plane methods: find planes that the weights violate, and climb the dual over those that are cached.
 
 Plane j of instance i has the value  v_ij = r_ij^T F_i^T theta + b_ij  and the dual variable alpha_ij >= 0; those of an
 instance sum to C, and  theta = -sum_ij alpha_ij F_i r_ij.
@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.kernels.learn.half_space_program import MATRIX, pair_steps
-from structopt.kernels.learn.plane_cache import PLANES, append, block, combine, drop, fits, relate, square, values_at
+from structopt.kernels.learn.averaging import add_to_lag
+from structopt.kernels.learn.mira_program import MATRIX, pair_steps
+from structopt.kernels.learn.plane_cache import PLANES, append, combine, drop, duals, fits, relate, square, values_at
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.visit import evaluate, image, size
 
 RESOLUTION = 1e-10  # differences between values, in units of the cost or of the value, that are taken for rounding
-STEPS = 4  # steps of a sweep at an instance, for each of its rows
+STEPS = 4  # pair steps of a sweep at an instance, for each of its planes
 
 
 @driven
 def ask(k, data, space, i, theta):
-    """L_i(theta): the residual into `space.residual`; the scores stay in `space.direction`."""
+    """Return L_i(theta); leave its residual in `space.residual` and the scores in `space.direction`."""
     n = size(data, i)
     k.scores(data.features, theta, i, space.direction[:n])
     space.scores[:n] = space.direction[:n]
@@ -40,13 +41,13 @@ def add_plane(k, data, space, planes, i, offset, dense):
 
 @driven
 def climb(k, data, space, planes, i, theta, values, change, tolerance, most, held):
-    """Make pair steps among the rows of instance i, whose values are given, and move theta along.
+    """Make pair steps among the planes of instance i at given values, and the step of theta that they amount to.
 
-    Returns the size of the move: theta -= size * `space.gradient`. The residual is scaled to order 1 before it is pulled
-    back, because entries that are small against 1 are taken for zero there. `held` is the row whose pullback is already
-    in `space.gradient`, or -1.
+    Returns its size: theta -= size * `space.gradient`. The residual is scaled to order 1 before it is pulled back, because
+    the pullback takes entries that are small against 1 for zero. `held` is the row whose pullback is already in
+    `space.gradient`, or -1.
     """
-    alpha, rows, largest, others = block(planes, i), planes.counts[i], 0.0, False
+    alpha, rows, largest, others = duals(planes, i), planes.counts[i], 0.0, False
     change[:rows] = alpha
     pair_steps(square(planes, i), values, alpha, rows, tolerance, most)
     for j in range(rows):
@@ -68,15 +69,15 @@ def climb(k, data, space, planes, i, theta, values, change, tolerance, most, hel
 
 @driver(types.int64, PLANES, LONGS, VECTOR, VECTOR, VECTOR, VECTOR, types.float64, types.int64, MATRIX, VECTOR)
 def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, gamma, steps, scratch, totals):
-    """Visit the instances: ask the oracle, cache its plane if it is the highest, make a few pair steps, drop idle rows.
+    """Visit the instances: ask the oracle, cache its plane if it is the highest, make a few pair steps, drop idle planes.
 
-    The oracle is asked at `guide` if it is not empty, else at theta. `lag` collects t * (theta_{t+1} - theta_t) over the
-    visits t, unless it is empty. `totals` holds the sum of the losses and the number of visits, and is added to. Returns
-    the position in `order` at which the planes ran out of room, or its length.
+    The oracle is asked at `guide` if it is not empty, else at theta. `lag` as in `structopt.learning.averaging`, unless it is
+    empty. `totals` holds the sum of the losses and the number of visits, and is added to. Returns the index in `order` of
+    the instance whose plane found no free slot, or the length of `order`.
     """
     k, values, change = Kernels(*kernels), scratch[0], scratch[1]
-    for position in range(len(order)):
-        i = order[position]
+    for visit in range(len(order)):
+        i = order[visit]
         n = size(data, i)
         s, r = space.direction[:n], space.residual[:n]
         loss = ask(k, data, space, i, guide if len(guide) > 0 else theta)
@@ -86,7 +87,7 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
         value, held = product(r, s) + offset, -1
         if value > top + RESOLUTION * max(gamma, abs(value)):
             if not fits(planes, i, r):
-                return position
+                return visit
             add_plane(k, data, space, planes, i, offset, dense)
             held = planes.counts[i] - 1
             values[held] = value
@@ -94,8 +95,8 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
         totals[1] += 1.0
         if planes.counts[i] > 1:
             move = climb(k, data, space, planes, i, theta, values, change, RESOLUTION * gamma, steps, held)
-            if move > 0.0 and len(lag) > 0:
-                k.add(data.features, lag, space.gradient, -totals[1] * move)
+            if move > 0.0:
+                add_to_lag(k, data, space, lag, -move, totals[1])
             drop(planes, i, -1)
     return len(order)
 
@@ -104,12 +105,12 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
 def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margin, scratch, totals):
     """Ask the oracle at theta for every instance; cache the planes that lie higher than the cached ones by `margin`.
 
-    `totals` holds the sum of the losses and the number of new planes, and is added to. Returns the position in `order` at
-    which the planes ran out of room, or its length.
+    `totals` holds the sum of the losses and the number of new planes, and is added to. Returns the index in `order` of the
+    instance whose plane found no free slot, or the length of `order`.
     """
     k, values = Kernels(*kernels), scratch[0]
-    for position in range(len(order)):
-        i = order[position]
+    for visit in range(len(order)):
+        i = order[visit]
         n = size(data, i)
         s, r = space.direction[:n], space.residual[:n]
         loss = ask(k, data, space, i, theta)
@@ -117,7 +118,7 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
         value = product(r, s) + offset
         if value > top + max(margin, RESOLUTION * abs(value)):
             if not fits(planes, i, r):
-                return position
+                return visit
             add_plane(k, data, space, planes, i, offset, dense)
             totals[1] += 1.0
         totals[0] += loss
@@ -126,12 +127,12 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
 
 @driver(types.void, PLANES, LONGS, VECTOR, types.float64, types.float64, MATRIX, VECTOR)
 def sweep(kernels, data, space, planes, order, theta, C, tolerance, scratch, gaps):
-    """Make pair steps at the given instances; gaps[i] = max_j v_ij - (1/C) sum_j alpha_ij v_ij before them."""
+    """Make pair steps at some instances; gaps[i] becomes max_j v_ij - (1/C) sum_j alpha_ij v_ij before them."""
     k, values, change = Kernels(*kernels), scratch[0], scratch[1]
     for i in order:
         n, rows = size(data, i), planes.counts[i]
         k.scores(data.features, theta, i, space.direction[:n])
         top = values_at(planes, i, space.direction[:n], values)
-        gaps[i] = max(0.0, top - product(block(planes, i), values) / C)
+        gaps[i] = max(0.0, top - product(duals(planes, i), values) / C)
         if gaps[i] > tolerance:
             climb(k, data, space, planes, i, theta, values, change, tolerance, STEPS * rows, -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
+from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.visit import size, visit
 
@@ -14,9 +15,8 @@ NEGATIVE = -1e-9  # losses between this and 0 are rounding
 def dca_pass(kernels, data, space, order, theta, lag, visits, C, totals):
     """Visit the instances in the given order:  theta -= eta * grad L_i,  eta = min(C, L_i / ||grad L_i||^2).
 
-    `lag` collects t * (theta_{t+1} - theta_t) over the visits t, counted from `visits` + 1, so that the average of the
-    iterates before each update is theta - lag / t; it is left alone when it is empty. `totals` receives the sum of the
-    losses and the number of negative ones, whose instances are skipped.
+    `lag` as in `structopt.learning.averaging`, unless it is empty; `visits` were made before this pass. `totals` receives the sum
+    of the losses and the number of negative ones, whose instances are skipped.
     """
     k = Kernels(*kernels)
     total, negative, t = 0.0, 0.0, visits
@@ -30,7 +30,6 @@ def dca_pass(kernels, data, space, order, theta, lag, visits, C, totals):
             continue
         norm = k.pullback(data.features, i, space.residual[: size(data, i)], space.gradient)
         if norm > 1e-20:
-            eta = min(C, loss / norm)
-            k.add_both(data.features, theta, lag, space.gradient, -eta, -t * eta)
+            averaged_step(k, data, space, theta, lag, -min(C, loss / norm), t)
     totals[0] = total
     totals[1] = negative

@@ -1,4 +1,4 @@
-"""Passes of exponentiated gradient: each instance's dual point is the Gibbs distribution of its potentials.
+"""Passes of exponentiated gradient: the dual point of an instance is the Gibbs distribution of its potentials.
 
 Potentials are scores over parts, in nats; mu are the distribution's marginals, H its entropy. The potentials move by
 
@@ -21,9 +21,9 @@ HALVINGS = 60
 
 @driven
 def gibbs(k, data, space, i, potentials, z):
-    """Fill z with the marginals of the Gibbs distribution of the given potentials; return its entropy, log Z - potentials^T z.
+    """Fill z with the marginals of the Gibbs distribution of some potentials; return its entropy, log Z - potentials^T z.
 
-    Spoils ``space.residual``; parts that the hard constraints forbid have no mass, whatever their potentials.
+    ``space.residual`` is overwritten. Parts that the hard constraints forbid have no mass, whatever their potentials.
     """
     spoilt = space.residual[: len(z)]
     spoilt[:] = potentials
@@ -44,7 +44,10 @@ def move(potentials, s, rate, temperature, moved):
 
 @inlined
 def promise(potentials, s, d, temperature, lost, rate):
-    """(s - temperature * potentials)^T d - KL / rate, the divergence being what is lost of the entropy, less potentials^T d."""
+    """Return the gain that theory promises of a safe step, (s - temperature * potentials)^T d - KL / rate.
+
+    KL(mu_new || mu_old) is `lost`, the fall of the entropy, less potentials^T d.
+    """
     slope, divergence = 0.0, lost
     for r in range(len(d)):
         if d[r] != 0.0:
@@ -98,14 +101,13 @@ def online_pass(
 ):
     """Move the potentials of one instance after the other, and theta with them.
 
-    A step must not lower D; where `safe`, it must be one that the theory allows (the objective lies above the model of which
-    the step is the maximum), so that m D rises by
+    A step must not lower D; where `safe`, it must also be one that the theory allows (the objective is nowhere below the model
+    that the step maximises), so that m D rises by
 
         gain >= (s - temperature * potentials)^T (mu_new - mu_old) - KL(mu_new || mu_old) / (eta C).
 
-    Else it is not made: ``etas[i]`` is halved until one is found, and grows again by the factor `growth`, up to `eta`, at
-    visits where it need not be. Returns sum_i temperature * H(mu_i) + gamma p_i^T (mu_i - z_i), each as it is after its
-    visit.
+    Otherwise ``etas[i]`` is halved until the step does so. At visits where it need not be halved, it grows by the factor
+    `growth`, up to `eta`. Returns sum_i temperature * H(mu_i) + gamma p_i^T (mu_i - z_i), each as it is after its visit.
     """
     k, t, total = Kernels(*kernels), open_target(data.target), 0.0
     for i in order:
@@ -143,7 +145,7 @@ def online_pass(
 def potentials_pass(kernels, data, space, mixing, residuals, potentials):
     """Fill `potentials` with logs of the conditionals of (1 - mixing) mu + mixing * uniform, `residuals` being mu - z.
 
-    Where even the uniform distribution has no mass, the hard constraints say so again at every inference: 0 stands there.
+    Where even the uniform distribution has no mass, the potential is 0: the hard constraints forbid the part at every inference.
     """
     k, t = Kernels(*kernels), open_target(data.target)
     for i in range(len(data.parts) - 1):

@@ -1,7 +1,7 @@
-"""Vector work of L-BFGS, over the weights that may move: `moving` lists where they stand in theta.
+"""Vector operations of L-BFGS, over the weights that may move: `moving` holds their indices in theta.
 
-Loops instead of BLAS calls: what is fused here would pass several times over vectors that no cache holds, BLAS threads and
-the passes' own threads get in each other's way, and the bits do not depend on how many of either there are.
+They are loops instead of BLAS calls for three reasons: BLAS would pass several times over vectors that no cache holds, where
+a loop passes once; its threads would compete with those of the evaluations; and its last bits depend on how many threads it has.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def move(theta, moving, start, direction, t):
 
 @kernel(types.void(VECTOR, VECTOR, LONGS, types.float64, types.float64, VECTOR))
 def add_ridge(sums, theta, moving, m, decay, gradient):
-    """Gradient of P: the mean of the losses' gradients, given as `sums`, plus decay * theta."""
+    """Gradient of P: the mean sums/m of the losses' gradients, plus decay * theta."""
     share = 1.0 / m
     for q in range(len(moving)):
         gradient[q] = share * sums[moving[q]] + decay * theta[moving[q]]

@@ -1,4 +1,7 @@
-"""One pass of k-best MIRA."""
+"""One pass of k-best MIRA: a plane for each of the k best outputs, and the step that `pair_steps` finds for them.
+
+The quadratic program is that of `structopt.kernels.learn.mira_program`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class Lists(NamedTuple):
     ----------
     scores : float64, shape (k,)
     offsets : int64, shape (k + 1,)
-    parts : int32, and counts : float64, both with room for the parts of k outputs
+    parts : int32, and counts : float64, both as long as k outputs can have active parts
     """
 
     scores: Array
@@ -32,7 +35,7 @@ class Lists(NamedTuple):
 
 
 def empty_lists(k: int, active: int) -> Lists:
-    """Allocate room for k outputs, each of at most so many parts."""
+    """Allocate the lists for k outputs with at most `active` active parts each."""
     return Lists(np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(k * active, np.int32), np.zeros(k * active))
 
 
@@ -59,8 +62,8 @@ def rank(
 ) -> tuple[int, float]:
     """Make a plane of each of the k best outputs and share C among them; return the rows, and the loss of the best output.
 
-    The planes are  (theta' - theta)^T a_j + v_j,  v_j = s^T r_j + gamma * cost(z'_j),  r_j = z'_j - z.  The list is that of
-    the scores with the cost added, or with `prediction` of the scores alone.
+    The planes are  (theta' - theta)^T a_j + v_j,  v_j = s^T r_j + gamma * cost(z'_j),  r_j = z'_j - z.  The outputs are the best
+    under the scores with the cost added, or with `prediction` under the scores alone.
     """
     n, rows = size(data, i), clear(bundle, C)
     s, spoilt, z = space.direction[:n], space.scores[:n], space.answer[:n]
@@ -70,11 +73,11 @@ def rank(
     complete(k, data, space, target, i, s, z)
     if not prediction:
         add_cost(target, i, gamma, spoilt)
-    found = k.k_best(
+    outputs = k.k_best(
         data.structure, i, spoilt, len(lists.scores), lists.scores, lists.offsets, lists.parts, lists.counts, space.work
     )
     loss = highest = 0.0
-    for q in range(found):
+    for q in range(outputs):
         r = bundle.residuals[rows][:n]
         r[:] = -z
         for j in range(lists.offsets[q], lists.offsets[q + 1]):
@@ -99,7 +102,7 @@ def rank(
 def k_best_pass(kernels, data, space, order, theta, lag, visits, C, prediction, lists, bundle, totals):
     """Visit the instances in the given order:  min 1/2 ||theta' - theta||^2 + C xi,  xi >= 0,  xi >= every plane of the list.
 
-    `lag`, `visits` and `totals` as in `structopt.kernels.learn.dca.dca_pass`.
+    `lag`, `visits` and `totals` as in `structopt.kernels.learn.dca.dca_pass`; no loss is negative.
     """
     k = Kernels(*kernels)
     total, t = 0.0, visits

@@ -12,14 +12,14 @@ from structopt.kernels.waist.visit import size, visit
 
 
 @driver(types.float64, LONGS, VECTOR)
-def mean_square(kernels, data, space, chosen, theta):
+def mean_square(kernels, data, space, instances, theta):
     """Mean of ||g_i||^2 over some instances, g_i the (sub)gradient of L_i at theta."""
     k = Kernels(*kernels)
     total = 0.0
-    for i in chosen:
+    for i in instances:
         visit(k, data, space, i, theta)
         total += k.pullback(data.features, i, space.residual[: size(data, i)], space.gradient)
-    return total / len(chosen)
+    return total / len(instances)
 
 
 @driver(
@@ -32,31 +32,31 @@ def pegasos_pass(kernels, data, space, order, batch, theta, total, steps, delay,
 
         theta <- (1 - rho) theta - rho g / lambda,    theta <- min(1, radius / ||theta||) theta.
 
-    The squared norm is kept by ||theta + c g_i||^2 = ||theta||^2 + 2 c theta^T g_i + c^2 ||g_i||^2, which rounding may
-    spoil a little; every pass begins with a fresh one. `total`, unless it is empty, collects t times the iterate before
-    update t; `residuals` has room for those of a batch. Returns the sum of the losses.
+    The squared norm is kept up to date by ||theta + c g_i||^2 = ||theta||^2 + 2 c theta^T g_i + c^2 ||g_i||^2, which
+    accumulates rounding errors; every pass begins by computing it anew. `total`, unless it is empty, collects t times the
+    iterate before update t. `residuals` is scratch, as long as the residuals of a batch. Returns the sum of the losses.
     """
     k = Kernels(*kernels)
-    losses, scale, scales, t, norm = 0.0, 1.0, 0.0, steps, 0.0
+    losses, scale, scale_sum, t, norm = 0.0, 1.0, 0.0, steps, 0.0
     for j in range(len(theta)):
         norm += theta[j] * theta[j]
     for first in range(0, len(order), batch):
-        chosen, end = order[first : first + batch], 0
-        for i in chosen:
+        instances, end = order[first : first + batch], 0
+        for i in instances:
             losses += scaled_visit(k, data, space, i, theta, scale, residuals[end : end + size(data, i)])
             end += size(data, i)
         t += 1.0
         rho = 1.0 / (t + delay)
-        scale, scales = shrink(theta, total, scale, scales + t * scale, 1.0 - rho)
+        scale, scale_sum = shrink(theta, total, scale, scale_sum + t * scale, 1.0 - rho)
         norm *= (1.0 - rho) ** 2
-        step, end = -rho / (regularization * len(chosen)), 0
-        for i in chosen:
+        step, end = -rho / (regularization * len(instances)), 0
+        for i in instances:
             squared = k.pullback(data.features, i, residuals[end : end + size(data, i)], space.gradient)
             norm += 2.0 * step * scale * k.dot(data.features, theta, space.gradient) + step * step * squared
-            scaled_step(k, data, space, theta, total, scale, scales, step)
+            scaled_step(k, data, space, theta, total, scale, scale_sum, step)
             end += size(data, i)
         if norm > radius * radius:
-            scale, scales = shrink(theta, total, scale, scales, radius / sqrt(norm))
+            scale, scale_sum = shrink(theta, total, scale, scale_sum, radius / sqrt(norm))
             norm = radius * radius
-    fold(theta, total, scale, scales)
+    fold(theta, total, scale, scale_sum)
     return losses

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
+from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver, inlined
 from structopt.kernels.waist.visit import size, visit
 
@@ -21,8 +22,9 @@ def is_zero(r):
 def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
     """Visit the instances in the given order:  theta -= F_i (z' - z)  where the best output z' is not the gold one.
 
-    The residual says whether it is, not the loss, which is 0 for outputs that tie with the gold one. `lag` and `visits` as
-    in `structopt.kernels.learn.dca.dca_pass`; `totals` receives the sum of the losses and the number of mistakes.
+    Whether it is the gold one is decided by the residual: the loss is also 0 for other outputs with the gold one's score. `lag`
+    as in `structopt.learning.averaging`, unless it is empty; `visits` were made before this pass. `totals` receives the sum of
+    the losses and the number of mistakes.
     """
     k = Kernels(*kernels)
     total, mistakes, t = 0.0, 0.0, visits
@@ -34,6 +36,6 @@ def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
             continue
         mistakes += 1.0
         k.pullback(data.features, i, residual, space.gradient)
-        k.add_both(data.features, theta, lag, space.gradient, -1.0, -t)
+        averaged_step(k, data, space, theta, lag, -1.0, t)
     totals[0] = total
     totals[1] = mistakes

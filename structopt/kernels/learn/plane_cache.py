@@ -1,11 +1,12 @@
 """The planes that bound the losses of all instances from below, kept sparse over the parts.
 
 A plane of instance i is a residual r = z' - z and an offset b = gamma * cost^T r:  L_i(theta) >= r^T F_i^T theta + b. Row 0
-of every instance is the null row (r = 0, b = 0). No plane is ever a vector over the weights: with s = F_i^T theta its value
-is r^T s + b, and a_j^T a_k = r_k^T (F_i^T F_i r_j), so that the Gram matrix grows by one product with F_i F_i^T a plane.
+of every instance is the null plane (r = 0, b = 0). No plane is ever a vector over the weights: with s = F_i^T theta its value
+is r^T s + b, and a_j^T a_k = r_k^T (F_i^T F_i r_j), so that a plane costs one product with F_i^T F_i for the Gram matrix.
 
-The rows of an instance are a block with room for some more; a block that is full moves to the end of the arrays and leaves
-a hole. Nothing here makes arrays: where there is no room, `fits` says so, and `structopt.learning.plane_cache` makes larger ones.
+The rows of an instance are consecutive, with free slots behind them. When these are used up, the rows move to the end of the
+arrays and leave a hole. Nothing here allocates arrays: `fits` says whether there is space for a plane, and
+`structopt.learning.plane_cache` makes larger arrays where there is none.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ from numba import types
 
 from structopt.kernels.waist.signatures import VECTOR, inlined, kernel
 
-FRESH = -1  # `idle` of a row that no step has looked at yet
+FRESH = -1  # `idle` of a plane that no step has used yet
 
 
 class Planes(NamedTuple):
-    """All planes. m instances; R, G and E are the sizes of three arenas.
+    """All planes of m instances, in arrays of R rows, G entries of Gram matrices and E entries of residuals.
 
     Attributes
     ----------
-    counts, rooms : (m,) rows of each instance, and rows that its block can hold
+    counts, rooms : (m,) rows of each instance, and rows that it has slots for
     firsts, corners : (m,) where its rows begin, and its Gram matrix of rooms^2 entries
-    used : (4,) rows, Gram entries and residual entries handed out, holes included; residual entries of a row refused
-    starts, lengths : (R,) where the residual of a row lies
-    idle : (R,) rounds since the row was active, or `FRESH`
-    alpha, offsets : (R,) dual variables, their sum an instance the cap, and b
+    used : (4,) rows, Gram entries and residual entries in use, holes included; residual entries of a plane that did not fit
+    starts, lengths : (R,) where the entries of a residual begin, and how many they are
+    idle : (R,) rounds since the plane last had alpha > 0, or `FRESH`
+    alpha, offsets : (R,) dual variables, which sum to the cap for each instance, and b
     gram : (G,)
     parts, values : (E,) residuals
     """
@@ -63,14 +64,14 @@ def square(planes, i):
 
 
 @inlined
-def block(planes, i):
+def duals(planes, i):
     """View the dual variables of instance i."""
     return planes.alpha[planes.firsts[i] : planes.firsts[i] + planes.counts[i]]
 
 
 @inlined
 def wider(room):
-    """Room of a block that was full."""
+    """How many rows an instance gets slots for when `room` were too few."""
     return room + room // 2 + 1
 
 
@@ -100,7 +101,7 @@ def combine(planes, i, weights, r):
 
 @inlined
 def fits(planes, i, r):
-    """Whether instance i can take one more row; if not, leave the size of the row for who makes room."""
+    """Whether there is space for one more plane of instance i; ``used[3]`` becomes the number of its residual's entries."""
     entries, rows = 0, 0
     for value in r:
         if value != 0.0:
@@ -117,9 +118,9 @@ def fits(planes, i, r):
 
 @inlined
 def append(planes, i, r, offset):
-    """Add a row with alpha = 0 to instance i, which fits; its Gram entries are left to `relate`."""
+    """Add a plane that fits to instance i, with alpha = 0; its Gram entries are left to `relate`."""
     if planes.counts[i] == planes.rooms[i]:
-        move_block(planes, planes, i, wider(planes.rooms[i]))
+        move_rows(planes, planes, i, wider(planes.rooms[i]))
     at = planes.firsts[i] + planes.counts[i]
     planes.counts[i] += 1
     planes.starts[at], planes.idle[at], planes.alpha[at], planes.offsets[at] = planes.used[2], FRESH, 0.0, offset
@@ -129,7 +130,7 @@ def append(planes, i, r, offset):
 
 @inlined
 def write(planes, start, r):
-    """Write the non-zero entries of r from `start` on; return how many."""
+    """Write the non-zero entries of r from `start` on; return how many they are."""
     end = start
     for part in range(len(r)):
         if r[part] != 0.0:
@@ -153,14 +154,14 @@ def relate(planes, i, u, norm):
 
 @inlined
 def copy_row(source, at, target, to):
-    """Copy what is known of a row, all but its residual's entries."""
+    """Copy a row, all but the entries of its residual."""
     target.starts[to], target.lengths[to], target.idle[to] = source.starts[at], source.lengths[at], source.idle[at]
     target.alpha[to], target.offsets[to] = source.alpha[at], source.offsets[at]
 
 
 @inlined
-def move_block(source, target, i, room):
-    """Move the rows and the Gram matrix of instance i to the end of the target's arrays, which may be the source's own."""
+def move_rows(source, target, i, room):
+    """Move the rows and the Gram matrix of instance i to the end of the target's arrays, which may be those of the source."""
     count, first, old = source.counts[i], source.firsts[i], square(source, i)
     for j in range(count):
         copy_row(source, first + j, target, target.used[0] + j)
@@ -207,7 +208,7 @@ def drop_all(planes, least):
 
 @kernel(types.void(PLANES))
 def grow_older(planes):
-    """Count one more round of every row with alpha = 0, and none of the others."""
+    """Count one more idle round of every row with alpha = 0, and none of the others."""
     for i in range(len(planes.counts)):
         for at in range(planes.firsts[i] + 1, planes.firsts[i] + planes.counts[i]):
             planes.idle[at] = 0 if planes.alpha[at] > 0.0 else planes.idle[at] + 1
@@ -217,9 +218,9 @@ def grow_older(planes):
 def merge_all(planes, most, scratch):
     """Merge the oldest rows of every instance with more than `most` rows: theta and the dual stay as they are.
 
-    Two active rows become their convex combination (alpha_1 r_1 + alpha_2 r_2) / (alpha_1 + alpha_2), a plane like any
-    other. Residuals of an instance must lie in the order of its rows, as `rebuild` lays them; then the new one has room
-    where the two were. `scratch` is as long as the largest instance has parts.
+    Two active rows become their convex combination (alpha_1 r_1 + alpha_2 r_2) / (alpha_1 + alpha_2), a lower bound of the loss
+    again. The residuals of an instance must be in the order of its rows, as `rebuild` leaves them; then the new one
+    fits where the two were. `scratch` is as long as the largest instance has parts.
     """
     for i in range(len(planes.counts)):
         first, gram = planes.firsts[i], square(planes, i)
@@ -247,9 +248,9 @@ def merge_all(planes, most, scratch):
 
 @kernel(types.void(PLANES, PLANES))
 def rebuild(source, target):
-    """Copy all planes into empty arrays without holes, every block with room for one more row."""
+    """Copy all planes into empty arrays without holes, with a free slot for one more row of every instance."""
     for i in range(len(source.counts)):
-        move_block(source, target, i, source.counts[i] + 1)
+        move_rows(source, target, i, source.counts[i] + 1)
         first, old = target.firsts[i], source.firsts[i]
         for j in range(source.counts[i]):
             to, start = target.used[2], source.starts[old + j]

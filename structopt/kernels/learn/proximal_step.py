@@ -1,7 +1,8 @@
-"""Proximal steps at one instance:  min_theta' 1/2 ||theta' - theta||^2 + C L(theta'),  with L bounded below by half-spaces.
+"""Proximal steps at one instance:  min_theta' 1/2 ||theta' - theta||^2 + C L(theta'),  by planes that bound L from below.
 
-The planes of an instance live in the space of its parts, so that nothing of the size of theta moves before the step is
-known: with  a_j = F r_j  and the images  u_j = F^T F r_j,  every product is one over parts,  a_j^T a_l = r_j^T u_l.
+The planes are vectors over the parts of the instance, so that nothing as long as theta is touched before the step is known:
+with  a_j = F r_j  and the images  u_j = F^T F r_j,  every product is one over parts,  a_j^T a_l = r_j^T u_l. Over the planes,
+the step is the program of `structopt.kernels.learn.mira_program`.
 """
 
 from __future__ import annotations
@@ -12,31 +13,32 @@ import numba
 import numpy as np
 from numba import types
 
+from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.learn.dca import NEGATIVE
-from structopt.kernels.learn.half_space_program import pair_steps
+from structopt.kernels.learn.mira_program import pair_steps
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import product
 from structopt.kernels.waist.visit import evaluate, image, size
 
-MOST_EVALUATIONS = 200  # of one loss in one step: beyond them it is down to rounding
+MOST_EVALUATIONS = 200  # of one loss in one step: beyond them only rounding errors are left
 MOST_PAIR_STEPS = 100_000
-TOLERANCE = 1e-12  # to which the program over the rows is solved in the end, relative to losses above 1
-SHARE = 0.1  # of the proximal gap to which it is solved on the way
-PRECISION = 1e-14  # relative to the largest value of a row: below this is rounding
+TOLERANCE = 1e-12  # to which the program over the planes is solved at last, relative to losses above 1
+SHARE = 0.1  # of the proximal gap: the tolerance to which it is solved before another plane is added
+PRECISION = 1e-14  # relative to the largest value of a plane: differences below this are rounding
 
 
 class Bundle(NamedTuple):
-    """Half-spaces of one instance, lower bounds  a_j^T theta' + b_j  of its loss, and the scratch to find them.
+    """Planes of one instance, lower bounds  a_j^T theta' + b_j  of its loss, and the scratch to find them.
 
-    Row 0 is the null row (a_0 = 0, b_0 = 0), which bounds every loss that is never negative, and is MIRA's slack.
+    Row 0 is the null plane (a_0 = 0, b_0 = 0), a bound of every loss that is never negative: the constraint xi >= 0 of MIRA.
 
     Attributes
     ----------
     residuals : float64, shape (rows, parts)
         r_j, with a_j = F r_j on the weights that may move.
     images : float64, shape (rows, parts)
-        u_j = F^T a_j: what the scores lose for each unit of alpha_j.
+        u_j = F^T a_j: the scores fall by alpha_j u_j.
     gram : float64, shape (rows, rows)
         a_j^T a_l.
     heights : float64, shape (rows,)
@@ -44,7 +46,7 @@ class Bundle(NamedTuple):
     values : float64, shape (rows,)
         The same at the weights that alpha leads to:  theta - sum_j alpha_j a_j.
     alpha : float64, shape (rows,)
-        Dual variables; their sum is C.
+        Dual variables; they sum to C.
     dense : float64, shape (dimension,)
         Zero between uses.
     """
@@ -59,7 +61,7 @@ class Bundle(NamedTuple):
 
 
 def empty_bundle(planes: int, parts: int, dimension: int) -> Bundle:
-    """Allocate room for some planes besides the null row, of instances with up to `parts` parts."""
+    """Allocate a bundle of so many planes besides the null plane, for instances with up to `parts` parts."""
     rows = planes + 1
     tables = np.zeros((rows, parts)), np.zeros((rows, parts)), np.zeros((rows, rows))
     return Bundle(*tables, np.zeros(rows), np.zeros(rows), np.zeros(rows), np.zeros(dimension))
@@ -70,7 +72,7 @@ BUNDLE: Any = numba.typeof(empty_bundle(1, 1, 1))  # type: ignore[no-untyped-cal
 
 @inlined
 def clear(bundle, C):
-    """Leave the null row alone in the bundle, with all the mass; return the number of rows."""
+    """Empty the bundle but for the null plane, which gets all mass; return the number of rows."""
     bundle.heights[0] = bundle.values[0] = 0.0
     bundle.alpha[0] = C
     return 1
@@ -78,7 +80,7 @@ def clear(bundle, C):
 
 @driven
 def push(k, data, space, i, bundle, row, height, value):
-    """Make ``bundle.residuals[row]`` a plane of the given height and value: find its image and its products, give it no mass."""
+    """Make ``bundle.residuals[row]`` a plane of a given height and value, without mass: compute its image and products."""
     n = size(data, i)
     u = bundle.images[row][:n]
     k.pullback(data.features, i, bundle.residuals[row][:n], space.gradient)
@@ -90,7 +92,7 @@ def push(k, data, space, i, bundle, row, height, value):
 
 @inlined
 def drop_idle(bundle, rows, n):
-    """Close up the rows without mass; return how many are left."""
+    """Remove the planes without mass, the others keeping their order; return how many rows are left."""
     kept = 1
     for j in range(1, rows):
         if bundle.alpha[j] > 0.0:
@@ -107,7 +109,7 @@ def drop_idle(bundle, rows, n):
 
 @inlined
 def balance(bundle, rows, tolerance):
-    """Solve the program over the rows to an absolute tolerance, or to rounding."""
+    """Solve the program over the planes to an absolute tolerance, or to rounding."""
     largest = 0.0
     for j in range(rows):
         largest = max(largest, abs(bundle.values[j]))
@@ -116,7 +118,7 @@ def balance(bundle, rows, tolerance):
 
 @driven
 def move(k, data, space, i, bundle, rows, theta, lag, t):
-    """Theta -= sum_j alpha_j a_j, in one pullback of the mean residual;  lag -= t times the same, unless it is empty."""
+    """theta -= sum_j alpha_j a_j, in one pullback of the mean residual; `lag` as in `averaged_step`, with weight t."""
     r, mass = space.residual[: size(data, i)], 0.0
     r[:] = 0.0
     for j in range(1, rows):
@@ -129,18 +131,18 @@ def move(k, data, space, i, bundle, rows, theta, lag, t):
     for q in range(len(r)):
         r[q] /= mass
     k.pullback(data.features, i, r, space.gradient)
-    k.add_both(data.features, theta, lag, space.gradient, -mass, -t * mass)
+    averaged_step(k, data, space, theta, lag, -mass, t)
 
 
 @driven
 def collect(k: Any, data: Any, space: Any, i: int, theta: Array, C: float, tolerance: float, bundle: Bundle) -> tuple[int, float]:
-    """Find planes of L_i and their alpha, whose step is the proximal step of the loss; return the rows, and L_i(theta).
+    """Find planes of L_i, and alpha, whose step is the proximal step of the loss; return the rows, and L_i(theta).
 
-    Each evaluation at the point that alpha leads to adds the tangent there. As the point's dual value is
-    sum_j alpha_j v_j + 1/2 ||theta' - theta||^2,  the proximal gap is  C L(theta') - sum_j alpha_j v_j  at any alpha; the
-    search ends when it is at most C * tolerance * max(1, L), or when all rows of a full bundle carry mass. Last, the program
-    over the rows is solved to rounding, which only raises the dual: half the squared distance of the point that it leads to
-    from the proximal point is at most the gap.
+    Each evaluation at the point theta' that alpha leads to adds the tangent there. As the dual value of that point is
+    sum_j alpha_j v_j + 1/2 ||theta' - theta||^2,  the proximal gap is  C L(theta') - sum_j alpha_j v_j  at any alpha. The
+    search ends when the gap is at most C * tolerance * max(1, L), or when all planes of a full bundle have mass. At last the
+    program over the planes is solved to rounding, which can only raise the dual. Half the squared distance between the point
+    that it leads to and the proximal point is at most the gap.
     """
     n, rows, first = size(data, i), clear(bundle, C), 0.0
     start, s = space.direction[:n], space.scores[:n]

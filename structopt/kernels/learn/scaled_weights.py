@@ -1,24 +1,21 @@
-"""Weights as scale * v, so that shrinking all of them costs O(1), and the sum of all iterates in O(nnz) a visit.
+"""Weights as scale * v, so that a step that shrinks all of them costs O(nnz).
 
-With theta_t = scale_t v_t, b_t = scale_1 + ... + scale_t and v_{t+1} = v_t + d_t, the sum of the iterates before each update is
-
-    theta_1 + ... + theta_t = b_t v_{t+1} - (b_1 d_1 + ... + b_t d_t),
-
-whose second sum is as sparse as the steps. In the drivers `theta` holds v and `total` the second sum (with its sign, and what
-was folded in before) until `fold` makes them the weights and the sum of the iterates.
+In the drivers `theta` holds v until `fold` multiplies it by the scale. The sum of the iterates is kept along
+(`structopt.kernels.learn.averaging`): `total`, and b_t, which is called `scale_sum`.
 """
 
 from __future__ import annotations
 
+from structopt.kernels.learn.averaging import scaled_total_step, settle_total
 from structopt.kernels.waist.signatures import driven, inlined
 from structopt.kernels.waist.visit import evaluate, size
 
-SMALLEST = 1e-5  # of the scale: below it, b v and its counterpart would cancel in more than five of sixteen digits
+SMALLEST = 1e-5  # of the scale: below it, b v and the sum that is taken from it would cancel in more than five of sixteen digits
 
 
 @driven
 def scaled_visit(k, data, space, i, theta, scale, residual):
-    """L_i at scale * theta; `residual` receives z_bar - z."""
+    """Return L_i at the weights scale * theta; `residual` becomes z_bar - z."""
     s = space.scores[: size(data, i)]
     k.scores(data.features, theta, i, s)
     for p in range(len(s)):
@@ -27,26 +24,24 @@ def scaled_visit(k, data, space, i, theta, scale, residual):
 
 
 @driven
-def scaled_step(k, data, space, theta, total, scale, scales, step):
-    """scale * theta += step * gradient, `space.gradient` as the last pullback left it; `scales` is b_t."""
+def scaled_step(k, data, space, theta, total, scale, scale_sum, step):
+    """scale * theta += step * gradient, with `space.gradient` as the last pullback left it."""
     k.add(data.features, theta, space.gradient, step / scale)
-    if len(total) > 0:
-        k.add(data.features, total, space.gradient, -scales * step / scale)
+    scaled_total_step(k, data, space, total, scale, scale_sum, step)
 
 
 @inlined
-def shrink(theta, total, scale, scales, factor):
-    """Multiply scale by factor; return (scale, b_t), afresh where the scale became too small to go on with."""
+def shrink(theta, total, scale, scale_sum, factor):
+    """Multiply the scale by a factor; return (scale, b_t), which are (1, 0) again where the scale became too small."""
     if scale * factor >= SMALLEST:
-        return scale * factor, scales
-    fold(theta, total, scale * factor, scales)
+        return scale * factor, scale_sum
+    fold(theta, total, scale * factor, scale_sum)
     return 1.0, 0.0
 
 
 @inlined
-def fold(theta, total, scale, scales):
-    """Make `theta` the weights (scale 1) and `total` the sum of the iterates so far (b_t = 0)."""
-    for j in range(len(total)):
-        total[j] += scales * theta[j]
+def fold(theta, total, scale, scale_sum):
+    """Make `theta` the weights themselves (scale 1) and `total` the sum of the iterates so far (b_t = 0)."""
+    settle_total(theta, total, scale_sum)
     for j in range(len(theta)):
         theta[j] *= scale

@@ -1,4 +1,4 @@
-"""One pass of stochastic dual coordinate ascent where the entropy has a closed form, and what its variants share.
+"""Stochastic dual coordinate ascent: its oracle and its steps, and a pass with line searches on an entropy in closed form.
 
 An instance's block of dual variables is a point z_bar of its marginal polytope. A visit asks the inference for
 
@@ -8,8 +8,10 @@ and moves along d:  z_bar += tau d,  theta -= C tau F d.  Up to a constant the d
 
     f(tau) = tau u^T d - tau^2 Q / 2 + H(z_bar + tau d)/beta,   gap = max of u^T z' + H(z')/beta, less its value at z_bar.
 
-At beta < inf, f' falls from gap or more at 0 to -Q at 1. z_bar starts at the gold output, where f'(0) is infinite: no slope is
-ever asked for at 0, and one step leads inside. (Starting from smoothed gold outputs would need weights other than zero.)
+At beta < inf, f' falls from gap or more at 0 to -Q at 1, and `line_search` finds its root. z_bar starts at the gold output,
+where f'(0) is infinite: no slope is ever computed at 0, and one step leads to the interior of the polytope. (Starting from
+smoothed gold outputs would need weights other than zero.) At beta = inf this is block-coordinate Frank-Wolfe
+(`structopt.kernels.learn.block_frank_wolfe`).
 """
 
 from __future__ import annotations
@@ -19,19 +21,20 @@ from math import isnan, nan
 from numba import types
 
 from structopt.kernels.arrays.sampling import change, drawn
+from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.visit import augmented_scores, size, solve
 
-SCALE = 2.0**20  # the pullback takes rows below 1e-9 for zero; a dual point must not lose them, so d is scaled, exactly
+SCALE = 2.0**20  # the pullback takes entries below 1e-9 for zero; theta must not miss them, so d is scaled, exactly
 NOTHING = 1e-13  # a gap below this, relative to the loss, is rounding
-PRECISION = 0.05  # of tau: an error of 5 % costs a quarter of a percent of what the step gains
+PRECISION = 0.05  # of tau: an error of 5 % costs a quarter of a percent of the gain of the step
 MOST_TRIALS = 60
 
 
 @driven
 def look(k, data, space, i, theta, z):
-    """Call the oracle: space.scores = u, space.direction = d. Returns L_i, max u^T z' + H(z')/beta, u^T z_bar and u^T d."""
+    """Call the oracle: space.scores = u, space.direction = d. Return L_i, max u^T z' + H(z')/beta, u^T z_bar and u^T d."""
     n, t = size(data, i), open_target(data.target)
     u, answer, d = augmented_scores(k, data, space, t, i, theta, data.parameters[1]), space.answer[:n], space.direction[:n]
     value = solve(k, data, space, i, u, data.parameters[0], answer)
@@ -46,6 +49,18 @@ def look(k, data, space, i, theta, z):
 
 
 @driven
+def measure_gap(k, data, space, i, theta, z, tree, gaps, entropies, totals):
+    """Call the oracle, and note L_i and the gap. Return the gap, max u^T z' + H(z')/beta, and u^T d; arrays as in `sdca_pass`."""
+    loss, value, here, slope = look(k, data, space, i, theta, z)
+    gap = value - here - entropies[i]
+    gaps[i] = max(gap, 0.0)
+    totals[0] += loss
+    if len(tree) > 0:
+        change(tree, i, gaps[i])
+    return gap, value, slope
+
+
+@driven
 def pull(k, data, space, i):
     """Leave SCALE * F d in space.gradient; return ||F d||^2."""
     n = size(data, i)
@@ -56,19 +71,19 @@ def pull(k, data, space, i):
 
 @driven
 def move(k, data, space, i, theta, lag, z, tau, C, weight):
-    """z_bar += tau d;  theta -= C tau F d;  lag collects the steps of theta times `weight`, unless it is empty."""
-    step = -C * tau / SCALE
-    k.add_both(data.features, theta, lag, space.gradient, step, weight * step)
+    """z_bar += tau d;  theta -= C tau F d;  `lag` and `weight` as in `averaged_step`."""
+    averaged_step(k, data, space, theta, lag, -C * tau / SCALE, weight)
     for r in range(size(data, i)):
         z[r] += tau * space.direction[r]
 
 
 @driven
-def newton(k, data, space, i, z, slope, Q, gap, trial):
-    """Root tau of f' in [0, 1] to a relative `PRECISION`, by Newton steps that fall back to bisection.
+def line_search(k, data, space, i, z, slope, Q, gap, trial):
+    """Find the maximiser tau of f in [0, 1], the root of f', to a relative `PRECISION`: Newton steps, or else bisection.
 
-    trial[0], trial[1] are the derivatives of H(z_bar + tau d) by tau, trial[2] is the entropy itself there. Near the
-    optimum u^T z + H/beta is a parabola along d whose top is at 1 and gap above its start: its root is the first guess.
+    trial[0] and trial[1] receive the derivatives of H(z_bar + tau d) by tau, trial[2] the entropy itself. Near the optimum
+    u^T z + H/beta is a parabola along d, with its maximum at 1 and `gap` higher than at 0: the root for that parabola is the
+    first guess.
     """
     n, temperature = size(data, i), data.parameters[0]
     d = space.direction[:n]
@@ -85,7 +100,7 @@ def newton(k, data, space, i, z, slope, Q, gap, trial):
         else:
             high = tau
         tau = tau + step if low < tau + step < high else 0.5 * (low + high)
-    if isnan(trial[2]):  # a graph whose slopes do not bring the entropy along
+    if isnan(trial[2]):  # the graph's slopes do not compute the entropy as well
         for r in range(n):
             space.residual[r] = z[r] + tau * d[r]
         trial[2] = k.entropy(data.structure, i, space.residual[:n])
@@ -99,21 +114,22 @@ def newton(k, data, space, i, z, slope, Q, gap, trial):
 def sdca_pass(
     kernels, data, space, order, uniforms, tree, theta, lag, duals, gaps, entropies, costs, C, visits, totals
 ):
-    """Variant (b): exact line search on the dual with the entropy in closed form.
+    """Make visits with line searches on the dual, the entropy in closed form.
 
     Parameters
     ----------
     order, uniforms, tree
         Which instance each visit takes, see `structopt.kernels.arrays.sampling.drawn`; an empty tree is not kept up to date.
     theta, lag
-        Weights, and the sum of S_{t-1} (theta_t - theta_{t-1}) over the visits t, counted from `visits` + 1, with
-        S_t = t (t + 1) / 2: the average of the iterates with weights proportional to t is theta - lag / S_t.
+        Weights, and `lag` of `structopt.learning.averaging`, unless it is empty: the iterate after visit t, counted from
+        `visits` + 1, has the weight t, and the iterates before the step of visit t have the weight t (t - 1) / 2.
     duals
         z_bar of all instances.
     gaps, entropies, costs : shape (m,)
         Of each instance, as of its last visit: the gap before the step, H(z_bar)/beta, and gamma p^T (z_bar - z).
     totals : shape (5,)
-        The sum of the losses, what `lag` is for the sum of entropies and costs, and three numbers of scratch.
+        The sum of the losses; the sum of the changes of `entropies` and `costs`, each times its weight, as `lag` is of the
+        steps of theta; and three numbers of scratch.
     """
     k, t, trial = Kernels(*kernels), visits, totals[2:]
     temperature, gamma = data.parameters[0], data.parameters[1]
@@ -121,16 +137,11 @@ def sdca_pass(
         i = drawn(order, uniforms, tree, visit)
         z, weight = duals[data.parts[i] : data.parts[i + 1]], t * (t + 1.0) / 2.0
         t += 1.0
-        loss, value, here, slope = look(k, data, space, i, theta, z)
-        gap = value - here - entropies[i]
-        gaps[i] = max(gap, 0.0)
-        totals[0] += loss
-        if len(tree) > 0:
-            change(tree, i, gaps[i])
+        gap, value, slope = measure_gap(k, data, space, i, theta, z, tree, gaps, entropies, totals)
         if gap <= NOTHING * (1.0 + abs(value)):
             continue
         Q = C * pull(k, data, space, i)
-        tau = newton(k, data, space, i, z, slope, Q, gap, trial)
+        tau = line_search(k, data, space, i, z, slope, Q, gap, trial)
         gain = temperature * trial[2] - entropies[i]
         if tau * slope - tau * tau * Q / 2.0 + gain <= 0.0:  # rounding
             continue

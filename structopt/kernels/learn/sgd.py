@@ -17,13 +17,13 @@ def sgd_pass(kernels, data, space, order, theta, total, visits, eta, regularizat
     collects the sum of the iterates before each update. Returns the sum of the losses.
     """
     k, m = Kernels(*kernels), len(order)
-    losses, scale, scales, t = 0.0, 1.0, 0.0, visits
+    losses, scale, scale_sum, t = 0.0, 1.0, 0.0, visits
     for i in order:
         r, rate = space.residual[: size(data, i)], eta / (1.0 + t / m)
         losses += scaled_visit(k, data, space, i, theta, scale, r)
-        scale, scales = shrink(theta, total, scale, scales + scale, 1.0 - rate * regularization)
+        scale, scale_sum = shrink(theta, total, scale, scale_sum + scale, 1.0 - rate * regularization)
         k.pullback(data.features, i, r, space.gradient)
-        scaled_step(k, data, space, theta, total, scale, scales, -rate)
+        scaled_step(k, data, space, theta, total, scale, scale_sum, -rate)
         t += 1.0
-    fold(theta, total, scale, scales)
+    fold(theta, total, scale, scale_sum)
     return losses

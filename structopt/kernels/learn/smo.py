@@ -1,4 +1,4 @@
-"""One pass of factored sequential minimal optimization, and what duals over parts have in common.
+"""One pass of factored sequential minimal optimization.
 
 The dual variables of an instance are the residual mu - z over its parts, mu in the marginal polytope.
 """
@@ -13,8 +13,8 @@ from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, d
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.visit import augmented_scores, solve
 
-SUPPORT = 1e-12  # a part with no more mass than this has none to give; some output has 1/(parts) on each of its parts
-ROUNDING = 1e-14  # mass below this is what rounding left of zero
+SUPPORT = 1e-12  # a part with no more mass than this counts as empty; there is always an output with 1/(parts) on all its parts
+ROUNDING = 1e-14  # mass below this is zero but for rounding
 SETTLED = 1e-9  # a pair whose scores differ by less is in balance
 
 
@@ -38,7 +38,7 @@ def choose_pair(k, data, space, i, s, mu):
 
 @inlined
 def transferable(e, mu):
-    """How much mass can leave y0: the least on a part that y1 does not share."""
+    """Return how much mass can leave y0: the least on a part that y1 does not share."""
     mass = 1.0
     for r in range(len(e)):
         if e[r] < 0.0:
@@ -48,7 +48,7 @@ def transferable(e, mu):
 
 @inlined
 def transfer(e, delta, mu):
-    """mu += delta * e; what is emptied becomes exactly zero."""
+    """mu += delta * e; parts that lose all their mass become exactly zero."""
     for r in range(len(e)):
         if e[r] != 0.0:
             mu[r] += delta * e[r]
@@ -58,11 +58,11 @@ def transfer(e, delta, mu):
 
 @driver(types.void, LONGS, VECTOR, types.float64, types.float64, types.int64, VECTOR, VECTOR)
 def smo_pass(kernels, data, space, order, theta, C, gamma, steps, residuals, totals):
-    """Make up to `steps` pair steps at each instance, in the given order.
+    """Make up to `steps` steps between pairs of outputs at each instance, in the given order.
 
         delta = min( (s + gamma p)^T e / (C ||F e||^2), least mass of y0 );   mu += delta e;   theta -= C delta F e
 
-    `totals` receives the sum of the losses as met, sum_i gamma p_i^T (mu_i - z_i), and how many steps moved mass.
+    `totals` receives the sum of the losses before each visit, sum_i gamma p_i^T (mu_i - z_i), and how many steps moved mass.
     """
     k, t = Kernels(*kernels), open_target(data.target)
     losses, costs, moves = 0.0, 0.0, 0.0

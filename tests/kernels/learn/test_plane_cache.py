@@ -6,10 +6,10 @@ import pytest
 from structopt.errors import ConfigError
 from structopt.kernels.learn.plane_cache import (  # fmt: skip
     append,
-    block,
     combine,
     drop,
     drop_all,
+    duals,
     entries_in_use,
     fits,
     grow_older,
@@ -19,12 +19,13 @@ from structopt.kernels.learn.plane_cache import (  # fmt: skip
     values_at,
 )
 from structopt.learning.plane_cache import INACTIVE, PlaneCache
+from tests.optimizer.cutting import cache_bytes
 
 SIZES = (5, 9, 3, 7)
 CAP = 2.0
 
 
-def made(limit=10**6):
+def cache_of(limit=10**6):
     offsets = np.cumsum([0, *SIZES]).astype(np.int64)
     return PlaneCache(PlaneCache.create(len(SIZES), CAP, limit), offsets, limit)
 
@@ -53,10 +54,10 @@ def agree(cache, features, expected):
     assert planes.counts.tolist() == [len(rows) for rows in expected]
     assert (planes.counts <= planes.rooms).all()
     for i, rows in enumerate(expected):
-        found = cache.rows(i)
+        planes_of_i = cache.rows(i)
         dense = np.array([r for r, _, _ in rows])
-        np.testing.assert_allclose([plane.residual for plane in found], dense, atol=1e-12)
-        np.testing.assert_allclose([plane[1:] for plane in found], [row[1:] for row in rows], atol=1e-12)
+        np.testing.assert_allclose([plane.residual for plane in planes_of_i], dense, atol=1e-12)
+        np.testing.assert_allclose([plane[1:] for plane in planes_of_i], [row[1:] for row in rows], atol=1e-12)
         pulled = dense @ features[i]
         np.testing.assert_allclose(cache.gram(i), pulled @ pulled.T, atol=1e-11)
         s = features[i] @ np.arange(6.0)
@@ -75,7 +76,7 @@ def fresh(i):
 @pytest.mark.parametrize("seed", range(6))
 def test_follows_a_list_of_dense_planes(seed):
     generator = np.random.default_rng(seed)
-    cache, features = made(limit=20_000), maps(generator)
+    cache, features = cache_of(limit=20_000), maps(generator)
     expected = [fresh(i) for i in range(len(SIZES))]
     agree(cache, features, expected)
     for turn in range(120):
@@ -91,7 +92,7 @@ def test_follows_a_list_of_dense_planes(seed):
             del expected[i][j]
         elif action == "mass":
             masses = generator.dirichlet(np.ones(len(expected[i]))) * CAP * (generator.random(len(expected[i])) < 0.7)
-            block(cache.planes, i)[:] = masses
+            duals(cache.planes, i)[:] = masses
             expected[i] = [(r, b, float(a)) for (r, b, _), a in zip(expected[i], masses, strict=True)]
         elif action == "drop":
             drop(cache.planes, i, -1)
@@ -105,7 +106,7 @@ def test_follows_a_list_of_dense_planes(seed):
 
 def test_combination_of_rows():
     generator = np.random.default_rng(0)
-    cache, features = made(), maps(generator)
+    cache, features = cache_of(), maps(generator)
     rows = [sparse(generator, SIZES[1]) for _ in range(4)]
     for r in rows:
         add(cache, features, 1, r, 1.0)
@@ -116,13 +117,13 @@ def test_combination_of_rows():
 
 def test_idle_rows_age_and_the_oldest_go_first():
     generator = np.random.default_rng(1)
-    cache, features = made(), maps(generator)
+    cache, features = cache_of(), maps(generator)
     for _ in range(3):
         add(cache, features, 0, np.ones(SIZES[0]), 1.0)
         grow_older(cache.planes)
     first = int(cache.planes.firsts[0])
     assert cache.planes.idle[first + 1 : first + 4].tolist() == [2, 1, 0]
-    block(cache.planes, 0)[1] = 0.5
+    duals(cache.planes, 0)[1] = 0.5
     drop_all(cache.planes, 1)
     assert cache.planes.counts.tolist() == [3, 1, 1, 1]
     grow_older(cache.planes)
@@ -134,11 +135,11 @@ def test_idle_rows_age_and_the_oldest_go_first():
 
 def test_a_full_cache_drops_idle_rows_before_it_merges_active_ones():
     generator = np.random.default_rng(2)
-    cache, features = made(), maps(generator)
+    cache, features = cache_of(), maps(generator)
     for j in range(6):
         for i in range(len(SIZES)):
             add(cache, features, i, sparse(generator, SIZES[i]), float(j))
-            block(cache.planes, i)[j + 1] = 0.1 * (j % 2)
+            duals(cache.planes, i)[j + 1] = 0.1 * (j % 2)
     grow_older(cache.planes)
     add(cache, features, 0, np.ones(SIZES[0]), 9.0)
     active = cache._needed(0)
@@ -149,9 +150,9 @@ def test_a_full_cache_drops_idle_rows_before_it_merges_active_ones():
     cache.limit = int(0.95 * cache._needed(0))
     gains = offsets_in_use(cache.planes)
     cache.make_room()
-    assert cache.bytes <= cache.limit
+    assert cache_bytes(cache) <= cache.limit
     assert cache.planes.counts.min() < 4
-    assert all(block(cache.planes, i)[1:].sum() == pytest.approx(0.3) for i in range(len(SIZES)))
+    assert all(duals(cache.planes, i)[1:].sum() == pytest.approx(0.3) for i in range(len(SIZES)))
     assert offsets_in_use(cache.planes) == pytest.approx(gains)
     assert cache.rows(0)[-1].offset == 9.0  # nobody has looked at it yet
     for i in range(len(SIZES)):
@@ -161,16 +162,16 @@ def test_a_full_cache_drops_idle_rows_before_it_merges_active_ones():
 
 def test_grows_within_its_limit_and_says_what_it_needs():
     generator = np.random.default_rng(3)
-    cache, features = made(limit=1500), maps(generator)
+    cache, features = cache_of(limit=1500), maps(generator)
     sizes = []
     with pytest.raises(ConfigError, match=r"optimizer\.cache_mb=0\.0015 is too small: the planes .* need 0\.0\d+ MB"):
         for _ in range(20):
             for i in range(len(SIZES)):
                 add(cache, features, i, np.ones(SIZES[i]), 1.0)  # none is ever active or idle: nothing may go
-                sizes.append(cache.bytes)
+                sizes.append(cache_bytes(cache))
     assert len(sizes) > len(SIZES)
     assert max(sizes) <= 1500
 
 
 def test_no_array_can_be_taken_for_weights():
-    assert all(array.ndim == 2 for array in made().state.values())
+    assert all(array.ndim == 2 for array in cache_of().state.values())

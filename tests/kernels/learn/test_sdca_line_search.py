@@ -53,7 +53,7 @@ def test_line_search_finds_the_maximum(beta, gamma, C, options):
                 assert gap == pytest.approx(0.0, abs=1e-12)
                 continue
             Q, trial = C * sdca.pull(k, data, space, i), np.zeros(3)
-            tau = sdca.newton(k, data, space, i, z, slope, Q, gap, trial)
+            tau = sdca.line_search(k, data, space, i, z, slope, Q, gap, trial)
             assert trial[2] == pytest.approx(calculus.entropy(data.structure, i, z + tau * d), abs=1e-9)
 
             def f(t, z=z, d=d, i=i, slope=slope, Q=Q):

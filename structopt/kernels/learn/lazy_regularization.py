@@ -1,21 +1,23 @@
-"""Steps with a rate for every coordinate, made when a coordinate is needed: the same weights as if all were made at once.
+"""Lazy regularisation: steps that shrink all weights, made at a coordinate when it is read, with the same result.
 
-With g the mean gradient of the batch's losses, every step takes every coordinate f to
+With g the mean gradient of a batch's losses and a rate r_f for every coordinate f, every step is
 
-    l2: (theta_f - r_f g_f) / (1 + r_f lambda)          l1: sign(x) max(0, |x| - r_f lambda),  x = theta_f - r_f g_f,
+    l2: theta_f <- (theta_f - r_f g_f) / (1 + r_f lambda)
+    l1: theta_f <- sign(x) max(0, |x| - r_f lambda),    x = theta_f - r_f g_f,
 
-an implicit step on the regulariser. The rates r_f change where g_f != 0 only, so that the t steps that passed a coordinate by
-have a closed form, and so has the sum of the iterates before them. The source is Kummerfeld et al. (2015), Algorithm 1.
+an implicit step on the regulariser. The rates change only where g_f != 0. So the t steps that a coordinate has missed have a
+closed form, and so has the sum of the iterates before them (`structopt.kernels.learn.averaging`). Source: Kummerfeld et al.
+(2015), Algorithm 1.
 """
 
 from __future__ import annotations
 
-from math import expm1, floor, log1p
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
+from structopt.kernels.learn.averaging import arithmetic_sum, geometric_sum
 from structopt.kernels.waist.signatures import driven, inlined
 from structopt.kernels.waist.visit import size, visit
 
@@ -28,7 +30,7 @@ class Lazy(NamedTuple):
     theta : the weights; coordinate f as of step ``stamps[f]``
     total : the sum of the iterates before each update, one a visit; or empty
     rates : r_f
-    stamps : steps that are done, counted from 0 where a driver begins
+    stamps : how many steps a coordinate has made since the driver began
     dense : mean gradient of the batch, zero between steps
     touched : coordinates that the batch's gradient reaches
     """
@@ -74,26 +76,24 @@ def power(base, exponent):
 
 
 @inlined
-def pass_by(x, rule, f, t):
-    """Do t steps at coordinate f in which its gradient is 0."""
+def missed_steps(x, rule, f, t):
+    """Make t steps at coordinate f, at which the gradients of their batches are 0."""
     w, a = x.theta[f], x.rates[f] * rule.regularization
     averaged = len(x.total) > 0
     if rule.sparse:
         length = abs(w)
         if averaged:
-            n = min(float(t), floor(length / a) + 1.0)  # iterates that are not yet zero
-            x.total[f] += rule.batch * np.sign(w) * (n * length - a * n * (n - 1.0) / 2.0)
+            x.total[f] += rule.batch * np.sign(w) * arithmetic_sum(length, a, t)
         x.theta[f] = np.sign(w) * max(0.0, length - a * t)
     else:
         if averaged:
-            lost = -expm1(-t * log1p(a))  # the share 1 - (1 + a)^-t, to full precision for small a
-            x.total[f] += rule.batch * w * (lost * (1.0 + a) / a if a > 0.0 else float(t))
+            x.total[f] += rule.batch * w * geometric_sum(a, t)
         x.theta[f] = w * power(1.0 / (1.0 + a), t)
 
 
 @inlined
 def step(x, rule, f):
-    """One step at coordinate f, by its rate and the batch's mean gradient, which is then cleared."""
+    """Make one step at coordinate f, by its rate and the batch's mean gradient, which is then cleared."""
     w = x.theta[f]
     if len(x.total) > 0:
         x.total[f] += rule.batch * w
@@ -105,12 +105,12 @@ def step(x, rule, f):
 
 @inlined
 def catch_up(x, rule, first, last, now):
-    """Make the steps before step `now` that are missing at the coordinates first <= f < last."""
+    """Make the steps before step `now` that the coordinates first <= f < last have missed."""
     for f in range(first, last):
         if x.theta[f] != 0.0:
             t = now - np.int64(x.stamps[f])
             if t > 0:
-                pass_by(x, rule, f, t)
+                missed_steps(x, rule, f, t)
                 x.stamps[f] = now
 
 
@@ -118,8 +118,8 @@ def catch_up(x, rule, first, last, now):
 def lazy_visit(k, data, space, i, x, rule, now, count):
     """Visit an instance of the batch of step `now`: return (L_i, how many coordinates the batch's gradient reaches).
 
-    The weights that the visit reads are brought up to date first; a coordinate that is in `touched` has the stamp
-    now + 1, since the step at it will be made with this batch.
+    The weights that the visit reads are brought up to date first. A coordinate in `touched` has the stamp now + 1, because the
+    batch's step will be made at it.
     """
     for j in range(k.spans(data.features, i, space.starts, space.widths)):
         catch_up(x, rule, space.starts[j], space.starts[j] + space.widths[j], now)
@@ -133,3 +133,13 @@ def lazy_visit(k, data, space, i, x, rule, now, count):
             count += 1
         x.dense[f] += space.values[j] / rule.batch
     return loss, count
+
+
+@driven
+def visit_batch(k, data, space, batch, x, rule, now, losses):
+    """Visit the batch of step `now`: return (`losses` plus those of the batch, how many coordinates its gradient reaches)."""
+    count = 0
+    for i in batch:
+        loss, count = lazy_visit(k, data, space, i, x, rule, now, count)
+        losses += loss
+    return losses, count

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from structopt.kernels.learn.half_space_program import pair_steps, violation
-from structopt.reference.half_space_program import k_best_step
+from structopt.kernels.learn.mira_program import pair_steps
+from structopt.reference.mira_program import k_best_step
 
 CAPS = (0.01, 0.1, 1.0, 10.0)
 
@@ -29,6 +29,11 @@ def program(rows, heights, cap):
     alpha = np.zeros(len(rows) + 1)
     alpha[0] = cap
     return gram, np.concatenate([[0.0], heights]), alpha
+
+
+def violation(values, alpha, rows):
+    """The largest value less the smallest value of an active row: 0 at the optimum."""
+    return values[:rows].max() - values[:rows][alpha[:rows] > 0].min()
 
 
 def clipped_ascent(rows, heights, cap, sweeps=1000):

@@ -9,7 +9,7 @@ import cvxpy
 import numpy as np
 
 from structopt.kernels.waist.record import Array
-from structopt.reference.half_space_program import k_best_step
+from structopt.reference.mira_program import k_best_step
 from structopt.reference.primal import Listed
 
 cp: Any = cvxpy  # its type hints are incomplete

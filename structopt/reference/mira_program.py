@@ -1,4 +1,7 @@
-"""The quadratic program of a step: several half-spaces with a common slack, as in k-best MIRA."""
+"""The quadratic program of k-best MIRA by cvxpy: several planes with a common slack variable.
+
+`structopt.kernels.learn.mira_program` solves the same by pair steps.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ def k_best_step(theta: Array, rows: Array, offsets: Array, C: float) -> Array:
 
     Notes
     -----
-    Problem (17) of Martins et al. (2010) with finitely many half-spaces. The step lies in the span of the rows, so that it
-    is solved in an orthonormal basis of that span.
+    Problem (17) of Martins et al. (2010) with finitely many half-spaces, here called planes. The step is in the span of the
+    rows, and is computed in an orthonormal basis of that span.
     """
     if not rows.any():
         return theta.copy()
@@ -40,13 +43,13 @@ def k_best_step(theta: Array, rows: Array, offsets: Array, C: float) -> Array:
 def solve_step(coordinates: Array, heights: Array, C: float) -> Array:
     """Minimise 1/2 ||x||^2 + C max(0, max_j x^T coordinates[:, j] + heights[j]).
 
-    The solver guesses the active set and solves for it, which an interior point never reaches where a row is only just
+    The solver guesses the active set and solves for it. An interior-point method is less accurate where a plane is only just
     active.
     """
-    problem, move, given = _program(*coordinates.shape)
+    problem, move, parameters = _program(*coordinates.shape)
     scale = max(1.0, float(np.abs(coordinates).max()))  # x = y / scale keeps the solver's numbers near 1
     values = coordinates / scale, heights, np.array(C * scale * scale)
-    for parameter, value in zip(given, values, strict=True):
+    for parameter, value in zip(parameters, values, strict=True):
         parameter.value = value
     problem.solve(solver=cp.OSQP, eps_abs=1e-9, eps_rel=1e-9, max_iter=200_000)
     return np.asarray(move.value) / scale
@@ -54,7 +57,7 @@ def solve_step(coordinates: Array, heights: Array, C: float) -> Array:
 
 @lru_cache
 def _program(size: int, planes: int) -> tuple[Any, Any, tuple[Any, Any, Any]]:
-    """Compile the program for given sizes once."""
+    """Compile the program, once for all programs of the same sizes."""
     move, slack = cp.Variable(size), cp.Variable(nonneg=True)
     coordinates, heights, C = cp.Parameter((size, planes)), cp.Parameter(planes), cp.Parameter(nonneg=True)
     objective = cp.Minimize(cp.sum_squares(move) / 2 + C * slack)
@@ -64,11 +67,11 @@ def _program(size: int, planes: int) -> tuple[Any, Any, tuple[Any, Any, Any]]:
 def step_difference(
     problem: Objective, i: int, before: Array, after: Array, residuals: Array, heights: Array, C: float
 ) -> float:
-    """Compare a step of instance i with the solution of its program, on the weights that its half-spaces read.
+    """Compare a step of instance i with the solution of its program, on the weights that its planes read.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Objective
     i : int
     before, after : float64, shape (dimension,)
     residuals : float64, shape (planes, parts)
@@ -82,15 +85,15 @@ def step_difference(
     float
         The largest difference of a weight, divided by the largest weight where that is above 1.
     """
-    touched, rows = half_spaces(problem, i, residuals)
+    touched, rows = planes_over_weights(problem, i, residuals)
     expected = before.copy()
     expected[touched] = k_best_step(before[touched], rows, heights - rows @ before[touched], C)
     largest = float(np.abs(expected).max(initial=1.0))
     return float(np.abs(after - expected).max(initial=0.0)) / largest
 
 
-def half_spaces(problem: Objective, i: int, residuals: Array) -> tuple[Array, Array]:
-    """Weights that some half-spaces of instance i read, and a_j = F r_j on them, one row a residual."""
+def planes_over_weights(problem: Objective, i: int, residuals: Array) -> tuple[Array, Array]:
+    """Return the indices of the weights that some planes of instance i read, and a_j = F r_j on them, one row a plane."""
     gradients = [_gradient(problem, i, r) for r in residuals]
     touched = np.unique(np.concatenate([np.zeros(0, np.int64), *(indices for indices, _ in gradients)]))
     rows = np.zeros((len(gradients), len(touched)))
@@ -100,7 +103,7 @@ def half_spaces(problem: Objective, i: int, residuals: Array) -> tuple[Array, Ar
 
 
 def _gradient(problem: Objective, i: int, residual: Array) -> tuple[Array, Array]:
-    """F_i r on the weights that may move: coordinates and values."""
+    """Return F_i r on the weights that may move: indices and values."""
     k, features, space = problem.kernels, problem.data.features, problem.space
     k.pullback(features, i, np.ascontiguousarray(residual), space.gradient)
     count = k.flatten(features, space.gradient, space.indices, space.values)

@@ -1,15 +1,20 @@
-"""The quadratic program of a few half-spaces with a common cap, solved by steps between pairs of rows.
+"""The quadratic program of k-best MIRA, solved in its dual by moving mass between pairs of planes.
 
-Rows j = 0..K stand for lower bounds  a_j^T theta + b_j  of a loss; row 0 is the null row (a_0 = 0, b_0 = 0). The dual is
+    min_theta  1/2 ||theta - theta_0||^2 + cap * max_j (a_j^T theta + b_j),    j = 0..K
 
-    max_alpha  sum_j alpha_j b_j - 1/2 || theta_0 - sum_j alpha_j a_j ||^2,    alpha >= 0,  sum_j alpha_j = cap.
+Planes  a_j^T theta + b_j  bound a loss from below; row 0 is the null plane (a_0 = 0, b_0 = 0). The dual is
 
-One coordinate at a time sticks once the sum is full; moving mass between two rows does not.
+    max_alpha  sum_j alpha_j b_j - 1/2 || theta_0 - sum_j alpha_j a_j ||^2,    alpha >= 0,  sum_j alpha_j = cap,
+
+whose solution gives  theta = theta_0 - sum_j alpha_j a_j.  Ascent in one coordinate at a time gets stuck where the other
+coordinates take up the whole cap; moving mass from one plane to another does not.
+
+Besides MIRA (`structopt.kernels.learn.mira`), this solves the problems of exact proximal steps
+(`structopt.kernels.learn.proximal_step`), of one instance's cached planes (`structopt.kernels.learn.cutting_plane`) and of
+one-slack cutting planes (`structopt.learning.one_slack`). `structopt.reference.mira_program` solves it by cvxpy.
 """
 
 from __future__ import annotations
-
-from math import inf
 
 from numba import types
 
@@ -20,7 +25,7 @@ MATRIX = types.float64[:, ::1]
 
 @kernel(types.int64(MATRIX, VECTOR, VECTOR, types.int64, types.float64, types.int64))
 def pair_steps(gram, values, alpha, rows, tolerance, most):
-    """Move mass from the lowest active row to the highest until their values differ by at most `tolerance`.
+    """Move mass from the lowest plane that has any to the highest one, until their values differ by at most `tolerance`.
 
     With  i = argmin_{alpha_i > 0} v,  j = argmax v:   t = min(alpha_i, (v_j - v_i) / ||a_j - a_i||^2),
     alpha_j += t,  alpha_i -= t,  theta -= t (a_j - a_i).
@@ -32,7 +37,7 @@ def pair_steps(gram, values, alpha, rows, tolerance, most):
     values : float64, shape (at least rows,)
         v_j = a_j^T theta + b_j; kept up to date.
     alpha : float64, shape (at least rows,)
-        The masses, their sum the cap; updated.
+        The masses, which sum to the cap; updated.
     rows : int
         K + 1.
     tolerance : float
@@ -43,7 +48,7 @@ def pair_steps(gram, values, alpha, rows, tolerance, most):
     Returns
     -------
     int
-        How many steps were made; `most` may mean that the tolerance was not reached.
+        How many steps were made; where it is `most`, the tolerance may not be reached.
     """
     for step in range(most):
         low, high = -1, 0
@@ -55,21 +60,10 @@ def pair_steps(gram, values, alpha, rows, tolerance, most):
         if low < 0 or values[high] - values[low] <= tolerance:
             return step
         norm = gram[high, high] + gram[low, low] - 2.0 * gram[high, low]
-        room = alpha[low]
-        t = min(room, (values[high] - values[low]) / norm) if norm > 0.0 else room
+        mass = alpha[low]
+        t = min(mass, (values[high] - values[low]) / norm) if norm > 0.0 else mass
         alpha[high] += t
-        alpha[low] = 0.0 if t == room else room - t
+        alpha[low] = 0.0 if t == mass else mass - t
         for k in range(rows):
             values[k] -= t * (gram[k, high] - gram[k, low])
     return most
-
-
-@kernel(types.float64(VECTOR, VECTOR, types.int64))
-def violation(values, alpha, rows):
-    """Return the largest value less the smallest value of an active row: 0 at the optimum."""
-    highest, lowest = values[0], inf
-    for j in range(rows):
-        highest = max(highest, values[j])
-        if alpha[j] > 0.0:
-            lowest = min(lowest, values[j])
-    return highest - lowest

@@ -1,0 +1,89 @@
+"""A pass in batches with an implicit step on the regulariser after each: lazy for sparse features, dense for other scorers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from structopt.core.objective import Objective
+from structopt.core.optimizer import State
+from structopt.kernels.waist.record import Array
+from structopt.learning.averaging import add_to_total
+
+
+def lazy_pass(
+    problem: Objective, driver: Any, state: State, rates: Array, batch_size: int, sparse: bool, *arguments: Any
+) -> float:
+    """Call a driver that steps by `structopt.kernels.learn.lazy_regularization`; return the sum of the losses.
+
+    The pass and its visits are counted in the state. A call has batches of one size, so that a short last batch is a call of
+    its own: its gradient is a mean, and its iterate enters the sum of the iterates as often as it has instances.
+
+    Parameters
+    ----------
+    problem : Objective
+    driver : compiled driver
+        Its arguments are the order, `Lazy`, `Rule` and the `arguments`.
+    state : State
+        With ``theta``, ``total``, ``visits`` and ``epoch``.
+    rates : float64, shape (dimension,)
+        As of the beginning of the pass; updated.
+    batch_size : int
+    sparse : bool
+        Whether the regulariser is that of l1.
+    """
+    from structopt.kernels.learn.lazy_regularization import Lazy, Rule
+
+    order, most = problem.order(state["epoch"]), len(problem.space.indices)
+    batch = min(batch_size, len(order))
+    dense, touched = np.zeros(problem.dimension), np.zeros(min(problem.dimension, batch * most), np.int64)
+    losses, full = 0.0, len(order) - len(order) % batch
+    for visits, size in ((order[:full], batch), (order[full:], len(order) - full)):
+        if len(visits):
+            stamps = np.zeros(problem.dimension, np.int32)
+            lazy = Lazy(state["theta"], state["total"], rates, stamps, dense, touched)
+            losses += problem.run(driver, visits, lazy, Rule(problem.regularization, sparse, size), *arguments)
+    state["visits"] += float(len(order))
+    state["epoch"] += 1
+    return losses
+
+
+def dense_pass(problem: Objective, state: State, batch_size: int, update: Callable[[Array], None]) -> float:
+    """Make a step at all weights for every batch; return the sum of the losses.
+
+    For scorers whose gradients are not made of the columns of single instances. The pass and its visits are counted in the state.
+
+    Parameters
+    ----------
+    problem : Objective
+    state : State
+        With ``theta``, ``total``, ``visits`` and ``epoch``.
+    batch_size : int
+        Instances a step; the last batch of a pass may have fewer.
+    update : callable
+        Takes the mean gradient of a batch's losses, shape (dimension,), and changes ``theta`` in place.
+    """
+    order, losses = problem.order(state["epoch"]), 0.0
+    for first in range(0, len(order), batch_size):
+        batch = order[first : first + batch_size]
+        loss, gradient = problem.minibatch(state["theta"], batch)
+        losses += loss
+        add_to_total(state, len(batch))
+        update(gradient / len(batch))
+        state["visits"] += float(len(batch))
+    state["epoch"] += 1
+    return losses
+
+
+def dense_step(theta: Array, gradient: Array, rates: Array, regularization: float, sparse: bool) -> None:
+    """Make the step of `structopt.kernels.learn.lazy_regularization` at all coordinates at once, in place.
+
+    l2: (theta - r g) / (1 + r lambda)          l1: sign(x) max(0, |x| - r lambda),  x = theta - r g
+    """
+    theta -= rates * gradient
+    if sparse:
+        theta[:] = np.sign(theta) * np.maximum(0.0, np.abs(theta) - rates * regularization)
+    else:
+        theta /= 1.0 + rates * regularization

@@ -1,0 +1,20 @@
+"""Small problems with every output listed, and their optimum by cvxpy."""
+
+from structopt.reference.primal import Listed, minimum
+from structopt.testing.problems import outputs
+
+
+def listed_instance(problem, i):
+    """Differences and costs of all outputs of an instance."""
+    listing = outputs(problem, i)
+    return Listed((listing.vertices - listing.gold) @ listing.features, listing.costs)
+
+
+def listed(problem):
+    """Differences and costs of all outputs of every instance."""
+    return [listed_instance(problem, i) for i in range(problem.m)]
+
+
+def minimum_of(problem):
+    """Minimiser and minimum of P, for a loss of the family."""
+    return minimum(listed(problem), problem.C, problem.loss.beta, problem.loss.gamma)
