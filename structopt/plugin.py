@@ -36,7 +36,7 @@ from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, LOOPY, PROJECTIVE, SINGLE
 from structopt.factor_graph.labels import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
-from structopt.formats.conll import Columns
+from structopt.formats.conll_reader import Columns
 from structopt.formats.text_files import read_text, write_text
 from structopt.kernels.arrays.ranked_lists import insert
 from structopt.kernels.loopy.factors import FACTORS, open_factors
@@ -64,7 +64,7 @@ from structopt.kernels.waist.signatures import (
 from structopt.kernels.waist.target import add_cost, add_gold, gold_score, is_set, list_parts, open_target, restrict
 from structopt.kernels.waist.visit import size, visit
 from structopt.loss.family import HAMMING, LossFamily
-from structopt.task.labelling import check_keys
+from structopt.task.key_checks import check_keys
 from structopt.task.sequence_labelling import SequenceLabelling
 from structopt.task.split_files import checked_paths
 

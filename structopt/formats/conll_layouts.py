@@ -1,8 +1,8 @@
-"""Which column of a file is what: as it is typed, or told from the number of columns by layouts that stand in YAML."""
+"""The names of a CoNLL file's columns: as numbers that are typed, or by the layout in YAML that has as many columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from structopt.errors import ConfigError, DataError
@@ -12,7 +12,7 @@ UNREAD = "_"
 
 
 class Layouts:
-    """The columns that files of each width have.
+    """Layouts: the names of the columns of files of each width.
 
     Parameters
     ----------
@@ -54,7 +54,13 @@ class Layouts:
         return tuple(name for name in names if not all(name in numbers for numbers in self._numbers.values()))
 
     def columns(self, path: str | Path, line: int, width: int) -> dict[str, int]:
-        """Column numbers by name of a file whose first token line is given.
+        """Column numbers by name of a file.
+
+        Parameters
+        ----------
+        path : str or Path
+        line, width : int
+            The number of the file's first token line, and how many columns it has.
 
         Raises
         ------
@@ -68,11 +74,11 @@ class Layouts:
         if width > 1:
             middle = dict.fromkeys(self.optional[:1] if width > 2 else (), 1)
             advice = f"type it, such as {typed({'word': 0, **middle, TAG: width - 1})}, or set task.separator"
-        raise DataError(path, line, f"this line has {counted(width)}; which column is what is known for {known}: {advice}.")
+        raise DataError(path, line, f"this line has {counted(width)}, but layouts are known for {known}: {advice}.")
 
 
-def checked(columns: Mapping[str, int]) -> dict[str, int]:
-    """Column numbers that are typed; ConfigError without ``tag`` and another one, or where two names have one number."""
+def checked_columns(columns: Mapping[str, int]) -> dict[str, int]:
+    """Return column numbers that are typed; ConfigError without ``tag`` and another one, or where two names have one number."""
     if TAG not in columns or len(columns) < 2:
         raise ConfigError(
             f"task.columns needs 'tag' and at least one other column. Type all of them, such as "
@@ -81,7 +87,7 @@ def checked(columns: Mapping[str, int]) -> dict[str, int]:
     owner: dict[int, str] = {}
     for name, number in columns.items():
         if number in owner:
-            left = {other: place for other, place in columns.items() if other != _spare(owner[number], name)}
+            left = {other: at for other, at in columns.items() if other != _spare(owner[number], name)}
             raise ConfigError(
                 f"task.columns: '{owner[number]}' and '{name}' are both column {number}: give each a column of its own, or leave "
                 f"one out{f', as in {typed(left)}' if TAG in left and len(left) > 1 else ''}."
@@ -90,7 +96,77 @@ def checked(columns: Mapping[str, int]) -> dict[str, int]:
     return dict(columns)
 
 
-def one_column(path: str | Path, line: int, width: int, columns: Mapping[str, int], first: str, second: str) -> DataError:
+def other_width_error(path: str | Path, line: int, width: int, columns: Mapping[str, int], expected: int) -> DataError:
+    """The error for a labelled file that is not as wide as the training file, whose width chose the layout."""
+    message = f"this line has {counted(width)}, but the training file has {expected}, read as {shown(columns)}"
+    return DataError(path, line, f"{message}: give labelled files the columns of the training file.")
+
+
+def typed(columns: Mapping[str, int]) -> str:
+    """Columns as they are typed on the command line."""
+    return f"'task.columns={shown(columns)}'"
+
+
+def shown(columns: Mapping[str, int]) -> str:
+    """Columns as they stand in YAML."""
+    return f"{{{', '.join(f'{name}: {number}' for name, number in columns.items())}}}"
+
+
+def column_numbers(
+    path: str | Path, line: int, width: int, columns: Mapping[str, int], optional: Collection[str], shared: Collection[str]
+) -> dict[str, int]:
+    """Return the column numbers from 0 of the names that a file has, in the order of `columns`.
+
+    Parameters
+    ----------
+    path : str or Path
+    line, width : int
+        The number of the file's first token line, and how many columns it has.
+    columns : mapping of str to int
+        From 0, or negative from the end.
+    optional, shared : collection of str
+        See `structopt.formats.conll_reader.read`.
+
+    Raises
+    ------
+    DataError
+        A column out of range, or two names for one column.
+    """
+    numbers = {name: number + width if number < 0 else number for name, number in columns.items()}
+    kept = {}
+    for name, number in numbers.items():
+        if not 0 <= number < width:
+            if name in optional:
+                continue
+            raise _out_of_range(path, line, width, name, columns[name])
+        rivals = [other for other in columns if other != name and numbers[other] == number]
+        rival = next((other for other in rivals if _gives_way(name, other, columns, optional, shared)), None)
+        if rival is None:
+            kept[name] = number
+        elif name not in optional:
+            raise _same_column(path, line, width, columns, *sorted((name, rival), key=list(columns).index))
+    return kept
+
+
+def _gives_way(
+    name: str, other: str, columns: Mapping[str, int], optional: Collection[str], shared: Collection[str]
+) -> bool:
+    """Whether a name is absent, or refused where it is not optional, because another one has its column.
+
+    Of two optional names the one that is counted from the end gives way: a shorter file has moved it.
+    """
+    if other not in optional or name not in optional:
+        return other not in optional
+    return columns[name] < 0 and name not in shared and other not in shared
+
+
+def _out_of_range(path: str | Path, line: int, width: int, name: str, number: int) -> DataError:
+    has = f"has {width} columns, numbered 0 to {width - 1} (or -{width} to -1)"
+    advice = "set its number or the separator"
+    return DataError(path, line, f"there is no column {number} for {name!r}: this line {has}; {advice}.")
+
+
+def _same_column(path: str | Path, line: int, width: int, columns: Mapping[str, int], first: str, second: str) -> DataError:
     """The error for two names whose numbers, one counted from the end, come to the same column of a file."""
     left = {name: number for name, number in columns.items() if name != _spare(first, second)}
     return DataError(
@@ -99,22 +175,6 @@ def one_column(path: str | Path, line: int, width: int, columns: Mapping[str, in
         f"this line has {counted(width)}, so that '{first}' ({columns[first]}) and '{second}' ({columns[second]}) are one "
         f"column: give each a column of its own, or leave one out: {typed(left)}.",
     )
-
-
-def other_width(path: str | Path, line: int, width: int, columns: Mapping[str, int], expected: int) -> DataError:
-    """The error for a labelled file that is not as wide as the training file, from which the columns were found."""
-    message = f"this line has {counted(width)}, but the training file has {expected}, read as {shown(columns)}"
-    return DataError(path, line, f"{message}: give labelled files the columns of the training file.")
-
-
-def typed(columns: Mapping[str, int]) -> str:
-    """Columns as one types them."""
-    return f"'task.columns={shown(columns)}'"
-
-
-def shown(columns: Mapping[str, int]) -> str:
-    """Columns as they stand in YAML."""
-    return f"{{{', '.join(f'{name}: {number}' for name, number in columns.items())}}}"
 
 
 def _spare(first: str, second: str) -> str:

@@ -1,6 +1,6 @@
 r"""CRFsuite's attribute text: ``label TAB attribute[:value] TAB ...`` a token, a blank line between sentences.
 
-A literal colon is written ``\:`` and a backslash ``\\``; an unescaped colon parts an attribute from its value (1 if none).
+A literal colon is written ``\:`` and a backslash ``\\``; an unescaped colon separates an attribute from its value (1 if none).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from structopt.core.data import ranges
 from structopt.errors import DataError
-from structopt.formats.conll import check_counts
+from structopt.formats.conll_writer import check_counts
+from structopt.formats.numbering import Numbering
 from structopt.formats.text_files import check_limit, read_text, write_text
 
 ESCAPED = re.compile(r"\\([:\\])")
@@ -83,7 +84,7 @@ def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Seque
     Parameters
     ----------
     source, target : str or Path
-        The files; the target is gzip if its name ends in ``.gz``, and appears whole or not at all.
+        The files; the target is gzip if its name ends in ``.gz``, and is replaced at once.
     added : sequence over sentences, over tokens, over cells
         What follows the label, in the order of the source.
     encoding : str
@@ -103,25 +104,26 @@ def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Seque
     write_text(target, "".join(rows), encoding)
 
 
-class _Numbering(dict[str, int]):
-    """Name to number, in order of first use."""
-
-    def __missing__(self, name: str) -> int:
-        self[name] = number = len(self)
-        return number
-
-
 class _Reader:
+    """Collects the tokens of a file line by line; `result` makes arrays of them.
+
+    Parameters
+    ----------
+    path : str or Path
+        For messages.
+    """
+
     def __init__(self, path: str | Path) -> None:
         self.path = path
-        self.number = _Numbering()
+        self.numbers = Numbering()
         self.share: dict[str, str] = {}
         self.labels: list[str] = []
         self.lines, self.offsets, self.ends = array("q"), array("q", [0]), array("q", [0])
         self.ids, self.valued, self.values = array("i"), array("q"), array("d")
 
     def read(self, lines: Sequence[str], limit: int | None) -> None:
-        ids, number_of = self.ids, self.number.__getitem__
+        """Read lines, or those of the first `limit` sentences; DataError at a line that is malformed."""
+        ids, number_of = self.ids, self.numbers.__getitem__
         for number, line in enumerate(lines, 1):
             if not line or line.isspace():
                 self.end_sentence()
@@ -130,17 +132,19 @@ class _Reader:
                 continue
             label, *fields = line.split("\t")
             if "\\" in line or ":" in line or "\t\t" in line or line[-1] == "\t":
-                self.add_carefully(fields, number)
+                self.add_fields(fields, number)
             else:
                 ids.extend(map(number_of, fields))
             self.add_label(label, number)
         self.end_sentence()
 
     def end_sentence(self) -> None:
+        """Close the sentence, unless it has no tokens."""
         if len(self.labels) > self.offsets[-1]:
             self.offsets.append(len(self.labels))
 
     def add_label(self, label: str, line: int) -> None:
+        """Add the label of a token whose attributes have been added; equal labels become one string."""
         name = self.share.get(label)
         if name is None:
             name = self.share[label] = _label(self.path, label, line)
@@ -148,7 +152,8 @@ class _Reader:
         self.lines.append(line)
         self.ends.append(len(self.ids))
 
-    def add_carefully(self, fields: Sequence[str], line: int) -> None:
+    def add_fields(self, fields: Sequence[str], line: int) -> None:
+        """Add attributes that may be empty, escaped or have values, one by one."""
         for field in fields:
             if not field:
                 continue
@@ -159,30 +164,33 @@ class _Reader:
                 name, _, value = field.partition(":")
             if value is not None:
                 self.valued.append(len(self.ids))
-                self.values.append(self.parsed(value, name, line))
-            self.ids.append(self.number[name])
+                self.values.append(self.number_of(value, name, line))
+            self.ids.append(self.numbers[name])
 
-    def parsed(self, value: str, name: str, line: int) -> float:
+    def number_of(self, value: str, name: str, line: int) -> float:
+        """The number that an attribute's value is; DataError where it is none, or out of range."""
         try:
-            parsed = float(value)
+            number = float(value)
         except ValueError:
-            parsed = nan
-        if fault := ranges.fault(parsed):
+            number = nan
+        if fault := ranges.fault(number):
             advice = r"write attribute:number, and a colon that belongs to the name as \:"
             raise DataError(self.path, line, f"the value {value!r} of attribute {name!r} {fault}: {advice}.")
-        return parsed
+        return number
 
     def result(self) -> AttributeText:
+        """The sentences that were read, as arrays."""
         offsets, ends, lines = (np.array(a, np.int64) for a in (self.offsets, self.ends, self.lines))
-        names, ids = list(self.number), np.array(self.ids, np.int32)
+        names, ids = list(self.numbers), np.array(self.ids, np.int32)
         return AttributeText(str(self.path), offsets, ends, names, ids, self.all_values(), self.labels, lines)
 
     def all_values(self) -> NDArray[np.float64] | None:
-        given = np.array(self.values, np.float64)
-        if not np.any(given != 1):
+        """Values of all entries, 1 where the file has none; None where all are 1."""
+        written = np.array(self.values, np.float64)
+        if not np.any(written != 1):
             return None
         values = np.ones(len(self.ids))
-        values[np.array(self.valued, np.int64)] = given
+        values[np.array(self.valued, np.int64)] = written
         return values
 
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: arrays and JSON, written beside, synced and renamed; digests; no pickle."""
+"""Writing files durably: beside the old one, synced, then renamed. Bytes, JSON, safetensors; digests of files; no pickle."""
 
 from __future__ import annotations
 
@@ -11,35 +11,55 @@ from typing import Any
 
 import numpy as np
 
-from structopt.errors import ModelError
+from structopt.errors import DataError, ModelError
 from structopt.kernels.waist.record import Array
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file so that a reader, at any time, sees the old one or the new one, never a part."""
-    beside = path.with_name(path.name + ".part")
-    with beside.open("wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    beside.replace(path)
+    """Replace a file at once: a reader sees the old file or the new one, at any time, and never a half-written one."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with beside.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(path)
+    finally:
+        if beside.parent.is_dir():
+            beside.unlink(missing_ok=True)
+
+
+def replace_file(path: str | Path, data: bytes) -> None:
+    """Replace a file that the user named, as `write_bytes` does.
+
+    Raises
+    ------
+    DataError
+        The folder does not exist or cannot be written; nothing is left behind.
+    """
+    try:
+        write_bytes(Path(path), data)
+    except OSError as error:
+        message = f"the file cannot be written ({error.strerror}): choose a folder that exists and is writable."
+        raise DataError(path, None, message) from error
 
 
 def write_json(path: Path, values: Any) -> None:
-    """Write JSON in the order of the keys (columns have one that matters); equal values give equal bytes."""
+    """Write JSON with keys in the order of the mapping, which matters for columns; equal values give equal bytes."""
     write_bytes(path, json_bytes(values))
 
 
 def json_bytes(values: Any) -> bytes:
-    """JSON in the order of the keys, UTF-8, indented, infinities as the words ``inf`` and ``-inf``."""
+    """JSON with keys in the order of the mapping, UTF-8, indented, infinities as the words ``inf`` and ``-inf``."""
     return (json.dumps(_plain(values), indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def _plain(value: Any) -> Any:
+    """A value as JSON has it: string keys, lists, Python's numbers, infinities as words."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(entry) for entry in value]
     if isinstance(value, np.generic):
         return _plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):

@@ -1,8 +1,8 @@
-"""Images whose cells have labels: in memory, and as npz files.
+"""Images with labelled cells: in memory, and as npz files.
 
 An npz of images has the arrays ``shapes_x``, shape (images, 2): rows and columns of each; ``pixels``, shape (cells, channels),
-or (cells,): numbers, image by image and row by row; and ``labels``, shape (cells,): whole numbers from 0 on, which input that
-is to be labelled may lack. ``shapes_y``, where there is one, repeats ``shapes_x``.
+or (cells,): numbers, image by image and row by row; and ``labels``, shape (cells,): whole numbers from 0 on, which unlabelled
+input may lack. ``shapes_y``, where there is one, repeats ``shapes_x``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from structopt.core.data import ranges
 from structopt.core.data.table_schema import TABLE
 from structopt.errors import DataError
-from structopt.formats.instances import MEMORY, Form
+from structopt.formats.instances_in_memory import MEMORY, Form
 from structopt.formats.npz import read_arrays, write_arrays
 from structopt.kernels.waist.record import Array
 
@@ -48,7 +48,7 @@ class Images:
     Attributes
     ----------
     path : str
-        Where it came from.
+        The file.
     shapes : int64, shape (images, 2)
         Rows and columns.
     pixels : shape (cells, channels)
@@ -69,13 +69,13 @@ class Images:
         """Where the cells of each image begin, int64, shape (images + 1,)."""
         return np.concatenate([[0], np.cumsum(self.shapes.prod(axis=1))]).astype(np.int64)
 
-    def taken(self, chosen: Sequence[int], path: str) -> Images:
-        """Some of the images, in the given order."""
+    def selected(self, indices: Sequence[int], path: str) -> Images:
+        """Return the images of these indices, in their order, as a corpus of another name."""
         offsets = self.offsets
-        runs = [np.arange(offsets[i], offsets[i + 1]) for i in chosen]
+        runs = [np.arange(offsets[i], offsets[i + 1]) for i in indices]
         cells = np.concatenate([np.zeros(0, np.int64), *runs])
         labels = None if self.labels is None else self.labels[cells]
-        return Images(path, self.shapes[np.array(chosen, np.int64)], self.pixels[cells], labels)
+        return Images(path, self.shapes[np.array(indices, np.int64)], self.pixels[cells], labels)
 
 
 def read_images(path: str | Path, labelled: bool = True) -> Images:
@@ -103,18 +103,22 @@ def read_images(path: str | Path, labelled: bool = True) -> Images:
     cells = sum(rows * columns for rows, columns in shapes.tolist())  # of Python's integers, which do not overflow
     if pixels.ndim not in (1, 2) or len(pixels) != cells or not pixels.size or not _are_numbers(pixels):
         raise refuse(f"'pixels' must be finite numbers of shape ({cells}, channels), as 'shapes_x' says; it is {_kind(pixels)}.")
-    if (place := ranges.first_fault(pixels.ravel())) >= 0:
-        value, cell = pixels.ravel()[place].item(), place // (pixels.size // cells)
-        image = int(np.searchsorted(np.cumsum(shapes.astype(np.int64).prod(axis=1)), cell, side="right")) + 1
+    if (index := ranges.first_fault(pixels.ravel())) >= 0:
+        value, image = pixels.ravel()[index].item(), _image_of(shapes, index // (pixels.size // cells))
         raise refuse(f"'pixels' must be finite numbers: {value} in image {image} {ranges.fault(value)}. Scale the pixels down.")
     if labels is not None and (labels.shape != (cells,) or not np.issubdtype(labels.dtype, np.integer)):
         raise refuse(f"'labels' must be whole numbers of shape ({cells},), as 'shapes_x' says; it is {_kind(labels)}.")
     if labels is not None and (wrong := (labels < 0) | (labels > LARGEST)).any():
         cell = int(wrong.argmax())
-        image = int(np.searchsorted(np.cumsum(shapes.astype(np.int64).prod(axis=1)), cell, side="right")) + 1
+        image = _image_of(shapes, cell)
         raise refuse(f"image {image} has the label {labels[cell]}; labels are whole numbers from 0 to {LARGEST}.")
-    found = None if labels is None else labels.astype(np.int32)
-    return Images(str(path), shapes.astype(np.int64), pixels.reshape(cells, -1), found)
+    numbers = None if labels is None else labels.astype(np.int32)
+    return Images(str(path), shapes.astype(np.int64), pixels.reshape(cells, -1), numbers)
+
+
+def _image_of(shapes: Array, cell: int) -> int:
+    """The number of the image that a cell belongs to, from 1."""
+    return int(np.searchsorted(np.cumsum(shapes.astype(np.int64).prod(axis=1)), cell, side="right")) + 1
 
 
 def write_images(path: str | Path, images: Sequence[Image], **more: Array) -> None:
@@ -126,28 +130,28 @@ def write_images(path: str | Path, images: Sequence[Image], **more: Array) -> No
 
 
 def images_of(instances: Sequence[Any], path: str = MEMORY) -> Images:
-    """A corpus of images in memory: `Image`s, or arrays of shape (rows, columns, channels) or (rows, columns).
+    """Make a corpus of images in memory: `Image`s, or arrays of shape (rows, columns, channels) or (rows, columns).
 
     Raises
     ------
     DataError
-        For one image that stands for a list of them; for arrays of other shapes, without cells, or with different numbers of
-        channels; labels of another shape.
+        One image instead of a list of them; arrays of other shapes, without cells, or with different numbers of channels;
+        labels of another shape.
     """
     if isinstance(instances, Image):
         raise FORM.refused(None, "the instances are one image")
-    given = [_image(one, number) for number, one in enumerate(FORM.listed(instances), 1)]
-    flat = [pixels.reshape(pixels.shape[0] * pixels.shape[1], -1) for pixels, _ in given]
-    if len({one.shape[1] for one in flat}) > 1:
+    images = [_image(instance, number) for number, instance in enumerate(FORM.listed(instances), 1)]
+    flat = [pixels.reshape(pixels.shape[0] * pixels.shape[1], -1) for pixels, _ in images]
+    if len({cells.shape[1] for cells in flat}) > 1:
         raise FORM.refused(None, "the images have different numbers of channels")
-    shapes = np.array([pixels.shape[:2] for pixels, _ in given], np.int64).reshape(-1, 2)
-    labels = [np.ravel(image.labels) for image in given if image.labels is not None]
-    found = np.concatenate(labels).astype(np.int32) if given and len(labels) == len(given) else None
-    return Images(path, shapes, np.concatenate(flat) if flat else np.zeros((0, 1)), found)
+    shapes = np.array([pixels.shape[:2] for pixels, _ in images], np.int64).reshape(-1, 2)
+    labels = [np.ravel(image.labels) for image in images if image.labels is not None]
+    numbers = np.concatenate(labels).astype(np.int32) if images and len(labels) == len(images) else None
+    return Images(path, shapes, np.concatenate(flat) if flat else np.zeros((0, 1)), numbers)
 
 
 def image_of_lists(cells: Sequence[Any], number: int) -> Array:
-    """An image from nested lists of rows, columns and channels; DataError where those are not everywhere as many."""
+    """Make an image of nested lists of rows, columns and channels; DataError where their lengths differ."""
     widths, channels = {len(row) for row in cells}, {len(pixel) for row in cells for pixel in row}
     if len(widths) != 1 or len(channels) != 1 or 0 in widths | channels:
         message = "the rows of an image must have as many pixels each, and the pixels as many channels."
@@ -156,7 +160,7 @@ def image_of_lists(cells: Sequence[Any], number: int) -> Array:
 
 
 def _image(instance: Any, number: int) -> Image:
-    """An instance as an image; refused where it is none."""
+    """An instance as an image; DataError where it is none."""
     try:
         image = instance if isinstance(instance, Image) else Image(np.asarray(instance))
     except ValueError:  # rows of different lengths
@@ -164,23 +168,23 @@ def _image(instance: Any, number: int) -> Image:
     pixels, labels = image
     if pixels.ndim not in (2, 3) or not pixels.size or not _are_numbers(pixels):
         raise FORM.refused(number, f"an image is not numbers of such a shape, but {_kind(pixels)}")
-    if (place := ranges.first_fault(pixels.ravel())) >= 0:
-        value = pixels.ravel()[place].item()
+    if (index := ranges.first_fault(pixels.ravel())) >= 0:
+        value = pixels.ravel()[index].item()
         raise FORM.refused(number, f"the pixel {value} of an image {ranges.fault(value)}")
     if labels is not None and labels.shape != pixels.shape[:2]:
         raise FORM.refused(number, f"an image has labels of shape {labels.shape} for {pixels.shape[:2]} rows and columns")
     return image
 
 
-def share(images: Images, role: str, dev: float, test: float, seed: int, path: str) -> Images:
-    """The share of a corpus that is its train, dev or test part, in an order drawn from the seed."""
+def split_images(images: Images, role: str, dev: float, test: float, seed: int, path: str) -> Images:
+    """Return the train, dev or test split of a corpus, `dev` and `test` being shares of it; the order is drawn from the seed."""
     order = list(range(len(images)))
     Random(seed).shuffle(order)
     first, second = round(dev * len(order)), round(dev * len(order)) + round(test * len(order))
-    parts = {"dev": order[:first], "test": order[first:second], "train": order[second:]}
-    if not parts[role]:
+    splits = {"dev": order[:first], "test": order[first:second], "train": order[second:]}
+    if not splits[role]:
         raise DataError(path, None, f"its {len(order)} images are too few for a share: change task.dev_share or task.test_share.")
-    return images.taken(parts[role], path)
+    return images.selected(splits[role], path)
 
 
 def _are_numbers(array: Array) -> bool:

@@ -1,4 +1,4 @@
-"""Files of numpy arrays by name, read without running anything, and replaced at once."""
+"""npz: files of numpy arrays by name, read without unpickling, so that nothing in them is run, and replaced at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from structopt.errors import DataError
-from structopt.formats.text_files import replace_file
+from structopt.formats.durable_files import replace_file
 from structopt.kernels.waist.record import Array
 
 
@@ -27,8 +27,8 @@ def read_arrays(path: str | Path, needed: Collection[str], known: Collection[str
         with np.load(path, allow_pickle=False) as file:
             missing = [name for name in needed if name not in file]
             if missing:
-                there = ", ".join(file.files) or "none"
-                raise DataError(path, None, f"the array '{missing[0]}' is missing; the file has: {there}.")
+                names = ", ".join(file.files) or "none"
+                raise DataError(path, None, f"the array '{missing[0]}' is missing; the file has: {names}.")
             return {name: file[name] for name in known if name in file}
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise DataError(path, None, f"the file cannot be read ({error.strerror}): check the path.") from error
@@ -50,7 +50,8 @@ def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:
     replace_file(path, stream.getvalue())
 
 
-def side_by_side(lists: Sequence[Sequence[Array]]) -> list[Array]:
-    """For every instance its ranked labellings as columns, shape (variables, k), -1 in the last ones where it has fewer."""
-    k = max(map(len, lists), default=0)
-    return [np.stack([*own, *[np.full(len(own[0]), -1, np.int32)] * (k - len(own))], axis=1).astype(np.int32) for own in lists]
+def ranked_columns(rankings: Sequence[Sequence[Array]]) -> list[Array]:
+    """Return the labellings in the ranking of every instance as columns, int32, shape (variables, k); -1 where it is shorter."""
+    k = max(map(len, rankings), default=0)
+    columns = [[*ranking, *[np.full(len(ranking[0]), -1, np.int32)] * (k - len(ranking))] for ranking in rankings]
+    return [np.stack(one, axis=1).astype(np.int32) for one in columns]

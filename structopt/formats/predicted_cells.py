@@ -1,4 +1,4 @@
-"""Predicted labels as cells behind the tokens of a column file."""
+"""Predicted labels, probabilities and k best labels as cells that are added to the tokens of a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from structopt.core.task import Ranked
 from structopt.kernels.waist.record import Array
 
 RAREST = 0.001
-"""The least probability that is written, but for that of the likeliest label."""
+"""The least probability that is written; that of the likeliest label always is."""
 
 
 def predicted_cells(
@@ -18,7 +18,7 @@ def predicted_cells(
     ranked: Sequence[Ranked] | None,
     k: int,
 ) -> list[list[list[str]]]:
-    """For every token the cells to add: its label, its probabilities, and its label in each of the k best outputs.
+    """Return the cells to add to every token: its label, its probabilities, and its label in each of the k best outputs.
 
     Parameters
     ----------
@@ -30,14 +30,16 @@ def predicted_cells(
     k : int
         Cells for the k best; ``-`` where a sentence has fewer outputs.
     """
-    columns = [[output] for output in outputs]
-    for i, own in enumerate(columns):
+    sentences = []
+    for i, output in enumerate(outputs):
+        columns = [output]
         if tables is not None:
-            own.append(_probabilities(labels, tables[i]))
+            columns.append(_probabilities(labels, tables[i]))
         if ranked is not None:
-            own += [output for _, output in ranked[i]]
-            own += [["-"] * len(outputs[i])] * (k - len(ranked[i]))
-    return [[list(cells) for cells in zip(*own, strict=True)] for own in columns]
+            columns += [labelling for _, labelling in ranked[i]]
+            columns += [["-"] * len(output)] * (k - len(ranked[i]))
+        sentences.append([list(cells) for cells in zip(*columns, strict=True)])
+    return sentences
 
 
 def _probabilities(labels: Sequence[str], table: Array) -> list[str]:

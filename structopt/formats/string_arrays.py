@@ -1,4 +1,4 @@
-"""Lists of strings as arrays, so that a vocabulary is saved and loaded at the speed of arrays."""
+"""Lists of strings as arrays of bytes and offsets, so that vocabularies are saved and loaded at the speed of arrays."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from structopt.kernels.waist.record import Array
 
 
 def pack_strings(strings: Iterable[str]) -> tuple[Array, Array]:
-    """UTF-8 bytes of all strings, and the offsets of each."""
+    """Return the UTF-8 bytes of all strings, uint8, and their offsets, int64, shape (strings + 1,)."""
     encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
     offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
 def unpack_strings(packed: Array, offsets: Array) -> list[str]:
-    """Undo `pack_strings`."""
+    """Return the strings that `pack_strings` packed."""
     data, bounds = packed.tobytes(), offsets.tolist()
     pairs = zip(bounds[:-1], bounds[1:], strict=True)
     return [data[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairs]

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from structopt.errors import ConfigError, did_you_mean
-from structopt.metrics.spans import Span, spans
 
 SCHEMES = ("iob1", "iob2", "bioes", "none")
 PREFIXES = {"iob1": "BI", "iob2": "BI", "bioes": "BIES"}
+IN_BIOES = {
+    "iob1": {"B": "BS", "I": "BIES"},
+    "iob2": {"B": "BS", "I": "IE"},
+    "bioes": {"B": "B", "I": "I", "E": "E", "S": "S"},
+}
+"""The prefixes of BIOES that a token may have whose tag has a prefix of another scheme."""
+
+Span = tuple[int, int, str]
+"""An entity: its first token, the token after its last one, its type."""
 
 
 class TagError(ValueError):
@@ -17,7 +25,7 @@ class TagError(ValueError):
     Parameters
     ----------
     position : int
-        Where it stands in the sequence, from 0.
+        Its index in the sequence, from 0.
     tag : str
         The tag.
     scheme : str
@@ -49,6 +57,30 @@ def check_tags(tags: Sequence[str], scheme: str) -> None:
     if unknown:
         position = next(i for i, tag in enumerate(tags) if tag in unknown)
         raise TagError(position, tags[position], scheme)
+
+
+def spans(tags: Sequence[str]) -> list[Span]:
+    """Return the entities ``(start, end, type)``, end exclusive, of one sentence, in order, by conlleval's rules.
+
+    An entity starts at B, S or a bracket, at a change of type, and at an I or E that follows O, E or S; it ends before the
+    next start and before O. Tags without a hyphen other than B, I, E, S and brackets (plain labels) make no entity.
+    """
+    entities: list[Span] = []
+    start, before, kind = -1, "O", ""
+    for position, tag in enumerate(tags):
+        if tag == "O" and before == "O":
+            continue
+        prefix, _, now = tag.partition("-")
+        opens = _starts(before, prefix, kind, now)
+        if start >= 0 and (opens or _ends(before, prefix, kind, now)):
+            entities.append((start, position, kind))
+            start = -1
+        if opens:
+            start = position
+        before, kind = prefix, now
+    if start >= 0:
+        entities.append((start, len(tags), kind))
+    return entities
 
 
 def to_spans(tags: Sequence[str], scheme: str) -> list[Span]:
@@ -133,6 +165,46 @@ def constraints(
     ends = tuple(i for i in numbers if not _follows(labels[i], "O", scheme))
     pairs = tuple((i, j) for i in numbers for j in numbers if not _follows(labels[i], labels[j], scheme))
     return starts, pairs, ends
+
+
+def compatible(tag: str, scheme: str, other: str, other_scheme: str) -> bool:
+    """Whether a token with a tag of one scheme can have another tag in another scheme: I-PER of iob1, B-PER of iob2."""
+    if tag == other and scheme in ("none", other_scheme):
+        return True
+    if "none" in (scheme, other_scheme) or "O" in (tag, other):
+        return tag == other
+    first, second = IN_BIOES[scheme].get(tag[:1], ""), IN_BIOES[other_scheme].get(other[:1], "")
+    return tag[1:] == other[1:] and not set(first).isdisjoint(second)
+
+
+def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:
+    """Detect the scheme of tags: bioes, iob2 or iob1 by their prefixes, none when they have no prefixes.
+
+    Tags with B- and I- only are iob2 or iob1: the one that forbids fewer of the sentences, since files have slips (one entity
+    of all of CoNLL-2002's Spanish ones begins with I-); iob2 if both forbid as many.
+    """
+    distinct = {tag for sentence in sentences for tag in sentence}
+    prefixed = {tag for tag in distinct if tag[1:2] == "-" and tag[:1] in "BIES" and len(tag) > 2}
+    if not prefixed or any(tag != "O" for tag in distinct - prefixed):
+        return "none"
+    if any(tag[0] in "ES" for tag in prefixed):
+        return "bioes"
+    slips = {
+        scheme: sum(valid(sentence, scheme) is not None for sentence in sentences) for scheme in ("iob2", "iob1")
+    }
+    return min(slips, key=slips.__getitem__)
+
+
+def _starts(before: str, prefix: str, kind: str, now: str) -> bool:
+    if prefix in ("B", "S", "[", "]"):
+        return True
+    if prefix in ("I", "E") and before in ("O", "E", "S"):
+        return True
+    return prefix not in ("O", ".") and kind != now
+
+
+def _ends(before: str, prefix: str, kind: str, now: str) -> bool:
+    return prefix == "O" or before in ("E", "S", "[", "]") or (before not in ("O", ".") and kind != now)
 
 
 def _has_prefix(tag: str, prefixes: str) -> bool:

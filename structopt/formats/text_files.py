@@ -1,14 +1,14 @@
-"""Opening, decoding and replacing text files, plain or gzip, with errors that say where and what to do."""
+"""Reading and writing text files, plain or gzip, in any encoding; their errors name the file and line and say what to do."""
 
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from codecs import lookup
 from pathlib import Path
 
 from structopt.errors import ConfigError, DataError, did_you_mean
+from structopt.formats.durable_files import replace_file
 
 GZIP_SIGNATURE = b"\x1f\x8b"
 ENCODINGS = ("utf8", "utf-8", "latin-1", "ascii", "utf-16", "cp1252", "iso8859-15")
@@ -43,37 +43,13 @@ def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
     replace_file(path, _encode(Path(path), text, encoding))
 
 
-def replace_file(path: str | Path, data: bytes) -> None:
-    """Replace a file at once (write, sync, rename).
-
-    Raises
-    ------
-    DataError
-        The folder does not exist or cannot be written; nothing is left behind.
-    """
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with open(partial, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        message = f"the file cannot be written ({error.strerror}): choose a folder that exists and is writable."
-        raise DataError(path, None, message) from error
-    finally:
-        if partial.parent.is_dir():
-            partial.unlink(missing_ok=True)
-
-
 def check_limit(limit: int | None) -> None:
     """Raise ConfigError unless `limit` is None or at least 1."""
     if limit is not None and limit < 1:
         raise ConfigError(f"limit={limit} reads no sentence: give a number of sentences from 1 on, or null for all of them.")
 
 
-def _known(encoding: str) -> None:
+def _check_encoding(encoding: str) -> None:
     try:
         lookup(encoding)
     except LookupError:
@@ -84,7 +60,7 @@ def _known(encoding: str) -> None:
 
 
 def _decode(path: str | Path, encoding: str) -> str:
-    _known(encoding)
+    _check_encoding(encoding)
     data = _read_bytes(path)
     if not data.strip():
         raise DataError(path, None, "the file is empty: check the path, or make the file again.")
@@ -96,9 +72,9 @@ def _decode(path: str | Path, encoding: str) -> str:
 
 def _undecodable(path: str | Path, data: bytes, encoding: str, error: UnicodeDecodeError) -> DataError:
     line = data.count(b"\n", 0, error.start) + 1
-    found = " ".join(f"{byte:02x}" for byte in data[error.start : max(error.end, error.start + 1)][:4])
+    shown = " ".join(f"{byte:02x}" for byte in data[error.start : max(error.end, error.start + 1)][:4])
     advice = "set task.encoding to the file's encoding, for example task.encoding=latin-1"
-    return DataError(path, line, f"the bytes {found} are not {encoding} ({error.reason}): {advice}.")
+    return DataError(path, line, f"the bytes {shown} are not {encoding} ({error.reason}): {advice}.")
 
 
 def _read_bytes(path: str | Path) -> bytes:
@@ -127,11 +103,11 @@ def _decompress(path: str | Path, data: bytes) -> bytes:
 
 
 def _encode(path: Path, text: str, encoding: str) -> bytes:
-    _known(encoding)
+    _check_encoding(encoding)
     try:
         data = text.encode(encoding)
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
-        found = text[error.start : error.end]
-        raise DataError(path, line, f"{found!r} cannot be written as {encoding}: set task.encoding=utf8.") from error
+        characters = text[error.start : error.end]
+        raise DataError(path, line, f"{characters!r} cannot be written as {encoding}: set task.encoding=utf8.") from error
     return gzip.compress(data, mtime=0) if path.name.endswith(".gz") else data

@@ -10,17 +10,17 @@ from typing import Literal
 import numpy as np
 
 from structopt.errors import DataError
+from structopt.formats.trees.dependency_trees import Arc, Trees
 from structopt.formats.trees.tree_checks import positions
-from structopt.formats.trees.treebank import Arc, Trees
 from structopt.kernels.waist.record import Array
-from structopt.metrics.outcomes import Outcomes
+from structopt.metrics.instance_counts import InstanceCounts
 
 Punctuation = Literal["auto", "upos", "unicode", "none"]
 PUNCT = "PUNCT"
 TITLES = {"uas": "right heads (UAS)", "las": "and relations (LAS)", "las_universal": "without subtypes"}
 """Scores of the table."""
 LENGTHS = (1, 2, 6)
-"""Lengths of arcs that end a bin of the table."""
+"""The greatest length of the arcs in each bin of the table but the last."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Comparison:
 
 
 def compare(corpus: Trees, outputs: Sequence[Sequence[Arc]], punctuation: Punctuation = "auto") -> Comparison:
-    """Set predicted trees against a corpus with heads.
+    """Compare predicted trees with a corpus that has heads.
 
     Raises
     ------
     DataError
-        The corpus has no heads, or the outputs are not its own.
+        The corpus has no heads, or the outputs are of other sentences.
     """
     gold = corpus.gold_heads()
     if list(map(len, outputs)) != np.diff(corpus.offsets).tolist():
@@ -67,9 +67,9 @@ def compare(corpus: Trees, outputs: Sequence[Sequence[Arc]], punctuation: Punctu
     predicted = np.fromiter((arc.head for arc in arcs), np.int32, len(arcs))
     relations = universal = None
     if any(arc.relation is not None for arc in arcs):
-        right, found = gold == predicted, [arc.relation or "" for arc in arcs]
-        relations = right & np.fromiter(map(str.__eq__, found, corpus.relations), bool, len(arcs))
-        cut = (map(universal_relation, relations) for relations in (found, corpus.relations))
+        right, names = gold == predicted, [arc.relation or "" for arc in arcs]
+        relations = right & np.fromiter(map(str.__eq__, names, corpus.relations), bool, len(arcs))
+        cut = (map(universal_relation, one) for one in (names, corpus.relations))
         universal = right & np.fromiter(map(str.__eq__, *cut), bool, len(arcs))
     return Comparison(corpus.offsets, gold, predicted, relations, universal, ~punctuation_of(corpus, punctuation))
 
@@ -84,22 +84,22 @@ def universal_relation(relation: str) -> str:
 
 
 def metrics(comparison: Comparison) -> dict[str, float]:
-    """Fractions.
+    """Return the scores, fractions.
 
     ``uas``: words with the right head; ``las``: and the right relation, where relations are predicted; ``las_universal``: the
     same with the subtypes of relations cut (`universal_relation`); each also without punctuation (``_nopunct``).
-    ``exact``: sentences all of whose heads are right. ``nonprojective_recall``: non-projective gold arcs that are found,
+    ``exact``: sentences all of whose heads are right. ``nonprojective_recall``: non-projective gold arcs that are predicted,
     where there are any.
     """
     return outcomes(comparison).scores()
 
 
-def outcomes(comparison: Comparison) -> Outcomes:
-    """Counts of every sentence.
+def outcomes(comparison: Comparison) -> InstanceCounts:
+    """Return the counts of every sentence.
 
-    Itself and whether it is all right; its words, those that are no punctuation, those whose arcs cross, and behind each how
-    many have the right head; where relations are predicted, words with head and relation right, and those no punctuation,
-    then the same of universal relations.
+    1; whether all its heads are right; its words, those that are no punctuation, those whose arcs cross, each followed by how
+    many have the right head; where relations are predicted, words with head and relation right, and those of them that are no
+    punctuation; then the same two with universal relations.
     """
     right, counted, words = comparison.right, comparison.counted, np.diff(comparison.offsets)
     crossing = nonprojective(comparison.gold, comparison.offsets)
@@ -109,22 +109,22 @@ def outcomes(comparison: Comparison) -> Outcomes:
             masks += [labelled, labelled & counted]
     before = np.concatenate([np.zeros((1, len(masks)), np.int64), np.cumsum(np.stack(masks, axis=1), axis=0)])
     sums = np.diff(before[comparison.offsets], axis=0)
-    return Outcomes.of_table(np.column_stack([np.ones(len(words)), sums[:, 1] == words, sums]), _scores)
+    return InstanceCounts.of_table(np.column_stack([np.ones(len(words)), sums[:, 1] == words, sums]), _scores)
 
 
 def _scores(totals: Array) -> dict[str, float]:
     sentences, exact, words, right, counted, right_counted, crossing, right_crossing, *labelled = totals.tolist()
-    found = {"uas": _share(right, words), "uas_nopunct": _share(right_counted, counted)}
+    scores = {"uas": _share(right, words), "uas_nopunct": _share(right_counted, counted)}
     for name, both, both_counted in zip(("las", "las_universal"), labelled[::2], labelled[1::2], strict=False):
-        found |= {name: _share(both, words), f"{name}_nopunct": _share(both_counted, counted)}
-    found["exact"] = _share(exact, sentences)
+        scores |= {name: _share(both, words), f"{name}_nopunct": _share(both_counted, counted)}
+    scores["exact"] = _share(exact, sentences)
     if crossing:
-        found["nonprojective_recall"] = right_crossing / crossing
-    return found
+        scores["nonprojective_recall"] = right_crossing / crossing
+    return scores
 
 
 def table(comparison: Comparison) -> str:
-    """Scores to read, in per cent; arcs also by length: recall of gold arcs, precision of predicted ones."""
+    """Return the scores as text, in per cent; arcs also by length: recall of gold arcs, precision of predicted ones."""
     scores, counted = metrics(comparison), comparison.counted
     words, sentences = len(counted), len(comparison.offsets) - 1
     lines = [f"{sentences} sentences, {words} words, {words - int(counted.sum())} of them punctuation"]
@@ -140,30 +140,30 @@ def table(comparison: Comparison) -> str:
 
 
 def nonprojective(heads: Array, offsets: Array) -> Array:
-    """Which arcs are not projective: a word between head and modifier does not descend from the head. Shape (words,).
+    """Return which arcs are not projective: a word between head and modifier is no descendant of the head. Shape (words,).
 
     Follows the heads of all words between at once: O(sum of the arcs' lengths, times the depth of the trees).
     """
     words, root = len(heads), len(heads)
     begins = np.repeat(offsets[:-1], np.diff(offsets))
-    own = positions(offsets) - 1 + begins
+    modifier = positions(offsets) - 1 + begins
     above = np.append(np.where(heads == 0, root, begins + heads - 1), root)
-    first = np.where(heads == 0, own, np.minimum(own, above[:-1]))  # every word descends from the root
-    last = np.where(heads == 0, own, np.maximum(own, above[:-1]))
+    first = np.where(heads == 0, modifier, np.minimum(modifier, above[:-1]))  # every word is a descendant of the root
+    last = np.where(heads == 0, modifier, np.maximum(modifier, above[:-1]))
     between = np.maximum(last - first - 1, 0)
     arc = np.repeat(np.arange(words), between)
     word = np.arange(len(arc)) - np.repeat(np.cumsum(between) - between, between) + np.repeat(first, between) + 1
-    found = np.zeros(words, bool)
+    crossing = np.zeros(words, bool)
     while len(arc):
         word = above[word]
-        found[arc[word == root]] = True
-        going = (word != root) & (word != above[arc])
-        arc, word = arc[going], word[going]
-    return found
+        crossing[arc[word == root]] = True
+        open_walks = (word != root) & (word != above[arc])
+        arc, word = arc[open_walks], word[open_walks]
+    return crossing
 
 
 def punctuation_of(corpus: Trees, rule: Punctuation) -> Array:
-    """Which words are punctuation, shape (words,).
+    """Return which words are punctuation, bool, shape (words,).
 
     ``upos``: tagged PUNCT; ``unicode``: made of Unicode's punctuation characters only (categories P*); ``none``: none are.
     ``auto``: upos where the corpus has a word tagged so, else unicode.
@@ -178,26 +178,26 @@ def punctuation_of(corpus: Trees, rule: Punctuation) -> Array:
 
 
 def _by_length(comparison: Comparison) -> list[str]:
-    own = positions(comparison.offsets)
-    gold, found = (_bins(heads, own) for heads in (comparison.gold, comparison.predicted))
+    modifiers = positions(comparison.offsets)
+    gold, predicted = (_bins(heads, modifiers) for heads in (comparison.gold, comparison.predicted))
     names = ["root", *(f"{a + 1}-{b}" if a + 1 < b else f"{b}" for a, b in zip((0, *LENGTHS), LENGTHS, strict=False))]
     names.append(f"{LENGTHS[-1] + 1}-")
     lines = ["arcs of length    gold   found  recall  precision"]
     for number, name in enumerate(names):
-        wanted, given = gold == number, found == number
-        recall, precision = (100 * _mean(comparison.right[mask]) for mask in (wanted, given))
-        lines.append(f"{name:>14}  {int(wanted.sum()):6}  {int(given.sum()):6}  {recall:6.2f}  {precision:9.2f}")
+        in_gold, in_predicted = gold == number, predicted == number
+        recall, precision = (100 * _mean(comparison.right[mask]) for mask in (in_gold, in_predicted))
+        lines.append(f"{name:>14}  {int(in_gold.sum()):6}  {int(in_predicted.sum()):6}  {recall:6.2f}  {precision:9.2f}")
     return lines
 
 
-def _bins(heads: Array, own: Array) -> Array:
+def _bins(heads: Array, modifiers: Array) -> Array:
     """0 for arcs from the root, else from 1 by length."""
-    return np.where(heads == 0, 0, 1 + np.searchsorted(LENGTHS, np.abs(heads - own), side="left"))
+    return np.where(heads == 0, 0, 1 + np.searchsorted(LENGTHS, np.abs(heads - modifiers), side="left"))
 
 
-def _share(part: float, whole: float) -> float:
-    """Part / whole; 0 of none."""
-    return part / whole if whole else 0.0
+def _share(count: float, total: float) -> float:
+    """The fraction count / total; 0 of none."""
+    return count / total if total else 0.0
 
 
 def _mean(values: Array) -> float:

@@ -1,4 +1,4 @@
-"""Sequences in CRFsuite's attribute text: every token brings its own attributes."""
+"""Labels of tokens whose attributes are in the file, in CRFsuite's attribute text."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import ConfigError
 from structopt.formats import crfsuite
 from structopt.formats.crfsuite import AttributeText
-from structopt.formats.instances import MEMORY, Form, shown
+from structopt.formats.instances_in_memory import MEMORY, Form, shown
 from structopt.formats.string_arrays import pack_strings, unpack_strings
 from structopt.kernels.waist.record import Array
-from structopt.task.labelling import Labelling, check_keys
+from structopt.task.attribute_entries import known_entries
+from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
+from structopt.task.token_labelling import TokenLabelling
 
 FORM = Form(
     "sentence",
@@ -28,18 +30,18 @@ FORM = Form(
 
 
 class Reading(TypedDict, total=False):
-    """Keys of the node ``features`` that are read here."""
+    """The keys of the config's node ``features`` that this task takes."""
 
     min_count: int
 
 
-class AttributeLabelling(Labelling):
-    """One label a token from given attributes, ``label TAB attribute[:value] TAB ...``; labels are learnt as they stand.
+class AttributeLabelling(TokenLabelling):
+    """One label a token from the attributes in the file, ``label TAB attribute[:value] TAB ...``; learnt in the file's scheme.
 
     Parameters
     ----------
     train, dev, test, limit, encoding, scheme, valid_tags, default_C, default_C_by, partial
-        See `structopt.task.labelling.Labelling`; the scheme matters to scores and constraints only.
+        See `structopt.task.token_labelling.TokenLabelling`; the scheme matters to scores and constraints only.
     features : mapping
         ``min_count``: attributes that occur less often in training are left out.
     """
@@ -104,14 +106,14 @@ class AttributeLabelling(Labelling):
         )
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
-        """Sentences from a table: their tokens' attributes, with ``values`` as mappings."""
+        """Return the sentences of a table: lists of attributes for each token; with a column ``values``, mappings to values."""
         if "values" not in table:
             return list(table["tokens"])
         sentences = zip(table["tokens"], table["values"], strict=True)
         return [[dict(zip(*token, strict=True)) for token in zip(*sentence, strict=True)] for sentence in sentences]
 
     def input_example(self) -> dict[str, list[Any]]:
-        """Two sentences of attributes that training has shown."""
+        """Return two sentences of attributes of the training data."""
         names = list(self._attributes)[:5] or ["attribute"]
         tokens = [[[name] for name in names], [names]]
         return {"tokens": tokens, "values": [[[1.0] * len(token) for token in sentence] for sentence in tokens]}
@@ -119,47 +121,47 @@ class AttributeLabelling(Labelling):
     def fit(self, corpus: AttributeText, earlier: AttributeLabelling | None = None) -> Encoded:
         """Learn labels and attributes from the training corpus, beside those of an `earlier` task, and encode it."""
         bounds = corpus.offsets.tolist()
-        self._settle_scheme([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)], earlier)
+        self._fix_scheme([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)], earlier)
         if self.scheme != "none":
             self.target_scheme = self.scheme
         open_labels = self.partial and any(map(is_open, set(corpus.labels)))
-        self._learn_labels(self._learnt_labels(corpus.labels) if open_labels else corpus.labels, earlier)
+        self._learn_labels(self._labels_in_target_scheme(corpus.labels) if open_labels else corpus.labels, earlier)
         counts = np.bincount(corpus.ids, minlength=len(corpus.attributes))
         kept = [name for name, count in zip(corpus.attributes, counts.tolist(), strict=True) if count >= self.min_count]
         known = () if earlier is None else earlier._attributes
         self._attributes = {name: j for j, name in enumerate(dict.fromkeys([*known, *kept]))}
         if open_labels:
-            return self._encoded_in_part(corpus, {"label": self._table(corpus)}, corpus.labels)
+            return self._encoded_with_sets(corpus, {"label": self._table(corpus)}, corpus.labels)
         return self.encode(corpus)
 
     def encode(self, corpus: AttributeText, given: Sequence[str] | None = None) -> Encoded:
-        """Encode a corpus with the attributes seen in training; `given` labels are kept."""
+        """Encode a corpus with the attributes of the training data; labels of `given` cells are kept."""
         allowed = None if given is None else self._allowed(corpus, given)
         return self._encoded(corpus, {"label": self._table(corpus)}, self._gold_labels(corpus), allowed)
 
     def given_labels(self, corpus: AttributeText) -> list[str] | None:
-        """Labels of partially labelled input, as they stand in the file."""
+        """Return the cells of partially labelled input, in the file's scheme."""
         return corpus.labels or None
 
     def missing_columns(self, corpus: AttributeText) -> list[str]:
-        """Attribute text always brings all there is."""
+        """Return none: tokens may lack any attribute."""
         return []
 
     def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
-        """Write the label of every token and further columns."""
+        """Write the label of every token, and the cells to add."""
         crfsuite.write(source, target, added, self.encoding)
 
     def attribute_names(self, group: str = "label") -> list[str]:
-        """Names of all attributes of a part group."""
+        """Return the names of all attributes of a part group."""
         return list(self._attributes) if group == "label" else []
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Labels, scheme and attribute names."""
+        """Return labels, scheme and attribute names."""
         packed, offsets = pack_strings(self._attributes)
         return self._label_state(), {"attribute_bytes": packed, "attribute_offsets": offsets}
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         self._restore_labels(values)
         names = unpack_strings(arrays["attribute_bytes"], arrays["attribute_offsets"])
         self._attributes = {name: j for j, name in enumerate(names)}
@@ -171,21 +173,17 @@ class AttributeLabelling(Labelling):
         return self._file_labels(corpus)
 
     def _table(self, corpus: AttributeText) -> AttributeTable:
-        numbers = np.array([self._attributes.get(name, -1) for name in corpus.attributes], np.int32)
-        ids = numbers[corpus.ids] if len(numbers) else corpus.ids
-        known = ids >= 0
-        before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
-        values = None if corpus.values is None else corpus.values[known]
-        return AttributeTable(before[corpus.attribute_offsets], ids[known], values, len(self._attributes))
+        offsets, ids, values = corpus.attribute_offsets, corpus.ids, corpus.values
+        return AttributeTable(*known_entries(self._attributes, corpus.attributes, offsets, ids, values), len(self._attributes))
 
 
 def _tokens(sentence: Any, number: int) -> list[dict[str, float]]:
-    """Attributes and values of the tokens of a sentence given in memory."""
+    """Attributes and values of the tokens of a sentence in memory."""
     if isinstance(sentence, Mapping):
         raise FORM.refused(number, f"a sentence is one mapping, {shown(sentence)}")
-    found = []
-    for token in FORM.parts(number, sentence):
-        values = token if isinstance(token, Mapping) else dict.fromkeys(FORM.parts(number, token, "token"), 1.0)
+    tokens = []
+    for token in FORM.elements(number, sentence):
+        values = token if isinstance(token, Mapping) else dict.fromkeys(FORM.elements(number, token, "token"), 1.0)
         FORM.strings(number, "attributes", values)
-        found.append({name: FORM.number(number, f"'{name}'", value) for name, value in values.items()})
-    return found
+        tokens.append({name: FORM.number(number, f"'{name}'", value) for name, value in values.items()})
+    return tokens

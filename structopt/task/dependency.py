@@ -1,4 +1,4 @@
-"""Dependency trees: a head and a relation for every word, from CoNLL-U, CoNLL-X or the Penn format's columns."""
+"""Dependency trees: a head and a relation for every word, from CoNLL-U, CoNLL-X or Penn columns."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Task
 from structopt.errors import ConfigError, DataError
 from structopt.formats.text_files import write_text
-from structopt.formats.trees import tree_files, treebank
+from structopt.formats.trees import dependency_trees, tree_files
+from structopt.formats.trees.dependency_trees import COLUMNS, EMPTY, Arc, Trees
 from structopt.formats.trees.tree_checks import numbers_of, positions
 from structopt.formats.trees.tree_picture import draw
-from structopt.formats.trees.treebank import COLUMNS, EMPTY, Arc, Trees
 from structopt.kernels.waist.record import Array
 from structopt.metrics import attachment
-from structopt.metrics.outcomes import Outcomes
-from structopt.task.labelling import check_keys
+from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
-from structopt.templates.arc_columns import TreeColumns, column_names
+from structopt.templates.arc_column_codes import TreeColumns
+from structopt.templates.arc_expressions import column_names
 
 
 class Reading(TypedDict, total=False):
-    """Keys of the node ``features`` that are read here: for the templates' columns."""
+    """The keys of the config's node ``features`` that this task takes, for the columns of the templates."""
 
     min_count: int
     templates: list[str]
@@ -38,18 +39,18 @@ class Reading(TypedDict, total=False):
 
 
 class Dependency(Task):
-    """A tree over the words of every sentence: each word hangs from another one, or from the root.
+    """A tree over the words of every sentence: the head of each word is another word, or the root.
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files, plain or .gz. Without `train`, the small corpus shipped with the package takes the place of all three.
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for all three.
     limit : int or None
         Number of training sentences to read.
     encoding : str
         Encoding of the files.
     format : str
-        Format of the files: conllu, conllx, penn (word, tag, head), or auto (told from each file).
+        Format of the files: conllu, conllx, penn (word, tag, head), or auto (detected for each file).
     punctuation : str
         Which words the scores without punctuation leave out: those tagged PUNCT (upos), those made of Unicode's punctuation
         characters (unicode), none, or auto (upos where the file has that tag, else unicode).
@@ -61,9 +62,9 @@ class Dependency(Task):
     partial : bool
         Whether words of the training file may have no head, or a head and no relation (``_``).
     features : mapping
-        ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (see
-        `structopt.templates.arc_columns` for what their columns may be); ``min_count``: values of columns that fewer words of the
-        training part have count as unseen. The other keys are the scorer's.
+        ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (their columns:
+        `structopt.templates.arc_expressions`); ``min_count``: values of columns that fewer words of the training data have count
+        as unseen. The other keys are the scorer's.
     """
 
     reading = Reading
@@ -103,16 +104,16 @@ class Dependency(Task):
 
     @property
     def files(self) -> dict[str, Path]:
-        """Files by role (train, dev, test), the shipped corpus where none is given."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, "conllu")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Trees:
-        """Read a file; heads are not looked at where it need not be `labelled`."""
+        """Read a file; its heads only if it must be `labelled`."""
         return tree_files.read(path, self.format, limit, labelled, self.encoding, self.partial)
 
     def corpus(self, instances: Sequence[Any]) -> Trees:
         """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or mappings from column to cells."""
-        return treebank.in_memory(instances)
+        return dependency_trees.in_memory(instances)
 
     @property
     def input_schema(self) -> Schema:
@@ -122,13 +123,13 @@ class Dependency(Task):
         return Schema((Column("tokens", "string", 1, alias="form"), *columns))
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
-        """Sentences from a table: mappings from column name to cells."""
+        """Return the sentences of a table: mappings from column name to cells."""
         return self.input_schema.records(table)
 
     def input_example(self) -> dict[str, list[Any]]:
-        """Two sentences of values that training has shown."""
-        seen = {column.name: self._columns.values(column.own)[:6] or [column.own] for column in self.input_schema}
-        return example_sentences(seen)
+        """Return two sentences of values of the training data."""
+        values = {column.name: self._columns.values(column.own)[:6] or [column.own] for column in self.input_schema}
+        return example_sentences(values)
 
     def fit(self, corpus: Trees, earlier: Dependency | None = None) -> EncodedTrees:
         """Learn relations and the values of columns from the training corpus, beside those of an `earlier` task; encode it."""
@@ -140,38 +141,38 @@ class Dependency(Task):
         return self._with_sets(corpus, encoded) if self.partial else encoded
 
     def encode(self, corpus: Trees, given: Sequence[str] | None = None) -> EncodedTrees:
-        """Encode a corpus with the values seen in training."""
+        """Encode a corpus with the relations and values of the training data."""
         if given is not None:
             raise _no_given_heads()
         return self._encoded(corpus, self._columns.encode(corpus))
 
     def decode(self, encoded: EncodedTrees, view: Array) -> list[list[Arc]]:
-        """Trees, one `Arc` a word, from heads (from 1; 0 the root) and relation numbers (-1: none), shape (words, 2)."""
+        """Return trees, one `Arc` a word, from heads (from 1; 0 the root) and relation numbers (-1: none), shape (words, 2)."""
         names = [*self.labels, None]  # None is also at -1
         arcs = [Arc(head, names[relation]) for head, relation in view.tolist()]
         return [arcs[a:b] for a, b in pairwise(encoded.offsets.tolist())]
 
-    def outcomes(self, gold: Trees, predicted: Sequence[Sequence[Arc]]) -> Outcomes:
-        """What every sentence adds to the scores."""
+    def outcomes(self, gold: Trees, predicted: Sequence[Sequence[Arc]]) -> InstanceCounts:
+        """Return the counts of every sentence that scores are made of."""
         return attachment.outcomes(attachment.compare(gold, predicted, self.punctuation))
 
     def report(self, corpus: Trees, predicted: Sequence[Sequence[Arc]]) -> str:
-        """Scores as a table to read."""
+        """Return the scores as a table of text."""
         return attachment.table(attachment.compare(corpus, predicted, self.punctuation))
 
     def output_table(self, outputs: Sequence[Sequence[Arc]]) -> dict[str, list[list[Any]]]:
-        """Heads (from 1; 0 the root) and relations (empty where none are predicted), a list a sentence."""
+        """Return heads (from 1; 0 the root) and relations (empty where none are predicted), a list a sentence."""
         return {
             "heads": [[arc.head for arc in output] for output in outputs],
             "relations": [[arc.relation or "" for arc in output] for output in outputs],
         }
 
     def given_labels(self, corpus: Trees) -> list[str] | None:
-        """Refuse: heads are all predicted."""
+        """Raise ConfigError: all heads are predicted."""
         raise _no_given_heads()
 
     def missing_columns(self, corpus: Trees) -> list[str]:
-        """Columns that the templates look at and the corpus lacks."""
+        """Return the columns that the templates look at and the corpus lacks."""
         return self._columns.missing(corpus)
 
     def write_outputs(
@@ -204,10 +205,10 @@ class Dependency(Task):
         if not 1 <= sentence <= len(corpus):
             message = f"there is no sentence {sentence} to draw: the file has {len(corpus)}, counted from 1."
             raise DataError(corpus.path, None, message)
-        own, output = slice(*corpus.offsets[sentence - 1 : sentence + 1].tolist()), outputs[sentence - 1]
-        words = corpus.cells["form"][own]
-        tags = corpus.cells.get("upos", [""] * int(corpus.offsets[-1]))[own]
-        gold = numbers_of(corpus.cells["head"][own]) if "head" in corpus.cells else np.array([-1])
+        tokens, output = slice(*corpus.offsets[sentence - 1 : sentence + 1].tolist()), outputs[sentence - 1]
+        words = corpus.cells["form"][tokens]
+        tags = corpus.cells.get("upos", [""] * int(corpus.offsets[-1]))[tokens]
+        gold = numbers_of(corpus.cells["head"][tokens]) if "head" in corpus.cells else np.array([-1])
         svg = draw(
             words,
             tags,
@@ -219,34 +220,34 @@ class Dependency(Task):
         write_text(target, svg)
 
     def vocabulary(self) -> dict[str, list[str]]:
-        """The relations, and the values of all columns, which features are hashed of by their numbers."""
+        """Return the relations, and the values of all columns, whose numbers features are hashed from."""
         return {"labels": list(self.labels), "values": self._columns.value_names()}
 
     def attribute_names(self, group: str = "label") -> list[str]:
-        """None have names: features are hashed."""
+        """Return none: features are hashed, and have no names."""
         return []
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Relations, and columns with their values."""
+        """Return relations, and columns with their values."""
         values, arrays = self._columns.state()
         return values | {"labels": list(self.labels)}, arrays
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         self.labels = tuple(values["labels"])
         self._columns = TreeColumns.restore(values, arrays)
 
     def _encoded(self, corpus: Trees, codes: Array) -> EncodedTrees:
         heads = gold = None
         if corpus.heads is not None:
-            own = positions(corpus.offsets)
-            heads = (np.where(corpus.heads <= 0, own, corpus.heads) - 1).astype(np.int32)
+            words = positions(corpus.offsets)
+            heads = (np.where(corpus.heads <= 0, words, corpus.heads) - 1).astype(np.int32)
             numbers = {relation: y for y, relation in enumerate(self.labels)}
             gold = np.array([numbers.get(relation, -1) for relation in corpus.relations], np.int32)
         return EncodedTrees(corpus.offsets, {}, self.labels, gold, columns=self._columns.names, codes=codes, heads=heads)
 
     def _with_sets(self, corpus: Trees, encoded: EncodedTrees) -> EncodedTrees:
-        """The training corpus with what it leaves open, if anything: any head, any relation."""
+        """The training corpus with any head and any relation allowed where it leaves them open."""
         assert encoded.gold is not None and corpus.heads is not None
         free_heads, free_relations = corpus.heads < 0, encoded.gold < 0
         if not (free_heads | free_relations).any():

@@ -16,42 +16,43 @@ from structopt.core.data.splits import SPLITS, SplitPath, split_of
 from structopt.core.data.table_schema import Column, Schema
 from structopt.datasets.snakes import snakes
 from structopt.errors import ConfigError, DataError
-from structopt.formats.labelled_images import Image, Images, image_of_lists, images_of, read_images, share, write_images
-from structopt.formats.npz import side_by_side
+from structopt.formats.labelled_images import Image, Images, image_of_lists, images_of, read_images, split_images, write_images
+from structopt.formats.npz import ranked_columns
 from structopt.kernels.waist.record import Array
-from structopt.metrics.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
+from structopt.metrics.f1 import class_counts, class_table, macro_f1
+from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
 from structopt.task.grid_features import GridFeatures, grid_edges
 from structopt.task.split_files import checked_paths
-from structopt.task.whole_inputs import WholeInputs
+from structopt.task.whole_outputs import WholeOutputs
 
 GENERATED = {"train": 80, "dev": 40, "test": 40}
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncodedImages(EncodedGraphs):
-    """Images as graphs, and the images themselves, which outputs are made of."""
+    """Images as graphs, with the images themselves, since outputs repeat the pixels."""
 
     images: Images
 
     def subset(self, first: int, last: int) -> EncodedImages:
         """The images first <= i < last."""
-        images = self.images.taken(range(first, last), self.images.path)
+        images = self.images.selected(range(first, last), self.images.path)
         return replace(self, **self._sliced(EncodedImages, first, last), images=images)
 
 
-class Grid(WholeInputs):
-    """Labels of the cells of images, which are grids of any size: snakes, segmentations.
+class Grid(WholeOutputs):
+    """Labels of the cells of images of any size: snakes, segmentations.
 
     Files are npz (`structopt.formats.labelled_images` describes them). An output is an `Image`: pixels and predicted labels.
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files. Without `train`, images of snakes are generated: a snake is ten cells, each of which shows by its colour where
-        the next one lies, labelled 1 to 10 from the head, and 0 around it.
+        Files. Without `train`, images of snakes are generated: a snake is ten cells, the colour of each the direction of the next
+        one, labelled 1 to 10 from the head; all other cells are labelled 0.
     dev_share, test_share : float
-        Shares of the images of `train` that are its dev and test parts, where those have no files; they are called
-        FILE#dev and FILE#test, on the command line too.
+        Shares of the images of `train` that are the dev and test splits, where those have no files; their names are FILE#dev
+        and FILE#test, on the command line too.
     data_seed : int
         Seed of the shares, and of generated images.
     limit : int or None
@@ -62,7 +63,7 @@ class Grid(WholeInputs):
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``. A kind that is left out takes
         `default_C`.
     radius : int
-        How far around it a cell sees: 1 for its eight neighbours, 0 for itself alone.
+        How far away the cells are whose pixels are attributes of a cell: 1 for its eight neighbours, 0 for itself alone.
     pixels : str
         ``symbols``: every colour of the training images is an attribute; ``values``: every channel is one, divided by its
         largest in training; ``auto``: symbols, where there are at most 64.
@@ -72,8 +73,8 @@ class Grid(WholeInputs):
 
     Notes
     -----
-    The snakes are those of Nowozin et al. (2011), whose cells look alike wherever they are in the snake: only along the
-    edges can a label be told.
+    The snakes are those of Nowozin et al. (2011): all their cells look alike, so that labels can only be inferred along the
+    edges.
     """
 
     columns = ("pixels",)
@@ -98,11 +99,12 @@ class Grid(WholeInputs):
         default_C_by: Mapping[str, float] | None = None,
     ) -> None:
         self._paths = checked_paths(train, dev, test, limit)
-        for role, path, part in (("dev", dev, dev_share), ("test", test, test_share)):
-            if not 0 <= part < 1:
-                raise ConfigError(f"task.{role}_share={part:g} must be at least 0 and below 1.")
-            if part and path:
-                raise ConfigError(f"task.{role}_share takes images from task.train, and task.{role} is given too. Give only one.")
+        for split, path, share in (("dev", dev, dev_share), ("test", test, test_share)):
+            if not 0 <= share < 1:
+                raise ConfigError(f"task.{split}_share={share:g} must be at least 0 and below 1.")
+            if share and path:
+                message = f"task.{split}_share takes images from task.train, and task.{split} is given too. Give only one."
+                raise ConfigError(message)
         if dev_share + test_share >= 1:
             raise ConfigError(f"task.dev_share={dev_share:g} and task.test_share={test_share:g} leave nothing to train on.")
         self._generates = train is None
@@ -114,42 +116,42 @@ class Grid(WholeInputs):
 
     @property
     def files(self) -> dict[str, Path | SplitPath]:
-        """Files, shares of files, or generated splits, by the name of the split."""
+        """Files, shares of files, or generated images, by split."""
         train = self._paths["train"]
         if train is None:
-            if any(self._shares.values()):  # a saved model has the shares, which name splits of its file, but no paths
+            if any(self._shares.values()):  # a saved model has the shares, but no paths
                 raise ConfigError("task.dev_share and task.test_share take images from task.train. Give task.train too.")
             return {split: SplitPath(split) for split in SPLITS}
         files: dict[str, Path | SplitPath] = {split: Path(path) for split, path in self._paths.items() if path is not None}
-        shared = {split: SplitPath(split, Path(train)) for split, share in self._shares.items() if share}
-        return files | ({"train": SplitPath("train", Path(train))} if shared else {}) | shared
+        shares = {split: SplitPath(split, Path(train)) for split, share in self._shares.items() if share}
+        return files | ({"train": SplitPath("train", Path(train))} if shares else {}) | shares
 
     def read(self, path: str | os.PathLike[str], limit: int | None = None, labelled: bool = True) -> Images:
-        """Read a file or a share of it, or generate a split (`train`, `dev` and `test` are its names)."""
-        split, name = split_of(path), os.fspath(path)
-        if split is None:
+        """Read a file or a share of it, or generate a split (`train`, `dev` or `test`)."""
+        named, name = split_of(path), os.fspath(path)
+        if named is None:
             images = read_images(name, labelled)
-        elif split.source is None:
+        elif named.source is None:
             if not self._generates:
                 message = "there is no such file, and the model was trained on a file, not on generated images: check the path."
                 raise DataError(name, None, message)
-            made = snakes(GENERATED[split.split], f"{self.data_seed} {split.split}")
-            images = images_of([Image(*one) for one in made], name)
+            generated = snakes(GENERATED[named.split], f"{self.data_seed} {named.split}")
+            images = images_of([Image(*image) for image in generated], name)
         else:
-            whole = read_images(split.source, labelled)
-            images = share(whole, split.split, self._shares["dev"], self._shares["test"], self.data_seed, name)
-        return images if limit is None else images.taken(range(min(limit, len(images))), name)
+            whole = read_images(named.source, labelled)
+            images = split_images(whole, named.split, self._shares["dev"], self._shares["test"], self.data_seed, name)
+        return images if limit is None else images.selected(range(min(limit, len(images))), name)
 
     def corpus(self, instances: Sequence[Any]) -> Images:
         """Make an unlabelled corpus of arrays of shape (rows, columns, channels), or of `Image`s."""
         return images_of(instances)
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
-        """Images from a table: arrays of shape (rows, columns, channels)."""
+        """Return the images of a table: arrays of shape (rows, columns, channels)."""
         return [image_of_lists(cells, number) for number, cells in enumerate(table["pixels"], 1)]
 
     def input_example(self) -> dict[str, list[Any]]:
-        """An image of colours that training has shown."""
+        """Return an image of a colour of the training data."""
         pixel = self.features.example()
         return {"pixels": [[[pixel] * 3] * 2]}
 
@@ -161,42 +163,37 @@ class Grid(WholeInputs):
         return self.encode(corpus)
 
     def encode(self, corpus: Images, given: Sequence[str] | None = None) -> EncodedImages:
-        """Encode images: cells, edges to the right and downwards, and what they look like."""
+        """Encode images: cells, edges to the right and downwards, and the attributes of both."""
         self._refuse_given(given)
-        edges, ways = grid_edges(corpus)
-        joined = edges[1] + np.repeat(corpus.offsets[:-1], np.diff(edges[0]))[:, None]
-        tables = {"label": self.features.cells(corpus), "edge": self.features.between(corpus, joined, ways)}
+        edges, directions = grid_edges(corpus)
+        ends = edges[1] + np.repeat(corpus.offsets[:-1], np.diff(edges[0]))[:, None]
+        tables = {"label": self.features.cells(corpus), "edge": self.features.edges(corpus, ends, directions)}
         gold = None if corpus.labels is None else self._numbers(corpus.labels)
         return EncodedImages(corpus.offsets, tables, self.labels, gold, edges=edges, images=corpus)
 
     def decode(self, encoded: EncodedImages, view: Array) -> list[Image]:
-        """Images with predicted labels."""
+        """Return images with predicted labels."""
         labels, images, offsets = np.array(self.labels, np.int32)[view], encoded.images, encoded.offsets.tolist()
         return [
             Image(images.pixels[a:b].reshape(*shape, -1), labels[a:b].reshape(shape))
             for (a, b), shape in zip(pairwise(offsets), images.shapes.tolist(), strict=True)
         ]
 
-    def outcomes(self, corpus: Images, predicted: Sequence[Image]) -> Outcomes:
-        """What every image adds to the scores: itself, that it is all right, its cells; of each label right, found and gold."""
-        gold, found, cells = _gold(corpus), _labels_of(predicted), np.diff(corpus.offsets)
-        labels, numbers = np.unique(np.concatenate([gold, found]), return_inverse=True)
-        owner = np.repeat(np.arange(len(cells)), cells)
-        wrong = np.bincount(owner[gold != found], minlength=len(cells))
-        table = np.stack([np.ones(len(cells)), wrong == 0, cells], axis=1)
-        events = label_events(owner, numbers[: len(gold)], numbers[len(gold) :])
-        return Outcomes.of_classes(table, events, len(labels), _scores)
+    def outcomes(self, corpus: Images, predicted: Sequence[Image]) -> InstanceCounts:
+        """Return the counts of every image: 1, whether all is right, its cells; of each label right, predicted and gold."""
+        return _label_outcomes(corpus, predicted)[1]
 
     def report(self, corpus: Images, predicted: Sequence[Image]) -> str:
-        """Scores as a table to read, a line a label, in per cent."""
-        scores = self.evaluate(corpus, predicted)
+        """Return the scores as a table of text, a line a label, in per cent."""
+        labels, outcomes = _label_outcomes(corpus, predicted)
+        scores = outcomes.scores()
         lines = [
             f"{len(predicted)} images; accuracy: {100 * scores['accuracy']:.2f}%; macro F1: {100 * scores['macro_f1']:.2f}; "
             f"wholly right: {100 * scores['exact']:.2f}%",
             "label  precision  recall      F1",
         ]
-        for label, (precision, recall, f1) in _label_scores(_gold(corpus), _labels_of(predicted)).items():
-            lines.append(f"{label:5}  {100 * precision:9.2f}  {100 * recall:6.2f}  {100 * f1:6.2f}")
+        for label, counts in zip(labels.tolist(), class_counts(class_table(outcomes.totals(), 3)), strict=True):
+            lines.append(f"{label:5}  {counts.percentages()}")
         return "\n".join(lines) + "\n"
 
     def write_outputs(
@@ -218,36 +215,36 @@ class Grid(WholeInputs):
             more["probabilities"] = np.concatenate(probabilities)
             more["label_names"] = np.array(self.labels, np.int32)
         if ranked is not None:
-            more["ranked"] = np.concatenate(side_by_side([[_labels_of([image]) for _, image in best] for best in ranked]))
+            more["ranked"] = np.concatenate(ranked_columns([[_labels_of([image]) for _, image in best] for best in ranked]))
         write_images(target, outputs, **more)
 
     def output_table(self, outputs: Sequence[Image]) -> dict[str, list[Any]]:
-        """Labels of every image as nested lists."""
+        """Return the labels of every image as nested lists."""
         return {"labels": [np.asarray(image.labels).tolist() for image in outputs]}
 
     def vocabulary(self) -> dict[str, list[str]]:
-        """The labels."""
+        """Return the labels."""
         return {"labels": list(self.labels)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
-        """What stands where around a cell, or at the ends of an edge."""
+        """Return the names of attributes: pixels around a cell, or at the ends of an edge."""
         return self.features.names(group) if group in ("label", "edge") else []
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Labels, and what cells may look like."""
+        """Return the labels, and the state of the features."""
         values, arrays = self.features.state()
         return {"labels": list(self.labels), "features": values, "generates": self._generates}, arrays
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         self.labels, self._generates = tuple(values["labels"]), values["generates"]
         self.features.restore(values["features"], arrays)
 
     def _numbers(self, labels: Array) -> Array:
-        """Numbers of labels; -1 for those that training never shows."""
+        """Numbers of labels; -1 for those that the training data lack."""
         known = np.array(self.labels, np.int64)
-        place = np.searchsorted(known, labels).clip(max=len(known) - 1)
-        return np.where(known[place] == labels, place, -1).astype(np.int32)
+        indices = np.searchsorted(known, labels).clip(max=len(known) - 1)
+        return np.where(known[indices] == labels, indices, -1).astype(np.int32)
 
 
 def _gold(corpus: Images) -> Array:
@@ -260,18 +257,18 @@ def _labels_of(images: Sequence[Image]) -> Array:
     return np.concatenate([np.ravel(image.labels) for image in images if image.labels is not None])
 
 
+def _label_outcomes(corpus: Images, predicted: Sequence[Image]) -> tuple[Array, InstanceCounts]:
+    """The labels that are gold or predicted somewhere, ascending, and the counts of every image."""
+    gold, labelled, cells = _gold(corpus), _labels_of(predicted), np.diff(corpus.offsets)
+    labels, numbers = np.unique(np.concatenate([gold, labelled]), return_inverse=True)
+    image_of = np.repeat(np.arange(len(cells)), cells)
+    wrong = np.bincount(image_of[gold != labelled], minlength=len(cells))
+    table = np.stack([np.ones(len(cells)), wrong == 0, cells], axis=1)
+    events = label_events(image_of, numbers[: len(gold)], numbers[len(gold) :])
+    return labels, InstanceCounts.of_classes(table, events, len(labels), _scores)
+
+
 def _scores(totals: Array) -> dict[str, float]:
-    (images, whole, cells), classes = totals[:3].tolist(), classes_of(totals, 3)
+    (images, all_right, cells), classes = totals[:3].tolist(), class_table(totals, 3)
     accuracy = float(classes[:, RIGHT].sum() / cells)
-    return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "macro_f1": macro_f1(classes), "exact": whole / images}
-
-
-def _label_scores(gold: Array, found: Array) -> dict[int, tuple[float, float, float]]:
-    """Precision, recall and F1 of each label that is gold or predicted somewhere; 0/0 is 0."""
-    labels, numbers = np.unique(np.concatenate([gold, found]), return_inverse=True)
-    wanted, predicted = numbers[: len(gold)], numbers[len(gold) :]
-    counts = [np.bincount(own, minlength=len(labels)) for own in (wanted[wanted == predicted], predicted, wanted)]
-    return {
-        label: (right / max(found, 1), right / max(gold, 1), 2 * right / (found + gold))
-        for label, right, found, gold in zip(labels.tolist(), *(own.tolist() for own in counts), strict=True)
-    }
+    return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "macro_f1": macro_f1(classes), "exact": all_right / images}

@@ -1,8 +1,7 @@
-"""Multiclass classification of sparse vectors: one label an instance, from LIBSVM's files."""
+"""Multiclass classification of sparse vectors: one class an instance, from LIBSVM's files."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -16,32 +15,34 @@ from structopt.errors import ConfigError, DataError
 from structopt.formats.string_arrays import pack_strings, unpack_strings
 from structopt.formats.vectors import libsvm
 from structopt.formats.vectors.libsvm import NO_LABEL, Vectors, label_order
+from structopt.formats.vectors.vectors_in_memory import vectors as vectors_in_memory
 from structopt.kernels.waist.record import Array
-from structopt.metrics.outcomes import RIGHT, Outcomes, classes_of, label_events, macro_f1
-from structopt.task.labelling import check_keys
+from structopt.metrics.f1 import class_counts, class_table, macro_f1
+from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
+from structopt.task.attribute_entries import known_entries, unit_rows, with_bias
+from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
-from structopt.task.vector_attributes import unit_rows
-from structopt.task.whole_inputs import WholeInputs
+from structopt.task.whole_outputs import WholeOutputs
 
 NORMS = ("none", "unit")
 BIAS = "bias"
 
 
 class Reading(TypedDict, total=False):
-    """Keys of the node ``features`` that are read here."""
+    """The keys of the config's node ``features`` that this task takes."""
 
     min_count: int
     bias: bool
     normalize: Literal["none", "unit"]
 
 
-class Multiclass(WholeInputs):
+class Multiclass(WholeOutputs):
     """One class an instance from its attributes, ``class index:value index:value ...`` (LIBSVM's format).
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files, plain or .gz. Without `train`, the small corpus shipped with the package takes the place of all three.
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for all three.
     limit : int or None
         Number of training instances to read.
     encoding : str
@@ -91,7 +92,7 @@ class Multiclass(WholeInputs):
 
     @property
     def files(self) -> dict[str, Path]:
-        """Files by role (train, dev, test), the shipped corpus where none is given."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, "libsvm")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Vectors:
@@ -103,19 +104,19 @@ class Multiclass(WholeInputs):
 
         The first value of a row has index 0 if training had an index 0, else index 1.
         """
-        return libsvm.vectors(instances, first=0 if "0" in self._attributes else 1)
+        return vectors_in_memory(instances, first=0 if "0" in self._attributes else 1)
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
-        """Vectors from a table: mappings from index to value."""
+        """Return the vectors of a table: mappings from index to value."""
         return vectors(table)
 
     def input_example(self) -> dict[str, list[Any]]:
-        """Two vectors of indices that training has shown."""
+        """Return two vectors of indices of the training data."""
         indices = [int(index) for index in list(self._attributes)[:3]] or [1]
         return {"indices": [indices, indices[:1]], "values": [[1.0] * len(indices), [0.5]]}
 
     def output_table(self, outputs: Sequence[str]) -> dict[str, list[Any]]:
-        """The class of every vector."""
+        """Return the class of every vector."""
         return {"labels": list(outputs)}
 
     def fit(self, corpus: Vectors, earlier: Multiclass | None = None) -> Encoded:
@@ -131,35 +132,30 @@ class Multiclass(WholeInputs):
         return self.encode(corpus)
 
     def encode(self, corpus: Vectors, given: Sequence[str] | None = None) -> Encoded:
-        """Encode a corpus with the attributes seen in training."""
+        """Encode a corpus with the classes and attributes of the training data."""
         self._refuse_given(given)
         numbers = {label: y for y, label in enumerate(self.labels)}
         gold = np.array([numbers.get(label, -1) for label in corpus.labels], np.int32) if _labelled(corpus) else None
         return Encoded(np.arange(len(corpus) + 1, dtype=np.int64), {"label": self._table(corpus)}, self.labels, gold)
 
     def decode(self, encoded: Encoded, view: Array) -> list[str]:
-        """Classes from their numbers, one an instance."""
+        """Return classes from their numbers, one an instance."""
         return [self.labels[y] for y in view.tolist()]
 
-    def outcomes(self, corpus: Vectors, predicted: Sequence[str]) -> Outcomes:
-        """What every instance adds to the scores: itself, and that its class is right, found and gold."""
-        gold = self._gold(corpus)
-        numbers = {label: y for y, label in enumerate(sorted({*gold, *predicted}, key=label_order))}
-        classes = [np.array([numbers[label] for label in labels], np.int64) for labels in (gold, predicted)]
-        events = label_events(np.arange(len(gold)), *classes)
-        return Outcomes.of_classes(np.ones((len(gold), 1)), events, len(numbers), _scores)
+    def outcomes(self, corpus: Vectors, predicted: Sequence[str]) -> InstanceCounts:
+        """Return the counts of every instance: 1, and for its classes right, predicted and gold."""
+        return self._class_outcomes(corpus, predicted)[1]
 
     def report(self, corpus: Vectors, predicted: Sequence[str]) -> str:
-        """Scores as a table to read, a line a class, in per cent."""
-        metrics, gold = self.evaluate(corpus, predicted), Counter(corpus.labels)
-        found, width = Counter(predicted), max(map(len, ["class", *gold, *predicted]))
+        """Return the scores as a table of text, a line a class, in per cent."""
+        classes, outcomes = self._class_outcomes(corpus, predicted)
+        scores, width = outcomes.scores(), max(map(len, ["class", *classes]))
         lines = [
-            f"{len(predicted)} instances; accuracy: {100 * metrics['accuracy']:.2f}%; macro F1: {100 * metrics['macro_f1']:.2f}",
+            f"{len(predicted)} instances; accuracy: {100 * scores['accuracy']:.2f}%; macro F1: {100 * scores['macro_f1']:.2f}",
             f"{'class':>{width}}  precision  recall      F1   found    gold",
         ]
-        for label, (precision, recall, f1) in _f1_scores(self._gold(corpus), predicted).items():
-            scores = f"{100 * precision:9.2f}  {100 * recall:6.2f}  {100 * f1:6.2f}"
-            lines.append(f"{label:>{width}}  {scores}  {found[label]:6}  {gold[label]:6}")
+        for name, counts in zip(classes, class_counts(class_table(outcomes.totals(), 1)), strict=True):
+            lines.append(f"{name:>{width}}  {counts.percentages()}  {counts.predicted:6}  {counts.gold:6}")
         return "\n".join(lines) + "\n"
 
     def write_outputs(
@@ -185,38 +181,42 @@ class Multiclass(WholeInputs):
         libsvm.write(target, header + rows, self.encoding)
 
     def vocabulary(self) -> dict[str, list[str]]:
-        """The classes."""
+        """Return the classes."""
         return {"labels": list(self.labels)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
-        """Indices of the attributes, and the bias at the end."""
+        """Return the indices of the attributes, the bias last."""
         return [*self._attributes, *([BIAS] if self.bias else [])] if group == "label" else []
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Classes, indices, and what is done to vectors."""
+        """Return classes, indices, and the options for vectors."""
         packed, offsets = pack_strings(self._attributes)
         values = {"labels": list(self.labels), "bias": self.bias, "normalize": self.normalize}
         return values, {"index_bytes": packed, "index_offsets": offsets}
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         self.labels = tuple(values["labels"])
         self.bias, self.normalize = values["bias"], values["normalize"]
         names = unpack_strings(arrays["index_bytes"], arrays["index_offsets"])
         self._attributes = {name: j for j, name in enumerate(names)}
 
     def _table(self, corpus: Vectors) -> AttributeTable:
-        """Rows of known attributes, normalised as they stand in the file, the bias at the end of each."""
-        numbers = np.array([self._attributes.get(index, -1) for index in corpus.indices], np.int32)
-        ids = numbers[corpus.ids] if len(numbers) else corpus.ids
+        """Rows of known attributes, the bias last; vectors are normalised with all attributes that they have in the file."""
         values = unit_rows(corpus.offsets, corpus.values) if self.normalize == "unit" else corpus.values
-        known = ids >= 0
-        before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
-        offsets, ids, values = before[corpus.offsets], ids[known], values[known]
+        offsets, ids, known = known_entries(self._attributes, corpus.indices, corpus.offsets, corpus.ids, values)
+        assert known is not None
         if self.bias:
-            ends, offsets = offsets[1:], offsets + np.arange(len(offsets))
-            ids, values = np.insert(ids, ends, len(self._attributes)), np.insert(values, ends, 1.0)
-        return AttributeTable(offsets, ids, None if (values == 1.0).all() else values, len(self._attributes) + self.bias)
+            offsets, ids, known = with_bias(offsets, ids, known, len(self._attributes))
+        return AttributeTable(offsets, ids, None if (known == 1.0).all() else known, len(self._attributes) + self.bias)
+
+    def _class_outcomes(self, corpus: Vectors, predicted: Sequence[str]) -> tuple[list[str], InstanceCounts]:
+        """The classes that are gold or predicted, in order, and the counts of every instance."""
+        gold = self._gold(corpus)
+        classes = sorted({*gold, *predicted}, key=label_order)
+        numbers = {label: y for y, label in enumerate(classes)}
+        events = label_events(np.arange(len(gold)), *(np.array([numbers[y] for y in one], np.int64) for one in (gold, predicted)))
+        return classes, InstanceCounts.of_classes(np.ones((len(gold), 1)), events, len(classes), _scores)
 
     def _gold(self, corpus: Vectors) -> list[str]:
         if not _labelled(corpus):
@@ -229,19 +229,5 @@ def _labelled(corpus: Vectors) -> bool:
 
 
 def _scores(totals: Array) -> dict[str, float]:
-    classes = classes_of(totals, 1)
+    classes = class_table(totals, 1)
     return {"accuracy": float(classes[:, RIGHT].sum() / totals[0]), "macro_f1": macro_f1(classes)}
-
-
-def _f1_scores(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, tuple[float, float, float]]:
-    """Precision, recall and F1 of each class that is gold or predicted somewhere; 0/0 is 0."""
-    wanted, found = Counter(gold), Counter(predicted)
-    right = Counter(a for a, b in zip(gold, predicted, strict=True) if a == b)
-    return {
-        label: (
-            right[label] / max(found[label], 1),
-            right[label] / max(wanted[label], 1),
-            2 * right[label] / (found[label] + wanted[label]),
-        )
-        for label in sorted(wanted | found, key=label_order)
-    }

@@ -12,19 +12,22 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from structopt.core.data.encoded import EncodedGraphs
-from structopt.core.data.table_schema import Column, Schema, vector_columns, vectors
+from structopt.core.data.table_schema import Column, Schema, vector_columns
+from structopt.core.data.table_schema import vectors as vectors_of_table
 from structopt.errors import ConfigError, DataError
 from structopt.formats.string_arrays import pack_strings, unpack_strings
-from structopt.formats.vectors import arff_writer, libsvm, libsvm_multilabel, mulan
+from structopt.formats.vectors import arff_writer, libsvm_multilabel, mulan
 from structopt.formats.vectors.labelled_vectors import LabelledVectors, indicators
+from structopt.formats.vectors.vectors_in_memory import FORM, named_values
+from structopt.formats.vectors.vectors_in_memory import vectors as vectors_in_memory
 from structopt.kernels.waist.record import Array
 from structopt.metrics import label_sets
-from structopt.metrics.outcomes import Outcomes
-from structopt.task.labelling import check_keys
+from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task.configuration_names import Configuration, of_edges, of_variables
+from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.vector_attributes import AttributeColumns
-from structopt.task.whole_inputs import WholeInputs
-from structopt.task.wide_graphs import Configuration, of_edges, of_variables
+from structopt.task.whole_outputs import WholeOutputs
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +35,7 @@ STATES = ("0", "1")
 
 
 class Reading(TypedDict, total=False):
-    """Keys of the node ``features`` that are read here."""
+    """The keys of the config's node ``features`` that this task takes."""
 
     min_count: int
     bias: bool
@@ -40,17 +43,17 @@ class Reading(TypedDict, total=False):
     normalize: Literal["none", "unit"]
 
 
-class Multilabel(WholeInputs):
+class Multilabel(WholeOutputs):
     """Any number of labels an instance: one binary variable a label.
 
-    All instances have the same variables, and each variable has weights of its own: of the attributes of the instance for its
-    two states. The edges are the factor graph's: between every two labels with factor_graph.edges=complete, which this task
-    chooses, and each with a weight of its own for every pair of states; or none.
+    All instances have the same variables, and each variable has its own weights, for the attributes of the instance and its two
+    states. The factor graph decides about edges: with factor_graph.edges=complete, which this task's YAML chooses, there is one
+    between every two labels, with its own weight for every pair of states; or there is none.
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files, plain or .gz. Without `train`, the small corpus shipped with the package takes the place of all three.
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for all three.
     limit : int or None
         Number of training instances to read.
     encoding : str
@@ -61,8 +64,8 @@ class Multilabel(WholeInputs):
         Of ARFF training files: how many of the last columns are labels, or the XML file that names them; None: the XML file
         beside it, of the same name with or without a last ``-train``. Other files have columns of the same names.
     most_frequent : int or None
-        Number of labels to keep, the most frequent ones of the training part; None keeps all. The others are forgotten, in
-        scores too, and so are labels that only other files have; instances without a label stay.
+        Number of labels to keep, the most frequent ones of the training data; None keeps all. The others are ignored, in
+        scores too, and so are labels that only other files have; instances without a label are kept.
     default_C : float
         C for optimizers that are not given one.
     default_C_by : mapping or None
@@ -110,22 +113,22 @@ class Multilabel(WholeInputs):
         self.default_C_by = dict(default_C_by or {})
         self.format, self.most_frequent, self._label_columns, self.partial = format, most_frequent, labels, partial
         self.names: tuple[str, ...] = ()
-        self._all_names: tuple[str, ...] = ()  # with those that are not among the most frequent
-        self._row: tuple[str, ...] | None = None  # attributes in the order of a header
+        self._all_names: tuple[str, ...] = ()  # `names` and those that are less frequent
+        self._header: tuple[str, ...] | None = None  # attributes in the order of an ARFF header
 
     @property
     def files(self) -> dict[str, Path]:
-        """Files by role (train, dev, test), the shipped corpus where none is given."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, "multilabel")
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> LabelledVectors:
-        """Read a file; after training, one of the training file's format, in which labels have the same names."""
+        """Read a file; after training, it must have the training file's format, and labels have the same names."""
         if not self._is_arff(path):
-            if self._row is not None:
+            if self._header is not None:
                 message = "the model was trained on ARFF, whose attributes have names: give an ARFF file."
                 raise DataError(path, None, message)
             return libsvm_multilabel.read(path, limit, self.encoding, self.partial)
-        if self.names and self._row is None:
+        if self.names and self._header is None:
             message = "the model was trained on LIBSVM's text, whose attributes have numbers: give a file of it."
             raise DataError(path, None, message)
         return mulan.read(path, limit, self._label_columns, self.names, labelled, self.encoding, self.partial)
@@ -136,46 +139,47 @@ class Multilabel(WholeInputs):
         The values of a row are those of the columns of the ARFF file, without its labels; of LIBSVM's text the first has
         index 0 if training had an index 0, else index 1.
         """
-        if self._row is not None:
-            instances = [_named(instance, self._row, line) for line, instance in enumerate(libsvm.FORM.listed(instances), 1)]
-        found = libsvm.vectors(instances, first=0 if "0" in self._attributes.numbers else 1)
-        return LabelledVectors(found.path, found.offsets, found.indices, found.ids, found.values, None, (), self._row is not None)
+        if self._header is not None:
+            instances = [named_values(one, self._header, number) for number, one in enumerate(FORM.listed(instances), 1)]
+        vectors = vectors_in_memory(instances, first=0 if "0" in self._attributes.numbers else 1)
+        arrays = vectors.offsets, vectors.indices, vectors.ids, vectors.values
+        return LabelledVectors(vectors.path, *arrays, None, (), self._header is not None)
 
     @property
     def input_schema(self) -> Schema:
-        """Vectors by the numbers of their attributes, or by the names that ARFF files give them."""
-        return vector_columns("indices", "long") if self._row is None else vector_columns("attributes", "string")
+        """Vectors by the numbers of their attributes, or by their names in ARFF files."""
+        return vector_columns("indices", "long") if self._header is None else vector_columns("attributes", "string")
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
-        """Vectors from a table: mappings from attribute to value."""
-        return vectors(table)
+        """Return the vectors of a table: mappings from attribute to value."""
+        return vectors_of_table(table)
 
     def input_example(self) -> dict[str, list[Any]]:
-        """Two vectors of attributes that training has shown."""
-        names: list[Any] = list(self._attributes.numbers)[:3] or ["1"]
-        own = names if self._row is not None else [int(name) for name in names]
-        return {next(iter(self.input_schema)).name: [own, own[:1]], "values": [[1.0] * len(own), [0.5]]}
+        """Return two vectors of attributes of the training data."""
+        names = list(self._attributes.numbers)[:3] or ["1"]
+        attributes: list[Any] = list(names if self._header is not None else map(int, names))
+        return {next(iter(self.input_schema)).name: [attributes, attributes[:1]], "values": [[1.0] * len(attributes), [0.5]]}
 
     def output_table(self, outputs: Sequence[Sequence[str]]) -> dict[str, list[Any]]:
-        """The labels of every vector, a list each."""
+        """Return the labels of every vector, a list each."""
         return {"labels": [list(output) for output in outputs]}
 
     def fit(self, corpus: LabelledVectors, earlier: Multilabel | None = None) -> EncodedGraphs:
         """Learn labels and attributes from the training corpus, beside those of an `earlier` task, and encode it.
 
-        Of more labels than `most_frequent`, those stay that are the most frequent ones in this corpus.
+        If there are more than `most_frequent` labels, the most frequent ones in this corpus are kept.
         """
         if not corpus.names or corpus.labels is None:
             raise DataError(corpus.path, None, "no instance has a label: write label,label index:value index:value ....")
         if not corpus.values.any():
             raise DataError(corpus.path, None, "no instance has a value other than 0: nothing tells them apart.")
         counts = Counter(name for labels in corpus.labels for name in labels)
-        if earlier is not None and (earlier._row is not None) != corpus.declared:
+        if earlier is not None and (earlier._header is not None) != corpus.declared:
             raise DataError(corpus.path, None, "the model of warm_start was trained on the other format, ARFF or LIBSVM's text.")
         self._all_names = tuple(dict.fromkeys([*corpus.names, *(() if earlier is None else earlier.names)]))
         ranked = sorted(self._all_names, key=lambda name: -counts[name])[: self.most_frequent]
         self.names = tuple(name for name in self._all_names if name in set(ranked))
-        self._row = tuple(corpus.attributes) if corpus.declared else None
+        self._header = tuple(corpus.attributes) if corpus.declared else None
         self._attributes.fit(corpus, None if earlier is None else earlier._attributes)
         if not self._attributes.names:
             raise ConfigError("features.min_count leaves no attribute, and features.bias=false no constant: lower min_count.")
@@ -183,7 +187,7 @@ class Multilabel(WholeInputs):
         return encoded if corpus.unknown is None else self._with_sets(corpus, encoded)
 
     def encode(self, corpus: LabelledVectors, given: Sequence[str] | None = None) -> EncodedGraphs:
-        """Encode a corpus with the labels and attributes seen in training: a variable a label, no edges."""
+        """Encode a corpus with the labels and attributes of the training data: a variable a label, no edges."""
         self._refuse_given(given)
         unknown = sorted({name for labels in corpus.labels or () for name in labels} - set(self._all_names))
         if unknown:
@@ -195,7 +199,7 @@ class Multilabel(WholeInputs):
         return EncodedGraphs(np.arange(m + 1, dtype=np.int64) * d, tables, STATES, gold, edges=no_edges, wide=True)
 
     def _with_sets(self, corpus: LabelledVectors, encoded: EncodedGraphs) -> EncodedGraphs:
-        """The training corpus with the labels that it leaves open: both states."""
+        """The training corpus with both states for the labels that it leaves open."""
         assert encoded.gold is not None and corpus.unknown is not None
         free = indicators(corpus.unknown, self.names).ravel()
         sets = np.arange(len(STATES)) == encoded.gold[:, None]
@@ -203,16 +207,16 @@ class Multilabel(WholeInputs):
         return replace(encoded, gold_sets=sets)
 
     def decode(self, encoded: EncodedGraphs, view: Array) -> list[list[str]]:
-        """Labels of every instance, from the states of all variables."""
+        """Return the labels of every instance, from the states of all variables."""
         states = view.reshape(len(encoded), len(self.names)).tolist()
         return [[name for name, state in zip(self.names, row, strict=True) if state] for row in states]
 
-    def outcomes(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> Outcomes:
-        """What every instance adds to the scores."""
+    def outcomes(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> InstanceCounts:
+        """Return the counts of every instance that scores are made of."""
         return label_sets.outcomes(*self._compared(corpus, predicted))
 
     def report(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> str:
-        """Scores as a table to read, a line a label, in per cent."""
+        """Return the scores as a table of text, a line a label, in per cent."""
         return label_sets.table(self.names, *self._compared(corpus, predicted))
 
     def write_outputs(
@@ -233,8 +237,8 @@ class Multilabel(WholeInputs):
         outputs : sequence of sequences of str
             The labels of each instance.
         probabilities : sequence of float64 arrays of shape (labels, 2), or None
-            Of the states of every label: see `structopt.formats.vectors.libsvm_multilabel.write` and
-            `structopt.formats.vectors.arff_writer.write` for where they stand.
+            Of the states of every label; `structopt.formats.vectors.libsvm_multilabel.write` and
+            `structopt.formats.vectors.arff_writer.write` say where they are written.
         ranked : sequence, or None
             For every instance, the scores and labels of its best outputs.
         """
@@ -242,29 +246,29 @@ class Multilabel(WholeInputs):
         write(corpus.path, target, outputs, self.names, probabilities, ranked, self.encoding)
 
     def vocabulary(self) -> dict[str, list[str]]:
-        """The labels."""
+        """Return the labels."""
         return {"labels": list(self.names)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
-        """Names of the attributes, and the bias at the end."""
+        """Return the names of the attributes, the bias last."""
         return self._attributes.names if group == "label" else []
 
     def configuration_names(self, group: str = "label") -> list[Configuration]:
-        """Names of the configurations of a part group: every label, and every pair of them, has weights of its own."""
+        """Return names of the configurations of a part group: every label, and every pair of labels, has its own weights."""
         return (of_variables if group == "label" else of_edges)(self.names, STATES)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Labels, attributes, and what is done to their values."""
+        """Return labels, attributes, and the options for their values."""
         values, arrays = self._attributes.state()
-        values |= {"names": list(self.names), "all_names": list(self._all_names), "declared": self._row is not None}
-        if self._row is not None:
-            arrays["row_bytes"], arrays["row_offsets"] = pack_strings(self._row)
+        values |= {"names": list(self.names), "all_names": list(self._all_names), "declared": self._header is not None}
+        if self._header is not None:
+            arrays["row_bytes"], arrays["row_offsets"] = pack_strings(self._header)
         return values, arrays
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Take back what `state` gave."""
+        """Restore what `state` returned."""
         self.names, self._all_names = tuple(values["names"]), tuple(values["all_names"])
-        self._row = tuple(unpack_strings(arrays["row_bytes"], arrays["row_offsets"])) if values["declared"] else None
+        self._header = tuple(unpack_strings(arrays["row_bytes"], arrays["row_offsets"])) if values["declared"] else None
         self._attributes = AttributeColumns.restore(values, arrays)
 
     def _is_arff(self, path: str | Path) -> bool:
@@ -278,13 +282,3 @@ class Multilabel(WholeInputs):
         if corpus.unknown is not None:
             raise DataError(corpus.path, None, "leaves labels open (?): scores need a file with the labels of every instance.")
         return indicators(corpus.labels, self.names), indicators(predicted, self.names)
-
-
-def _named(instance: Any, names: Sequence[str], line: int) -> Any:
-    """A row of values as a mapping from name to value; what is no row stays as it is."""
-    if isinstance(instance, Mapping) or not np.iterable(instance) or isinstance(instance, str):
-        return instance
-    row = list(instance)
-    if len(row) != len(names):
-        raise libsvm.FORM.refused(line, f"the row has {len(row)} values for {len(names)} attributes")
-    return {name: value for name, value in zip(names, row, strict=True) if value != 0}

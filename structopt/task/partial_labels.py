@@ -1,8 +1,8 @@
-"""Labels that training data give in part: ``_`` (or ``?``) for a token of which nothing is known, ``A|B`` for one of these."""
+"""Cells that leave a label open: ``_`` or ``?`` where nothing is known (the token is *free*), ``A|B`` for one of these labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
@@ -10,12 +10,12 @@ import numpy as np
 from structopt.kernels.waist.record import Array
 
 FREE = ("_", "?")
-"""Marks of a token whose label is not given."""
+"""The cells of free tokens."""
 EITHER = "|"
 
 
 def alternatives(cell: str) -> tuple[str, ...]:
-    """The labels that a cell names; none where it is free."""
+    """Return the labels that a cell names; none where it is free."""
     return () if cell in FREE else tuple(filter(None, cell.split(EITHER)))
 
 
@@ -25,16 +25,16 @@ def is_open(cell: str) -> bool:
 
 
 def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Runs of given labels, by which a tag scheme is told.
+    """Return the runs of tokens whose labels are known, by which a tag scheme can be detected.
 
-    After a token that is open, an entity may go on that began there: such a beginning of a run is left out.
+    An entity may have begun at the open token before a run: the tags that may continue it are left out.
     """
     runs = []
     for sentence in sentences:
         opened = False
-        for given, group in groupby(sentence, lambda cell: not is_open(cell)):
+        for known, group in groupby(sentence, lambda cell: not is_open(cell)):
             run = list(group)
-            if given:
+            if known:
                 while opened and run and run[0][:1] in "IE":
                     run.pop(0)
                 runs.append(run)
@@ -42,10 +42,10 @@ def known_runs(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
     return runs
 
 
-def settled(sentence: Sequence[str], convert: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, str]]:
-    """Positions whose label in another scheme is settled, and that label.
+def certain_labels(sentence: Sequence[str], convert: Callable[[list[str]], list[str]]) -> Iterator[tuple[int, str]]:
+    """Yield the positions whose label in another scheme is certain, with that label.
 
-    A label depends on those beside it: next to a token that is open it may be one of several.
+    A label in another scheme depends on its neighbours: next to an open token it may be one of several.
 
     Parameters
     ----------
@@ -55,27 +55,28 @@ def settled(sentence: Sequence[str], convert: Callable[[list[str]], list[str]]) 
         Labels of neighbouring tokens to the other scheme.
     """
     begin = 0
-    for given, group in groupby(sentence, lambda cell: not is_open(cell)):
+    for known, group in groupby(sentence, lambda cell: not is_open(cell)):
         run = list(group)
         end = begin + len(run)
-        if given:
+        if known:
             first, last = begin + (begin > 0), end - (end < len(sentence))
             yield from list(enumerate(convert(run), begin))[first - begin : last - begin]
         begin = end
 
 
-def label_sets(cells: Sequence[str], labels: Sequence[str], fits: Callable[[str, str], bool]) -> Array:
-    """Which of the labels each token may have, bool, shape (tokens, labels).
+def label_sets(cells: Sequence[str], labels: Sequence[str], compatible: Callable[[str, str], bool]) -> Array:
+    """Return which of the labels each token may have, bool, shape (tokens, labels).
 
     Parameters
     ----------
     cells : sequence of str
     labels : sequence of str
         The labels that are learnt.
-    fits : callable
-        Whether a label as it stands in a file can be a learnt one.
+    compatible : callable
+        Whether a token with a label of the file can have a learnt label.
     """
-    rows: Mapping[str, list[bool]] = {
-        cell: [cell in FREE or any(fits(one, label) for one in alternatives(cell)) for label in labels] for cell in set(cells)
+    rows = {
+        cell: [cell in FREE or any(compatible(named, label) for named in alternatives(cell)) for label in labels]
+        for cell in set(cells)
     }
     return np.array([rows[cell] for cell in cells], bool).reshape(len(cells), len(labels))

@@ -1,4 +1,4 @@
-"""Samples drawn from a random pairwise model: complete graphs of variables with several states."""
+"""Complete graphs of variables with several states, drawn from a random pairwise model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -16,28 +15,26 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.data.splits import SPLITS, SplitPath, split_of
 from structopt.core.data.table_schema import Column, Schema
+from structopt.datasets.random_graphs import RandomModel
 from structopt.errors import ConfigError, DataError
-from structopt.formats.instances import MEMORY, Form, shown
-from structopt.formats.npz import side_by_side, write_arrays
+from structopt.formats.instances_in_memory import MEMORY, Form, shown
+from structopt.formats.npz import ranked_columns, write_arrays
 from structopt.kernels.waist.record import Array
-from structopt.metrics.outcomes import Outcomes
+from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task.configuration_names import of_edges
 from structopt.task.split_files import checked_paths
-from structopt.task.whole_inputs import WholeInputs
-from structopt.task.wide_graphs import of_edges
+from structopt.task.whole_outputs import WholeOutputs
 
 FORM = Form("sample", "Give a list of samples, each a row of numbers, one a variable: [[0.5, -0.25, ...]].")
-UNIT = 1024
-"""Everything that is drawn is a multiple of 1/1024, so that scores are exact, in whatever order they are summed."""
-
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples of one part.
+    """Samples of a split, or in memory.
 
     Attributes
     ----------
     path : str
-        What the part is called.
+        Name of the split.
     x : float64, shape (samples, variables)
     y : int32, shape (samples, variables), or None
     """
@@ -51,17 +48,16 @@ class Samples:
         return len(self.x)
 
 
-class Synthetic(WholeInputs):
+class Synthetic(WholeOutputs):
     r"""Complete graphs whose outputs y are local maxima of a random model.
 
         sum_i w_i(y_i) x_i + sum_{i<j} w_ij(y_i, y_j)
 
-    is what y maximises, as far as no variable alone can raise it (iterated conditional modes): each starts in the state that
-    is best for itself; then one after another takes the state that is best given all others, until none moves. The weights and
-    x are uniform in (-1, 1). What is learnt has the same form: x_i at the position y_i of variable i, and an indicator for every
-    edge and pair of states, each with a weight of its own. Everything is made from the seed, the same on every machine.
+    is the score that no variable alone can raise (`structopt.datasets.random_graphs` draws them). The model that is learnt has
+    the same form: a weight for every variable and state, whose feature has the value x_i, and one for every edge and pair of
+    states. The seed determines all data, which are the same on every machine.
 
-    There are no files: in the place of `input=FILE` type input=train, dev or test.
+    There are no files: instead of `input=FILE` type input=train, dev or test.
 
     Parameters
     ----------
@@ -87,8 +83,7 @@ class Synthetic(WholeInputs):
 
     Notes
     -----
-    Meshi et al. (2010), Figure 1(d): 20 variables with 4 states, 100 samples. Making a sample costs
-    O(variables^2 * states) a round.
+    Meshi et al. (2010), Figure 1(d): 20 variables with 4 states, 100 samples.
     """
 
     columns = ("x",)
@@ -115,13 +110,14 @@ class Synthetic(WholeInputs):
             if value < least:
                 raise ConfigError(f"task.{name}={value} must be at least {least}.")
         if held_out < 0:
-            raise ConfigError(f"task.held_out={held_out} must be at least 1, or 0 for no dev and test parts.")
+            raise ConfigError(f"task.held_out={held_out} must be at least 1, or 0 for no dev and test splits.")
         ranges.check_at_least("task.coupling", coupling)
         if not 0 <= noise <= 1:
             raise ConfigError(f"task.noise={noise:g} is a share: give a number from 0 to 1.")
-        self.variables, self.states, self.coupling, self.noise = variables, states, coupling, noise
+        self.variables = variables
+        self.model = RandomModel(data_seed, variables, states, coupling, noise)
         self.sizes = {"train": samples, "dev": held_out, "test": held_out}
-        self.data_seed, self.limit, self.default_C = data_seed, limit, default_C
+        self.limit, self.default_C = limit, default_C
         self.default_C_by = dict(default_C_by or {})
         self.labels: tuple[str, ...] = tuple(map(str, range(states)))
 
@@ -134,25 +130,11 @@ class Synthetic(WholeInputs):
         """Generate a split: train, dev or test."""
         named = split_of(path)
         if named is None or named.source is not None or not self.sizes[named.split]:
-            made = ", ".join(self.files)
-            raise DataError(os.fspath(path), None, f"task=synthetic reads no files, but makes its splits: give one of {made}.")
+            message = f"task=synthetic reads no files, but generates its splits: give one of {', '.join(self.files)}."
+            raise DataError(os.fspath(path), None, message)
         count = min(self.sizes[named.split], limit or self.sizes[named.split])
-        generator = self._generator(named.split)
-        x = _drawn(generator, (count, self.variables))
-        y = self._modes(x)
-        for i in range(count):
-            noisy = Random(f"{self.data_seed} {named.split} noise {i}")
-            for j in range(self.variables):
-                if noisy.random() < self.noise:
-                    y[i, j] = noisy.randrange(self.states)
+        x, y = self.model.samples(named.split, count)
         return Samples(named.split, x, y if labelled else None)
-
-    def weights(self) -> tuple[Array, Array]:
-        """The weights w_i, shape (variables, states), and w_ij, shape (edges, states, states), that samples are made with."""
-        generator, K = self._generator("weights"), self.states
-        nodes = _drawn(generator, (self.variables, K))
-        edges = _drawn(generator, (self.variables * (self.variables - 1) // 2, K, K))
-        return nodes, np.rint(self.coupling * edges * UNIT) / UNIT
 
     def corpus(self, instances: Sequence[Any]) -> Samples:
         """Make an unlabelled corpus of rows of values x, one a sample; DataError where a row is anything else."""
@@ -160,11 +142,11 @@ class Synthetic(WholeInputs):
         return Samples(MEMORY, np.array(rows, np.float64).reshape(len(rows), self.variables), None)
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
-        """Rows of values from a table."""
+        """Return the samples of a table: rows of values."""
         return list(table["x"])
 
     def input_example(self) -> dict[str, list[Any]]:
-        """A row of values."""
+        """Return a sample."""
         return {"x": [[0.5] * self.variables]}
 
     def fit(self, corpus: Samples, earlier: Synthetic | None = None) -> EncodedGraphs:
@@ -186,17 +168,18 @@ class Synthetic(WholeInputs):
         )
 
     def decode(self, encoded: EncodedGraphs, view: Array) -> list[Array]:
-        """States of the variables of every sample."""
+        """Return the states of the variables of every sample."""
         return list(np.asarray(view).reshape(len(encoded), -1))
 
-    def outcomes(self, corpus: Samples, predicted: Sequence[Array]) -> Outcomes:
-        """What every sample adds to the scores: itself, its variables, those that are right, and that all are."""
+    def outcomes(self, corpus: Samples, predicted: Sequence[Array]) -> InstanceCounts:
+        """Return the counts of every sample: 1, its variables, those that are right, and whether all are."""
         right = np.array(predicted).reshape(len(corpus), -1) == _gold(corpus)
         ones = np.ones(len(corpus))
-        return Outcomes.of_table(np.stack([ones, ones * self.variables, right.sum(axis=1), right.all(axis=1)], axis=1), _scores)
+        columns = [ones, ones * self.variables, right.sum(axis=1), right.all(axis=1)]
+        return InstanceCounts.of_table(np.stack(columns, axis=1), _scores)
 
     def report(self, corpus: Samples, predicted: Sequence[Array]) -> str:
-        """Scores to read, in per cent."""
+        """Return the scores as text, in per cent."""
         scores = self.evaluate(corpus, predicted)
         return (
             f"{len(predicted)} samples; accuracy: {100 * scores['accuracy']:.2f}%; wholly right: {100 * scores['exact']:.2f}%\n"
@@ -219,74 +202,47 @@ class Synthetic(WholeInputs):
         if probabilities is not None:
             arrays["probabilities"] = np.array(probabilities)
         if ranked is not None:
-            arrays["ranked"] = np.array(side_by_side([[y for _, y in best] for best in ranked]))
+            arrays["ranked"] = np.array(ranked_columns([[y for _, y in best] for best in ranked]))
         write_arrays(target, arrays)
 
     def output_table(self, outputs: Sequence[Array]) -> dict[str, list[Any]]:
-        """States of every sample as a list."""
+        """Return the states of every sample as a list."""
         return {"labels": [np.asarray(states).tolist() for states in outputs]}
 
     def vocabulary(self) -> dict[str, list[str]]:
-        """The states."""
+        """Return the states."""
         return {"labels": list(self.labels)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
-        """The values x_i, by the variable's number."""
+        """Return the names of the values x_i, by the variable's number."""
         return [f"x{i}" for i in range(self.variables)] if group == "label" else []
 
     def configuration_names(self, group: str = "label") -> list[Any]:
-        """Names of the configurations of a part group: the states of any variable, and those of every pair of variables."""
+        """Return names of the configurations of a part group: the states of any variable, or those of each pair of variables."""
         variables = list(map(str, range(self.variables)))
         return of_edges(variables, self.labels) if group == "edge" else list(self.labels)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Nothing beside the parameters."""
+        """Return nothing: the constructor's parameters say all."""
         return {}, {}
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Take back nothing."""
+        """Restore nothing: `state` returns nothing."""
 
     def _row(self, sample: Any, number: int) -> list[float]:
-        """Values of a sample given in memory."""
+        """Values of a sample in memory."""
         if isinstance(sample, Mapping):
             raise FORM.refused(number, f"a sample is one mapping, {shown(sample)}")
-        values = FORM.parts(number, sample)
+        values = FORM.elements(number, sample)
         if len(values) != self.variables:
             raise FORM.refused(number, f"a sample has {len(values)} values, but there are {self.variables} variables")
         return [FORM.number(number, f"x{i}", value) for i, value in enumerate(values)]
 
-    def _generator(self, name: str) -> Random:
-        return Random(f"{self.data_seed} {name}")  # seeded by text: the same on every machine, and other numbers for each name
-
-    def _modes(self, x: Array) -> Array:
-        """Iterated conditional modes of every sample; of states that are equally good the first. int32, shape of x."""
-        nodes, edges = self.weights()
-        d, K = nodes.shape
-        table = np.zeros((d, d, K, K))  # table[i, j, a, b] = w_ij(a, b), whichever of i and j is lower
-        i, j = np.triu_indices(d, 1)
-        table[i, j], table[j, i] = edges, edges.transpose(0, 2, 1)
-        y = (x[:, :, None] * nodes).argmax(axis=2)
-        moving, others = np.arange(len(x)), np.arange(d)
-        while len(moving):
-            before = y[moving].copy()
-            for v in range(d):
-                given = table[v, others, :, y[moving]]  # of no weight at v itself
-                y[moving, v] = (given.sum(axis=1) + x[moving, v, None] * nodes[v]).argmax(axis=1)
-            moving = moving[(y[moving] != before).any(axis=1)]
-        return np.asarray(y, np.int32)
-
-
-def _drawn(generator: Random, shape: tuple[int, ...]) -> Array:
-    """Numbers uniform over the odd multiples of 1/1024 in (-1, 1)."""
-    count = int(np.prod(shape))
-    numbers: Array = np.array([2 * generator.getrandbits(10) + 1 - UNIT for _ in range(count)], np.float64)
-    return numbers.reshape(shape) / UNIT
-
 
 def _scores(totals: Array) -> dict[str, float]:
-    samples, variables, right, whole = totals.tolist()
+    samples, variables, right, all_right = totals.tolist()
     accuracy = right / variables
-    return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "exact": whole / samples}
+    return {"accuracy": accuracy, "hamming_loss": 1.0 - accuracy, "exact": all_right / samples}
 
 
 def _gold(corpus: Samples) -> Array:

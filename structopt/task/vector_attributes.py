@@ -1,4 +1,4 @@
-"""From the vectors of a file to attribute tables: which attributes are kept, and what is done to their values."""
+"""Attribute tables of sparse vectors: which attributes are kept, and how their values are standardised and normalised."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from structopt.errors import ConfigError
 from structopt.formats.string_arrays import pack_strings, unpack_strings
 from structopt.formats.vectors.labelled_vectors import LabelledVectors
 from structopt.kernels.waist.record import Array
+from structopt.task.attribute_entries import known_entries, unit_rows, with_bias
 
 NORMS = ("none", "unit")
 STANDARDS = ("none", "columns")
 BIAS = "bias"
-DENSE = 0.5  # share of values other than 0 from which on it costs little to give every instance all attributes
+DENSE = 0.5  # share of nonzero values from which giving every instance all attributes costs little
 
 
 class AttributeColumns:
-    r"""The attributes of a training corpus, numbered, and what is done to their values.
+    r"""The attributes of a training corpus, numbered; values standardised and normalised.
 
         v'_a = (v_a - mean_a) / deviation_a,    v'' = v' / ||v'||
 
     the first where values are standardised (by `columns`), the second where they are normalised (to `unit` length); the bias
-    that follows is 1. Corpora of which less than half the values differ from 0 keep their zeros: there mean_a = 0 in the
-    first formula, and deviation_a is still that from the mean. A column that never varies is not divided.
+    is added after that, with the value 1. Corpora in which less than half of the values are nonzero keep their zeros: there
+    mean_a = 0 in the first formula, and deviation_a is still that from the mean. A constant column is not divided.
 
     Parameters
     ----------
@@ -55,13 +56,13 @@ class AttributeColumns:
 
     @property
     def names(self) -> list[str]:
-        """Names of the attributes, the bias at the end."""
+        """Names of the attributes, the bias last."""
         return [*self.numbers, *([BIAS] if self.bias else [])]
 
     def fit(self, corpus: LabelledVectors, earlier: AttributeColumns | None = None) -> None:
         """Learn attributes, and their means and deviations, from the training corpus.
 
-        Those of `earlier` columns are kept as they are, with their means and deviations, in which their weights are meant.
+        Those of `earlier` columns are kept, with their means and deviations, since their weights are for values scaled by these.
         """
         known = {} if earlier is None else earlier.numbers
         counts = np.bincount(corpus.ids[corpus.values != 0.0], minlength=len(corpus.attributes)).tolist()
@@ -73,23 +74,22 @@ class AttributeColumns:
         if self.standardize == "columns":
             self._measure(corpus)
             if earlier is not None and earlier.standardize == "columns":
-                places = [self.numbers[name] for name in known]
-                self.means[places], self.deviations[places] = earlier.means, earlier.deviations
+                numbers = [self.numbers[name] for name in known]
+                self.means[numbers], self.deviations[numbers] = earlier.means, earlier.deviations
 
     def table(self, corpus: LabelledVectors) -> AttributeTable:
-        """Rows of known attributes, one an instance; O(entries), or O(instances x attributes) where means are taken off."""
+        """Return the rows of known attributes, one an instance; O(entries), or O(instances x attributes) with means."""
         offsets, ids, values = self._known(corpus)
         if self.standardize == "columns":
             offsets, ids, values = self._standardised(offsets, ids, values)
         if self.normalize == "unit":
             values = unit_rows(offsets, values)
         if self.bias:
-            ends, offsets = offsets[1:], offsets + np.arange(len(offsets))
-            ids, values = np.insert(ids, ends, len(self.numbers)), np.insert(values, ends, 1.0)
+            offsets, ids, values = with_bias(offsets, ids, values, len(self.numbers))
         return AttributeTable(offsets, ids, None if (values == 1.0).all() else values, len(self.numbers) + self.bias)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Attributes, their means and deviations, and what is done to them."""
+        """Return attributes, their means and deviations, and the options."""
         packed, offsets = pack_strings(self.numbers)
         values = {"bias": self.bias, "standardize": self.standardize, "normalize": self.normalize}
         arrays = {"attribute_bytes": packed, "attribute_offsets": offsets}
@@ -99,22 +99,22 @@ class AttributeColumns:
 
     @classmethod
     def restore(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> AttributeColumns:
-        """Undo `state`."""
-        made = cls(1, values["bias"], values["standardize"], values["normalize"])
+        """Make columns of what `state` returned."""
+        columns = cls(1, values["bias"], values["standardize"], values["normalize"])
         names = unpack_strings(arrays["attribute_bytes"], arrays["attribute_offsets"])
-        made.numbers = {name: j for j, name in enumerate(names)}
-        made.means, made.deviations = arrays.get("means", made.means), arrays.get("deviations", made.deviations)
-        return made
+        columns.numbers = {name: j for j, name in enumerate(names)}
+        columns.means = arrays.get("means", columns.means)
+        columns.deviations = arrays.get("deviations", columns.deviations)
+        return columns
 
     def _known(self, corpus: LabelledVectors) -> tuple[Array, Array, Array]:
-        """Offsets, attribute numbers and values of what training has seen."""
-        numbers = np.array([self.numbers.get(name, -1) for name in corpus.attributes], np.int32)
-        ids = numbers[corpus.ids] if len(numbers) else corpus.ids
-        known = ids >= 0
-        before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
-        return before[corpus.offsets], ids[known], corpus.values[known]
+        """Offsets, attribute numbers and values of known attributes."""
+        offsets, ids, values = known_entries(self.numbers, corpus.attributes, corpus.offsets, corpus.ids, corpus.values)
+        assert values is not None
+        return offsets, ids, values
 
     def _measure(self, corpus: LabelledVectors) -> None:
+        """Compute the means and deviations of the numbered attributes."""
         _, ids, values = self._known(corpus)
         rows, size = len(corpus), len(self.numbers)
         means = np.bincount(ids, values, size) / rows
@@ -132,18 +132,6 @@ class AttributeColumns:
         full = np.tile(-self.means / self.deviations, (rows, 1))
         full[np.repeat(np.arange(rows), np.diff(offsets)), ids] = (values - self.means[ids]) / self.deviations[ids]
         return np.arange(rows + 1, dtype=np.int64) * size, np.tile(np.arange(size, dtype=np.int32), rows), full.ravel()
-
-
-def unit_rows(offsets: Array, values: Array) -> Array:
-    """Values of rows divided by their Euclidean norms; a row of zeros stays one."""
-    rows = len(offsets) - 1
-    owner = np.repeat(np.arange(rows), np.diff(offsets))
-    largest = np.zeros(rows)
-    np.maximum.at(largest, owner, np.abs(values))  # divided out first, so that no square overflows
-    largest[largest == 0.0] = 1.0
-    scaled = values / largest[owner]
-    norms = np.sqrt(np.bincount(owner, scaled**2, rows))
-    return np.asarray(scaled / np.where(norms > 0.0, norms, 1.0)[owner])
 
 
 def _check(key: str, value: str, known: Sequence[str]) -> None:

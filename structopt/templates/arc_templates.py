@@ -1,7 +1,7 @@
 """The language of templates over dependency arcs: ``h.upos & h.upos[1] & m.prefix(form,5)`` becomes a tuple of atoms.
 
-An atom is a *role* (which token of a part), a *column* of the token's codes and an *offset* from the token. Templates can be
-read without any data, so that a task checks them before it reads files.
+An atom is a *role* (which token of a part), a *column* of the token's codes and an *offset* from the token. Templates are
+parsed without any data, so that a task checks them before it reads files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "siblings": ("h", "s", "m"),
     "grandparents": ("g", "h", "m"),
 }
-"""The lists of templates, and the roles of their parts in the order of the parts' places (``between`` has none)."""
+"""The lists of templates, and the roles of the tokens of their parts, in the order of a part's tokens, ``between`` last."""
 MOST_ATOMS = 16
 
 _ATOM = re.compile(r"(?P<role>[^\W\d]\w*)\.(?P<column>[^\W\d][\w-]*(?:\(.*\))?)(?:\[(?P<offset>[+-]?\d+)\])?")
@@ -46,7 +46,7 @@ class Template:
 
     @property
     def between(self) -> str | None:
-        """The column that it looks at between head and modifier, if any."""
+        """The column of its atom between head and modifier, if any."""
         return next((atom.column for atom in self.atoms if atom.role == BETWEEN), None)
 
     def __str__(self) -> str:
@@ -54,33 +54,32 @@ class Template:
 
 
 def parse(lines: Sequence[str], which: str) -> tuple[Template, ...]:
-    """Read one of the lists of templates.
+    """Parse one of the lists of templates.
 
     Parameters
     ----------
     lines : sequence of str
-        ``bias``, or atoms ``role.column[offset]`` joined by ``&``; white space does not count.
+        ``bias``, or atoms ``role.column[offset]`` joined by ``&``; white space is ignored.
     which : str
-        ``templates``, ``labels``, ``siblings`` or ``grandparents``: the list's key in ``features``, which says what roles
-        there are.
+        ``templates``, ``labels``, ``siblings`` or ``grandparents``: the list's key in ``features``, which determines the roles.
 
     Raises
     ------
     ConfigError
-        Naming the template, where it is no template, has a role that its parts lack, or is listed twice.
+        With the template, where it is malformed, has a role that its parts lack, or is listed twice.
     """
     if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
         raise ConfigError(f"features.{which} must be a list of templates such as 'h.upos & m.upos', not {lines!r}.")
-    found = tuple(_template(line, which) for line in lines)
-    atoms = [frozenset(template.atoms) for template in found]
-    for k in range(len(found)):
+    templates = tuple(_template(line, which) for line in lines)
+    atoms = [frozenset(template.atoms) for template in templates]
+    for k in range(len(templates)):
         if atoms[k] in atoms[:k]:
             raise ConfigError(f"features.{which}: the template '{lines[k].strip()}' is listed twice; leave one of them out.")
-    return found
+    return templates
 
 
 def columns_of(templates: Iterable[Template]) -> tuple[str, ...]:
-    """Columns that templates look at, in the order of their first mention."""
+    """Return the columns that templates look at, in the order of their first mention."""
     return tuple(dict.fromkeys(atom.column for template in templates for atom in template.atoms))
 
 
@@ -99,7 +98,7 @@ def _template(line: str, which: str) -> Template:
     text = re.sub(r"\s+", "", line)
     if text == BIAS:
         return Template(())
-    template = Template(tuple(_atom(piece, line, which) for piece in text.split("&")))
+    template = Template(tuple(_atom(atom, line, which) for atom in text.split("&")))
     if sum(atom.role == BETWEEN for atom in template.atoms) > 1:
         raise _wrong(line, which, f"has more than one '{BETWEEN}' atom; a template may have one")
     if len(set(template.atoms)) < len(template.atoms):
@@ -109,11 +108,11 @@ def _template(line: str, which: str) -> Template:
     return template
 
 
-def _atom(piece: str, line: str, which: str) -> Atom:
-    match = _ATOM.fullmatch(piece)
+def _atom(text: str, line: str, which: str) -> Atom:
+    match = _ATOM.fullmatch(text)
     if match is None or not _balanced(match["column"]):
         raise _wrong(
-            line, which, f"has the atom '{piece}', which is not of the form role.column[offset], such as h.upos or m.form[-1]"
+            line, which, f"has the atom '{text}', which is not of the form role.column[offset], such as h.upos or m.form[-1]"
         )
     role, roles = match["role"], ROLES[which]
     if role not in roles:
@@ -126,9 +125,9 @@ def _atom(piece: str, line: str, which: str) -> Atom:
 def _balanced(column: str) -> bool:
     """Whether parentheses close in order, and the outermost not before the end."""
     depth = 0
-    for place, letter in enumerate(column):
+    for index, letter in enumerate(column):
         depth += (letter == "(") - (letter == ")")
-        if depth < 0 or (depth == 0 and letter == ")" and place < len(column) - 1):
+        if depth < 0 or (depth == 0 and letter == ")" and index < len(column) - 1):
             return False
     return depth == 0
 

@@ -1,9 +1,8 @@
-"""Feature templates: strings such as ``word[-1] & word`` evaluated on whole columns into an attribute table."""
+"""Feature templates, such as ``word[-1] & word``, evaluated on whole columns into an attribute table."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,23 +11,15 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.errors import ConfigError, did_you_mean
 from structopt.formats.string_arrays import pack_strings, unpack_strings
 from structopt.kernels.waist.record import Array
+from structopt.templates.column_views import ColumnViews
 from structopt.templates.syntax import BIAS, Template, View, parse
-from structopt.templates.word_functions import NONE, PADDING, POSITIONS, ColumnViews, Phrases, Vocabulary, apply, read_list
+from structopt.templates.template_keys import TemplateKeys, indices_of
+from structopt.templates.vocabulary import PADDING, Vocabulary
+from structopt.templates.word_functions import apply
+from structopt.templates.word_lists import BEGIN_INSIDE, Phrases, read_list
 
-LARGEST_KEY = 1 << 62
-"""Bound on the mixed-radix key of a conjunction; a conjunction that would exceed it has its first terms renumbered."""
-DENSE = 1 << 21
-"""Keys below this are counted and looked up in an array over all of them, larger ones by sorting and bisection."""
 BLOCK = 4096
 """Tokens whose attributes are gathered at a time, so that they stay in the cache."""
-
-
-@dataclass
-class _Table:
-    """What one template has learnt: the keys of its attributes, sorted, and the keys of prefixes that were renumbered."""
-
-    keys: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    prefixes: dict[int, Array] = field(default_factory=dict)
 
 
 class FeatureTemplates:
@@ -39,18 +30,18 @@ class FeatureTemplates:
     templates : sequence of str
         Each is ``bias``, or terms joined by ``&``. A term is a view at an offset: ``word``, ``word[-1]``, ``pos[-2..2]``. A view
         is a column or a function of a view: ``lower(word)``, ``prefix(word, 1..4)``, ``suffix(word, 3)``, ``shape(word)``,
-        ``collapsed(word)``, ``length(word)``, ``digits(word)``, ``kind(word)``, ``list(word, cities)``. A range stands for one
-        template a number. Beyond the sentence a view has a padding value; a word list has none there.
+        ``collapsed(word)``, ``length(word)``, ``digits(word)``, ``kind(word)``, ``list(word, cities)``. A range means one
+        template for each of its numbers. Beyond the sentence a view has a padding value; a word list has none there.
     lists : mapping of str to str, optional
         Word lists by name: paths of text files, plain or .gz, with one entry a line. Entries of several tokens match
-        phrases. They are seen through the same functions as the words: ``list(lower(word), cities)`` ignores case.
+        phrases. The functions of the words are applied to the entries too: ``list(lower(word), cities)`` ignores case.
     min_count : int
         Attributes seen fewer times in training are left out.
 
     Raises
     ------
     ConfigError
-        If a template breaks the syntax, or asks for a function or a list that there is not.
+        If a template breaks the syntax, or has an unknown function or list.
     DataError
         If a word list cannot be read.
     """
@@ -71,7 +62,7 @@ class FeatureTemplates:
         self.templates: tuple[Template, ...] = tuple(self._origin)
         self._views = tuple(dict.fromkeys(term.view for template in self.templates for term in template))
         self._vocabularies: dict[View, Vocabulary] = {}
-        self._learnt: list[_Table] = []
+        self._learnt: list[TemplateKeys] = []
         self._starts = np.zeros(1, dtype=np.int64)
         names = dict.fromkeys(view.word_list for view in self._views)
         return [_known_list(name, lists, self._origin) for name in names if name is not None]
@@ -91,15 +82,15 @@ class FeatureTemplates:
         return int(self._starts[-1])
 
     def without(self, missing: Collection[str]) -> tuple[FeatureTemplates, list[str]]:
-        """The templates that look at none of the `missing` columns, and the others as they were written; before `fit`."""
-        touched = {s for template, s in self._origin.items() if any(term.view.column in missing for term in template)}
-        made = type(self).__new__(type(self))
-        names = made._prepare([source for source in self._sources if source not in touched], self._min_count, self._entries)
-        made._use_lists({name: self._entries[name] for name in names})
-        return made, [source for source in self._sources if source in touched]
+        """Return the templates that look at none of the `missing` columns, and the others as text; before `fit`."""
+        dropped = {s for template, s in self._origin.items() if any(term.view.column in missing for term in template)}
+        others = type(self).__new__(type(self))
+        names = others._prepare([source for source in self._sources if source not in dropped], self._min_count, self._entries)
+        others._use_lists({name: self._entries[name] for name in names})
+        return others, [source for source in self._sources if source in dropped]
 
     def values(self, column: str) -> Collection[str] | None:
-        """Values of a column in training; None where no template looks at the plain column, so that they are not kept."""
+        """Return the values of a column in training; None if no template looks at the plain column: they are not kept then."""
         vocabulary = self._vocabularies.get(View(column))
         return None if vocabulary is None else vocabulary.values
 
@@ -126,7 +117,7 @@ class FeatureTemplates:
         Raises
         ------
         ConfigError
-            If a template asks for a column that there is not.
+            If a template looks at an unknown column.
         """
         self._check_columns(columns, ())
         corpus = ColumnViews(columns, offsets)
@@ -135,15 +126,16 @@ class FeatureTemplates:
         self._learnt, ids, first = [], np.empty((len(self.templates), corpus.tokens), dtype=np.int32), 0
         for row, template in zip(ids, self.templates, strict=True):
             kept = earlier._codes_of(template) if earlier is not None else None
-            table, keys, radix = self._learn(template, corpus, codes, kept)
-            row[:] = _numbers(keys, table.keys, radix, first)
+            table = TemplateKeys(self._widths(template))
+            keys, radix = table.learn(_terms(template, corpus, codes), corpus.tokens, self._min_count, kept)
+            row[:] = indices_of(keys, table.keys, radix, first)
             self._learnt.append(table)
             first += len(table.keys)
         self._number()
         return _compress(ids, self.size)
 
     def transform(self, columns: Mapping[str, Sequence[str]], offsets: Array, missing: Collection[str] = ()) -> AttributeTable:
-        """Find the attributes of another corpus; those that `fit` has not seen are left out.
+        """Return the attributes of another corpus; those that the training data lack are left out.
 
         Parameters
         ----------
@@ -160,29 +152,31 @@ class FeatureTemplates:
         Raises
         ------
         ConfigError
-            If a column is neither given nor said to be missing.
+            If a template looks at a column that is neither in `columns` nor in `missing`.
         """
         self._check_columns(columns, missing)
         corpus = ColumnViews(columns, offsets, missing)
         codes = self._codes(corpus)
         ids = np.empty((len(self.templates), corpus.tokens), dtype=np.int32)
         for row, template, table, first in zip(ids, self.templates, self._learnt, self._starts.tolist(), strict=False):
-            keys, radix = self._keys(template, _terms(template, corpus, codes), corpus.tokens, table.prefixes)
-            row[:] = _numbers(keys, table.keys, radix, first)
+            keys, radix = table.joined(_terms(template, corpus, codes), corpus.tokens)
+            row[:] = indices_of(keys, table.keys, radix, first)
         return _compress(ids, self.size)
 
     def describe(self, ids: Iterable[int]) -> list[str]:
-        """Readable names of attributes, such as ``word[-1]=the & word[0]=cat``."""
+        """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``."""
         names = []
         for number in ids:
-            at = int(np.searchsorted(self._starts, number, side="right")) - 1
-            table, template = self._learnt[at], self.templates[at]
-            values = self._values(template, table.prefixes, int(table.keys[number - self._starts[at]]))
+            index = int(np.searchsorted(self._starts, number, side="right")) - 1
+            table, template = self._learnt[index], self.templates[index]
+            codes = table.codes_of(int(table.keys[number - self._starts[index]]))
+            vocabularies = [self._vocabularies[term.view] for term in template]
+            values = ["<padding>" if y == PADDING else v.values[y - 1] for v, y in zip(vocabularies, codes, strict=True)]
             names.append(" & ".join(f"{term}={value}" for term, value in zip(template, values, strict=True)) or BIAS)
         return names
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """What `restore` needs: values fit for JSON, and arrays of numbers (strings as UTF-8 bytes and offsets)."""
+        """Return what `restore` needs: JSON values, and arrays of numbers (strings as UTF-8 bytes and offsets)."""
         vocabularies = [self._vocabularies[view].values for view in self._views]
         prefixes = [(row, term, keys) for row, table in enumerate(self._learnt) for term, keys in table.prefixes.items()]
         values = {
@@ -194,26 +188,27 @@ class FeatureTemplates:
         }
         arrays = {"starts": self._starts, "keys": _joined([table.keys for table in self._learnt])}
         arrays["prefix_keys"] = _joined([keys for _, _, keys in prefixes])
-        strings = [string for part in (*vocabularies, *self._entries.values()) for string in part]
+        strings = [string for group in (*vocabularies, *self._entries.values()) for string in group]
         arrays["string_bytes"], arrays["string_offsets"] = pack_strings(strings)
         return values, arrays
 
     @classmethod
     def restore(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> FeatureTemplates:
-        """Rebuild fitted templates from what `state` returned; no word list is read again."""
-        made = cls.__new__(cls)
-        made._prepare(values["templates"], values["min_count"], values["lists"])
+        """Make fitted templates of what `state` returned; no word list is read again."""
+        fitted = cls.__new__(cls)
+        fitted._prepare(values["templates"], values["min_count"], values["lists"])
         strings = iter(unpack_strings(arrays["string_bytes"], arrays["string_offsets"]))
-        for view, count in zip(made._views, values["vocabularies"], strict=True):
-            made._vocabularies[view] = Vocabulary(next(strings) for _ in range(count))
-        made._use_lists({name: [next(strings) for _ in range(count)] for name, count in values["lists"].items()})
-        made._learnt = [_Table(keys) for keys in np.split(arrays["keys"], arrays["starts"][1:-1])] if made.templates else []
+        for view, count in zip(fitted._views, values["vocabularies"], strict=True):
+            fitted._vocabularies[view] = Vocabulary(next(strings) for _ in range(count))
+        fitted._use_lists({name: [next(strings) for _ in range(count)] for name, count in values["lists"].items()})
+        keys = np.split(arrays["keys"], arrays["starts"][1:-1]) if fitted.templates else []
+        fitted._learnt = [TemplateKeys(fitted._widths(t), k) for t, k in zip(fitted.templates, keys, strict=True)]
         first = 0
         for row, term, count in values["prefixes"]:
-            made._learnt[row].prefixes[term] = arrays["prefix_keys"][first : first + count]
+            fitted._learnt[row].prefixes[term] = arrays["prefix_keys"][first : first + count]
             first += count
-        made._number()
-        return made
+        fitted._number()
+        return fitted
 
     def _check_columns(self, columns: Collection[str], missing: Collection[str]) -> None:
         for template, source in self._origin.items():
@@ -226,76 +221,23 @@ class FeatureTemplates:
     def _learn_values(self, view: View, corpus: ColumnViews, earlier: FeatureTemplates | None) -> Vocabulary:
         """The values of a view, those of earlier templates first, so that they keep their codes."""
         if view in self._phrases:
-            return Vocabulary(POSITIONS)
+            return Vocabulary(BEGIN_INSIDE)
         known = earlier._vocabularies[view].values if earlier is not None and view in earlier._vocabularies else []
         return Vocabulary([*known, *corpus.derived(view)])
 
     def _codes_of(self, template: Template) -> list[Array] | None:
-        """Codes of the terms of all attributes of a template, one array a term; None where it is not among these templates.
+        """Codes of the terms of all attributes of a template, one array a term; None where it is not among these templates."""
+        return self._learnt[self.templates.index(template)].codes() if template in self.templates else None
 
-        The bias, which has no terms, gives one array of zeros.
-        """
-        if template not in self.templates:
-            return None
-        table = self._learnt[self.templates.index(template)]
-        keys, codes = table.keys, []
-        for place in range(len(template) - 1, 0, -1):
-            keys, own = np.divmod(keys, len(self._vocabularies[template[place].view]))
-            codes.append(own.astype(np.int32))
-            if place in table.prefixes:
-                keys = table.prefixes[place][keys]
-        return [keys.astype(np.int32), *codes[::-1]]
+    def _widths(self, template: Template) -> list[int]:
+        """Number of codes of each term."""
+        return [len(self._vocabularies[term.view]) for term in template]
 
     def _codes(self, corpus: ColumnViews) -> dict[View, Array]:
         return {view: corpus.codes(view, self._vocabularies[view], self._phrases.get(view)) for view in self._views}
 
-    def _learn(
-        self, template: Template, corpus: ColumnViews, codes: Mapping[View, Array], kept: list[Array] | None
-    ) -> tuple[_Table, Array, int]:
-        """Learn a template, with the attributes of the kept codes; return also its keys at all tokens, and their bound."""
-        table, terms, rows = _Table(), _terms(template, corpus, codes), corpus.tokens
-        if kept is not None:
-            terms = (np.concatenate(pair) for pair in zip(terms, kept, strict=False))
-            rows += len(kept[0])
-        keys, radix = self._keys(template, terms, rows, table.prefixes, learn=True)
-        table.keys = _distinct(keys[: corpus.tokens], radix, self._min_count)
-        if kept is not None:
-            table.keys = np.union1d(table.keys, keys[corpus.tokens :])
-        return table, keys[: corpus.tokens], radix
-
-    def _keys(
-        self, template: Template, terms: Iterator[Array], rows: int, prefixes: dict[int, Array], learn: bool = False
-    ) -> tuple[Array, int]:
-        """Mixed-radix keys of the codes of a template's terms in all rows (-1 where a term has none), and their bound."""
-        if not template:
-            return np.zeros(rows, dtype=np.int64), 1
-        keys, radix = next(terms), len(self._vocabularies[template[0].view])
-        for place, term in enumerate(template[1:], 1):
-            width = len(self._vocabularies[term.view])
-            if learn and radix * width > LARGEST_KEY:
-                prefixes[place] = _distinct(keys, radix, 1)
-            if place in prefixes:
-                keys, radix = _numbers(keys, prefixes[place], radix, 0), len(prefixes[place])
-            there = next(terms)
-            none = (keys < 0) | (there < 0)
-            keys = keys.astype(np.int64) * width + there
-            keys[none] = NONE
-            radix *= width
-        return keys, radix
-
-    def _values(self, template: Template, prefixes: Mapping[int, Array], key: int) -> list[str]:
-        """Values of the terms of a template, from the key of an attribute."""
-        values = []
-        for place in range(len(template) - 1, -1, -1):
-            vocabulary = self._vocabularies[template[place].view]
-            key, code = divmod(key, len(vocabulary)) if place else (0, key)
-            values.append("<padding>" if code == PADDING else vocabulary.values[code - 1])
-            if place in prefixes:
-                key = int(prefixes[place][key])
-        return values[::-1]
-
     def _number(self) -> None:
-        """Number the attributes template after template."""
+        """Number the attributes, template after template."""
         self._starts = np.cumsum([0, *(len(table.keys) for table in self._learnt)], dtype=np.int64)
 
 
@@ -310,44 +252,23 @@ def _known_list(name: str, lists: Collection[str], origin: Mapping[Template, str
 
 
 def _phrases(view: View, entries: Iterable[str]) -> Phrases:
-    """The entries of a list as phrases, their tokens seen through the functions that `view` applies to the words."""
+    """The entries of a list as phrases; the functions that `view` applies to the words are applied to their tokens."""
     split = [entry.split(" ") for entry in entries]
-    seen: list[str | None] = [token for tokens in split for token in tokens]
+    values: list[str | None] = [token for tokens in split for token in tokens]
     for function, argument in view.inner.steps:
-        seen = apply(function, argument, seen)
-    flat = iter(seen)
+        values = apply(function, argument, values)
+    flat = iter(values)
     mapped = ([next(flat) for _ in tokens] for tokens in split)
     return Phrases([token for token in tokens if token is not None] for tokens in mapped if None not in tokens)
 
 
 def _terms(template: Template, corpus: ColumnViews, codes: Mapping[View, Array]) -> Iterator[Array]:
     """Codes of the terms of a template at all tokens, one after another."""
-    return (codes[term.view].take(corpus.positions(term.offset)) for term in template)
-
-
-def _distinct(keys: Array, radix: int, min_count: int) -> Array:
-    """The keys (other than -1) that occur at least `min_count` times, sorted; int64."""
-    if radix <= DENSE:
-        return np.flatnonzero(np.bincount(keys + 1, minlength=radix + 1)[1:] >= min_count)
-    keys = np.sort(keys[keys >= 0])
-    last = np.flatnonzero(np.append(keys[1:] != keys[:-1], len(keys) > 0))
-    return keys[last[np.diff(last, prepend=-1) >= min_count]]
-
-
-def _numbers(keys: Array, known: Array, radix: int, first: int) -> Array:
-    """The places of keys among the `known` ones, counted from `first`; -1 where a key is not known. int64."""
-    if radix <= DENSE:
-        table = np.full(radix + 1, NONE, dtype=np.int64)
-        table[known] = np.arange(first, first + len(known))
-        return table.take(keys, mode="wrap")
-    if not len(known):
-        return np.full(len(keys), NONE, dtype=np.int64)
-    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[at] == keys, at + first, NONE)
+    return (codes[term.view].take(corpus.shifted(term.offset)) for term in template)
 
 
 def _compress(ids: Array, size: int) -> AttributeTable:
-    """Rows of attributes from ids of shape (templates, tokens), without the -1."""
+    """The attribute table of ids of shape (templates, tokens), without the -1."""
     tokens = ids.shape[1]
     offsets = np.zeros(tokens + 1, dtype=np.int64)
     np.cumsum((ids >= 0).sum(axis=0), out=offsets[1:])
@@ -359,5 +280,5 @@ def _compress(ids: Array, size: int) -> AttributeTable:
     return AttributeTable(offsets, packed, None, size)
 
 
-def _joined(parts: Sequence[Array]) -> Array:
-    return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+def _joined(arrays: Sequence[Array]) -> Array:
+    return np.concatenate([np.empty(0, dtype=np.int64), *arrays])

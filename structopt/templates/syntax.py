@@ -21,7 +21,7 @@ ARGUMENTS: dict[str, str | None] = {
     "kind": None,
     "list": "list",
 }
-"""The functions a view may use, and what they take besides the view: nothing, a number (or a range of them), a word list."""
+"""The functions of views, and their argument besides the view: none, a number (or a range of them), a word list."""
 
 _TOKEN = re.compile(r"\s*(?:(?P<number>[+-]?\d+)|(?P<name>[^\W\d][\w-]*)|(?P<mark>\.\.|[()\[\],&])|(?P<other>\S))")
 
@@ -94,22 +94,24 @@ def parse(text: str) -> list[Template]:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one line; every method returns the choices that ranges leave open."""
+    """Recursive descent over the tokens of one line; ranges give lists of choices, of which `parse` makes all combinations."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = [(str(match.lastgroup), match[str(match.lastgroup)]) for match in _TOKEN.finditer(text)]
-        self.at = 0
+        self.index = 0
 
     def template(self) -> list[list[Term]]:
+        """Parse the line: the choices for each of its terms."""
         terms = [self.term()]
         while self.accept("&"):
             terms.append(self.term())
-        if self.at < len(self.tokens):
+        if self.index < len(self.tokens):
             raise self.expected("'&' and another term, an offset such as [-1], or the end")
         return terms
 
     def term(self) -> list[Term]:
+        """Parse a view and its offset."""
         views = self.view()
         offsets = [0]
         if self.accept("["):
@@ -118,6 +120,7 @@ class _Parser:
         return [Term(view, offset) for view in views for offset in offsets]
 
     def view(self) -> list[View]:
+        """Parse a column, or a function of a view."""
         name = self.take("name", "a column such as word, or a function such as lower(word)")
         if not self.accept("("):
             return [View(name)]
@@ -135,6 +138,7 @@ class _Parser:
             raise self.error(f"unknown function '{name}'; the functions are {known}.{did_you_mean(name, ARGUMENTS)}")
 
     def arguments(self, function: str) -> list[Argument]:
+        """Parse what a function takes besides the view."""
         kind = ARGUMENTS[function]
         if kind is None:
             return [None]
@@ -160,23 +164,26 @@ class _Parser:
         return range(first, last + 1)
 
     def accept(self, mark: str) -> bool:
-        found = self.at < len(self.tokens) and self.tokens[self.at] == ("mark", mark)
-        self.at += found
-        return found
+        """Go past a mark, if it is next."""
+        accepted = self.index < len(self.tokens) and self.tokens[self.index] == ("mark", mark)
+        self.index += accepted
+        return accepted
 
     def require(self, mark: str) -> None:
+        """Go past a mark, which must be next."""
         if not self.accept(mark):
             raise self.expected(f"'{mark}'")
 
     def take(self, kind: str, what: str) -> str:
-        if self.at >= len(self.tokens) or self.tokens[self.at][0] != kind:
+        """Return the next token, which must be of a kind; `what` describes it in the message."""
+        if self.index >= len(self.tokens) or self.tokens[self.index][0] != kind:
             raise self.expected(what)
-        self.at += 1
-        return self.tokens[self.at - 1][1]
+        self.index += 1
+        return self.tokens[self.index - 1][1]
 
     def expected(self, what: str) -> ConfigError:
-        found = f"'{self.tokens[self.at][1]}'" if self.at < len(self.tokens) else "the end"
-        return self.error(f"expected {what}, found {found}")
+        actual = f"'{self.tokens[self.index][1]}'" if self.index < len(self.tokens) else "the end"
+        return self.error(f"expected {what}, found {actual}")
 
     def error(self, message: str) -> ConfigError:
         return ConfigError(f"template '{self.text}': {message}")

@@ -53,7 +53,7 @@ def entities(sentences: list[Rows]) -> list[tuple[str, str]]:
 
 def test_regenerating_gives_the_same_bytes(tmp_path: Path) -> None:
     generate.main(["--folder", str(tmp_path)])
-    for part in datasets.PARTS:
+    for part in datasets.SPLITS:
         for kind in datasets.KINDS:
             assert (tmp_path / f"{part}.{kind}").read_bytes() == datasets.path(part, kind).read_bytes(), (part, kind)
 
@@ -63,14 +63,14 @@ def test_another_seed_gives_another_corpus(tmp_path: Path) -> None:
     assert (tmp_path / "train.conll").read_bytes() != datasets.path("train").read_bytes()
 
 
-def test_unknown_parts_and_formats_are_refused() -> None:
-    with pytest.raises(ValueError, match="no part 'tran'.*train, dev, test"):
+def test_unknown_splits_and_formats_are_refused() -> None:
+    with pytest.raises(ValueError, match="no split 'tran'.*train, dev, test"):
         datasets.path("tran")
     with pytest.raises(ValueError, match="no format 'xml'.*conll"):
         datasets.path("dev", "xml")
 
 
-@pytest.mark.parametrize("part", datasets.PARTS)
+@pytest.mark.parametrize("part", datasets.SPLITS)
 def test_the_four_formats_agree(part: str) -> None:
     columns, dependencies = read_conll(part), read_conllu(part)
     trees = datasets.path(part, "ptb").read_text(encoding="utf8").splitlines()
@@ -84,7 +84,7 @@ def test_the_four_formats_agree(part: str) -> None:
         assert [(unescape.get(word, word), tag) for tag, word in leaves(tree)] == tokens
 
 
-@pytest.mark.parametrize("part", datasets.PARTS)
+@pytest.mark.parametrize("part", datasets.SPLITS)
 def test_every_dependency_graph_is_a_tree(part: str) -> None:
     for sentence in read_conllu(part):
         assert [int(row[0]) for row in sentence] == list(range(1, len(sentence) + 1))
@@ -99,7 +99,7 @@ def test_every_dependency_graph_is_a_tree(part: str) -> None:
                 assert steps <= len(sentence)
 
 
-@pytest.mark.parametrize("part", datasets.PARTS)
+@pytest.mark.parametrize("part", datasets.SPLITS)
 def test_brackets_balance(part: str) -> None:
     for tree in datasets.path(part, "ptb").read_text(encoding="utf8").splitlines():
         depth = 0
@@ -110,7 +110,7 @@ def test_brackets_balance(part: str) -> None:
         assert tree.startswith("(ROOT (")
 
 
-@pytest.mark.parametrize("part", datasets.PARTS)
+@pytest.mark.parametrize("part", datasets.SPLITS)
 def test_tags_are_iob2(part: str) -> None:
     for sentence in read_conll(part):
         for column in (2, 3):
@@ -123,7 +123,7 @@ def test_tags_are_iob2(part: str) -> None:
     assert {kind for _, kind in entities(read_conll(part))} == {"PER", "LOC", "ORG", "MISC"}
 
 
-@pytest.mark.parametrize("part", datasets.PARTS)
+@pytest.mark.parametrize("part", datasets.SPLITS)
 def test_coreference_chains_open_and_close(part: str) -> None:
     for document in read_coref(part):
         sizes: dict[str, int] = defaultdict(int)
@@ -142,10 +142,10 @@ def test_coreference_chains_open_and_close(part: str) -> None:
         assert sorted(map(int, sizes)) == list(range(len(sizes)))
 
 
-@pytest.mark.parametrize("part", datasets.PARTS)
+@pytest.mark.parametrize("part", datasets.SPLITS)
 def test_libsvm_counts_the_words_of_the_columns(part: str) -> None:
     names: dict[str, str] = {}
-    for earlier in datasets.PARTS[: datasets.PARTS.index(part) + 1]:
+    for earlier in datasets.SPLITS[: datasets.SPLITS.index(part) + 1]:
         for rows in read_conll(earlier):
             for word, *_ in rows:
                 names.setdefault(word.lower(), str(len(names) + 1))
@@ -156,7 +156,7 @@ def test_libsvm_counts_the_words_of_the_columns(part: str) -> None:
         assert pairs == [f"{index}:{expected[index]}" for index in sorted(expected, key=int)]
 
 
-@pytest.mark.parametrize("part", datasets.PARTS)
+@pytest.mark.parametrize("part", datasets.SPLITS)
 def test_libsvm_has_one_theme_a_document(part: str) -> None:
     themes = [line.split(" ")[0] for line in datasets.path(part, "libsvm").read_text(encoding="utf8").splitlines()]
     start = 0
@@ -167,7 +167,7 @@ def test_libsvm_has_one_theme_a_document(part: str) -> None:
     assert min(Counter(themes).values()) > 0.05 * len(themes)
 
 
-@pytest.mark.parametrize("part", datasets.PARTS)
+@pytest.mark.parametrize("part", datasets.SPLITS)
 def test_multilabel_has_the_theme_and_the_kinds_of_entities(part: str) -> None:
     plain = datasets.path(part, "libsvm").read_text(encoding="utf8").splitlines()
     lines = datasets.path(part, "multilabel").read_text(encoding="utf8").splitlines()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from structopt.errors import ConfigError, DataError
-from structopt.formats import conll as column_files
+from structopt.formats import conll_reader
 from structopt.formats.conll_layouts import Layouts
 from structopt.formats.trees.conllu import LAYOUT as CONLLU
 from structopt.formats.trees.conllx import LAYOUT as CONLLX
@@ -80,9 +80,9 @@ def test_a_shorter_file_moves_no_column_onto_another(make: Any) -> None:
     """Of unlabelled input, a feature that is counted from the end is absent where another one stands; the label is as before."""
     path = make("a X\n")
     numbers = {"word": 0, "pos": 1, "chunk": -1, "tag": -2}
-    found = column_files.read(path, numbers, optional=("pos", "chunk", "tag"), shared=("tag",))
+    found = conll_reader.read(path, numbers, optional=("pos", "chunk", "tag"), shared=("tag",))
     assert found.numbers == {"word": 0, "pos": 1}
-    found = column_files.read(path, {"word": 0, "pos": 1, "tag": -1}, optional=("pos", "tag"), shared=("tag",))
+    found = conll_reader.read(path, {"word": 0, "pos": 1, "tag": -1}, optional=("pos", "tag"), shared=("tag",))
     assert found.numbers == {"word": 0, "pos": 1, "tag": 1}
 
 
@@ -128,10 +128,10 @@ def test_columns_are_found(
     [
         (
             "\na b c d e\n",
-            ":2: this line has 5 columns; which column is what is known for 2 (word tag), 3 (word pos tag), 4 (word pos chunk "
+            ":2: this line has 5 columns, but layouts are known for 2 (word tag), 3 (word pos tag), 4 (word pos chunk "
             "tag): type it, such as 'task.columns={word: 0, pos: 1, tag: 4}', or set task.separator.",
         ),
-        ("a\n", ":1: this line has 1 column; .*: check the file, or set task.separator."),
+        ("a\n", ":1: this line has 1 column, but .*: check the file, or set task.separator."),
     ],
 )
 def test_other_widths_are_asked_for(make: Any, text: str, message: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from structopt.errors import DataError
-from structopt.formats.trees.treebank import Arc, Trees
+from structopt.formats.trees.dependency_trees import Arc, Trees
 from structopt.metrics import attachment
 from structopt.task.dependency import Dependency
 

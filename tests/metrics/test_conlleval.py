@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from structopt.formats import tag_schemes
-from structopt.metrics import spans
+from structopt.formats.tag_schemes import Span, spans
 from structopt.task.sequence_labelling import SequenceLabelling
 
 # token, gold tag in IOB1, predicted tag in IOB2
@@ -130,12 +130,12 @@ RULES = [
 
 
 @pytest.mark.parametrize(("given", "expected", "strict", "scheme"), RULES)
-def test_what_makes_an_entity(given: str, expected: set[spans.Span], strict: set[spans.Span], scheme: str) -> None:
+def test_what_makes_an_entity(given: str, expected: set[Span], strict: set[Span], scheme: str) -> None:
     """Here and in seqeval's default mode as in conlleval: whatever begins; in the strict mode what the scheme allows only."""
     labelling = pytest.importorskip("seqeval.metrics.sequence_labeling")
     schemes = pytest.importorskip("seqeval.scheme")
     sequence = given.split()
-    assert spans.entities(sequence) == expected
+    assert set(spans(sequence)) == expected
     assert {(first, last + 1, kind) for kind, first, last in labelling.get_entities(sequence)} == expected
     found = schemes.Tokens(sequence, getattr(schemes, scheme)).entities
     assert {(entity.start, entity.end, entity.tag) for entity in found} == strict
@@ -150,9 +150,9 @@ def test_strict_mode_agrees_on_valid_sequences(scheme: str, name: str) -> None:
         drawn = [generator.choice(["O", "B-A", "I-A", "B-B", "I-B"]) for _ in range(generator.randint(1, 9))]
         sequence = tag_schemes.convert(drawn, "iob2", scheme)
         found = schemes.Tokens(sequence, getattr(schemes, name)).entities
-        assert {(entity.start, entity.end, entity.tag) for entity in found} == spans.entities(sequence)
+        assert {(entity.start, entity.end, entity.tag) for entity in found} == set(spans(sequence))
 
 
 def test_prefixes_beyond_those_of_the_schemes() -> None:
     """By conlleval's rules L- and U- (BILOU) only begin an entity at a change of type, so that neighbours of a type melt."""
-    assert spans.entities(["U-A", "U-A", "B-B", "L-B", "U-B"]) == {(0, 2, "A"), (2, 5, "B")}
+    assert set(spans(["U-A", "U-A", "B-B", "L-B", "U-B"])) == {(0, 2, "A"), (2, 5, "B")}

@@ -6,11 +6,11 @@ import pytest
 from structopt.metrics.label_sets import score, table
 
 GOLD = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]], bool)
-FOUND = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0]], bool)
+PREDICTED = np.array([[1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0]], bool)
 
 
 def test_counted_by_hand():
-    scores = score(GOLD, FOUND)
+    scores = score(GOLD, PREDICTED)
     assert scores == {
         "micro_f1": pytest.approx(2 * 3 / (4 + 4)),
         "macro_f1": pytest.approx((4 / 5 + 0 + 1) / 3),  # the last label is nowhere
@@ -45,7 +45,7 @@ def test_agree_with_scikit_learn():
 def test_labels_that_are_neither_gold_nor_predicted():
     """They have no F1 here. scikit-learn takes 0 for it unless told, Mulan 1; the page on scores converts between the three."""
     metrics = pytest.importorskip("sklearn.metrics")
-    gold, found = (np.hstack([one, np.zeros((3, 1), bool)]) for one in (GOLD, FOUND))  # F1 of 4/5, 0 and 1, and two labels absent
+    gold, found = (np.hstack([one, np.zeros((3, 1), bool)]) for one in (GOLD, PREDICTED))  # F1 of 4/5, 0, 1; two labels absent
     ours, labels, absent = score(gold, found)["macro_f1"], 5, 2
     assert ours == pytest.approx(3 / 5)
     assert metrics.f1_score(gold, found, average="macro", zero_division=np.nan) == pytest.approx(ours)
@@ -56,7 +56,7 @@ def test_labels_that_are_neither_gold_nor_predicted():
 
 
 def test_table():
-    assert table(["one", "two", "three", "four"], GOLD, FOUND).splitlines() == [
+    assert table(["one", "two", "three", "four"], GOLD, PREDICTED).splitlines() == [
         "3 instances; Hamming loss: 16.67%; subset accuracy: 33.33%; micro F1: 75.00; macro F1: 60.00 over 3 of 4 labels, "
         "which are gold or predicted here",
         "label  precision  recall      F1   found    gold",

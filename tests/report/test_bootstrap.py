@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from structopt.kernels.waist.record import Array
-from structopt.metrics.spans import outcomes, score
+from structopt.metrics.entities import outcomes, score
 from structopt.report.bootstrap import difference, holm, resampled
 
 

@@ -72,10 +72,10 @@ def test_images(tmp_path: Path) -> None:
 
 
 def test_instances_in_memory() -> None:
-    from structopt.formats.vectors import libsvm
+    from structopt.formats.vectors.vectors_in_memory import vectors
 
     with pytest.raises(DataError, match=r"^<memory>:2: the value 1e\+300 of index 3 is above 1e\+100"):
-        libsvm.vectors([{1: 1.0}, {3: 1e300}])
+        vectors([{1: 1.0}, {3: 1e300}])
     for value, text in (
         (1e300, r"1e\+300 of 'a' is above 1e\+100"),
         ("x", "'x' of 'a' is not a finite number"),

@@ -69,7 +69,7 @@ def test_what_a_run_leaves(run: Path) -> None:
     } <= names  # fmt: skip
     assert {name for name in names if name.startswith("model/")} == {f"model/{name}" for name in MODEL}
     assert any(name.startswith("checkpoint/") for name in names)
-    assert not [name for name in names if name.endswith((".part", ".tmp"))]
+    assert not [name for name in names if name.endswith((".partial", ".tmp"))]
     assert (run / "plots/learning_curve.png").read_bytes().startswith(b"\x89PNG")
     assert "pass epoch 3" in (run / "structopt.log").read_text()
 
@@ -104,7 +104,7 @@ def test_history(run: Path) -> None:
 
 def test_equal_runs_give_equal_bytes(run: Path, tmp_path: Path) -> None:
     first = tmp_path / "elsewhere" / "a much longer name"
-    copies = {part: tmp_path / f"copy-{part}.conll" for part in datasets.PARTS}
+    copies = {part: tmp_path / f"copy-{part}.conll" for part in datasets.SPLITS}
     for part, copy in copies.items():
         shutil.copy(datasets.path(part, "conll"), copy)
     train(first, *(f"task.{part}={copy}" for part, copy in copies.items()))

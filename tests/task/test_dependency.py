@@ -13,7 +13,7 @@ from structopt import datasets as shipped
 from structopt.config.schema import of_class
 from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import ConfigError, DataError
-from structopt.formats.trees.treebank import Arc
+from structopt.formats.trees.dependency_trees import Arc
 from structopt.task.dependency import Dependency
 
 TEXT = """\
@@ -144,7 +144,7 @@ def test_given_heads_are_refused(fitted: tuple[Dependency, EncodedTrees], path: 
 
 
 def test_files_and_parameters() -> None:
-    assert Dependency().files == {part: shipped.path(part, "conllu") for part in shipped.PARTS}
+    assert Dependency().files == {part: shipped.path(part, "conllu") for part in shipped.SPLITS}
     assert Dependency(train="a", test="b").files == {"train": Path("a"), "test": Path("b")}
     assert list(of_class(Dependency)) == [
         "train", "dev", "test", "limit", "encoding", "format", "punctuation", "default_C", "features", "default_C_by",

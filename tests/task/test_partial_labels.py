@@ -13,7 +13,7 @@ from structopt.formats.tag_schemes import convert
 from structopt.task.attributes import AttributeLabelling
 from structopt.task.dependency import Dependency
 from structopt.task.multilabel import Multilabel
-from structopt.task.partial_labels import alternatives, is_open, known_runs, settled
+from structopt.task.partial_labels import alternatives, certain_labels, is_open, known_runs
 from structopt.task.sequence_labelling import SequenceLabelling
 
 COLUMNS = {"word": 0, "tag": 1}
@@ -73,9 +73,9 @@ def test_schemes_are_told_from_known_runs():
 
 
 def test_settled_labels():
-    found = settled(["I-A", "I-A", "_", "I-A", "O"], lambda run: convert(run, "iob1", "iob2"))
+    found = certain_labels(["I-A", "I-A", "_", "I-A", "O"], lambda run: convert(run, "iob1", "iob2"))
     assert list(found) == [(0, "B-A"), (4, "O")]  # the second might be the last of bioes; the fourth may go on
-    assert list(settled(["_", "_"], list)) == []
+    assert list(certain_labels(["_", "_"], list)) == []
 
 
 def test_without_open_labels_nothing_changes(tmp_path):

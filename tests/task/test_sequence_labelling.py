@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from structopt.errors import ConfigError, DataError
-from structopt.task.labelling import detect_scheme
+from structopt.formats.tag_schemes import detect_scheme
 from structopt.task.sequence_labelling import SequenceLabelling
 
 TEXT = "a I-X\nb I-X\nc B-X\n\nd O\ne I-Y\n"

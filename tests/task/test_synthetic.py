@@ -15,7 +15,7 @@ SMALL = {"variables": 5, "states": 3, "samples": 12, "held_out": 6}
 
 
 def score(task, x, y):
-    nodes, edges = task.weights()
+    nodes, edges = task.model.weights()
     pairs = zip(*np.triu_indices(task.variables, 1), strict=True)
     return sum(nodes[i, y[i]] * x[i] for i in range(len(y))) + sum(edges[e, y[i], y[j]] for e, (i, j) in enumerate(pairs))
 
@@ -32,7 +32,7 @@ def test_no_variable_alone_can_do_better():
 
 def test_without_coupling_each_variable_is_best_by_itself():
     task = Synthetic(**SMALL, coupling=0.0)
-    samples, (nodes, edges) = task.read("test"), task.weights()
+    samples, (nodes, edges) = task.read("test"), task.model.weights()
     assert not edges.any()
     np.testing.assert_array_equal(samples.y, (samples.x[:, :, None] * nodes).argmax(axis=2))
 
@@ -52,7 +52,7 @@ def test_parts_share_weights_but_not_samples():
     parts = [task.read(role) for role in ("train", "dev", "test")]
     assert [len(part) for part in parts] == [12, 6, 6]
     assert len({part.x[0].tobytes() for part in [*parts, other.read("train")]}) == 4
-    assert not np.array_equal(task.weights()[0], other.weights()[0])
+    assert not np.array_equal(task.model.weights()[0], other.model.weights()[0])
     again = task.read("train", 4)
     np.testing.assert_array_equal(again.x, parts[0].x[:4])
     np.testing.assert_array_equal(again.y, parts[0].y[:4])
@@ -109,7 +109,7 @@ def test_refuses(options, message):
 def test_refuses_files_and_other_samples(tmp_path):
     task = Synthetic(held_out=0)
     for path in (tmp_path / "x.npz", "test", "x.npz#train"):
-        with pytest.raises(DataError, match=r"task=synthetic reads no files, but makes its splits: give one of train\."):
+        with pytest.raises(DataError, match=r"task=synthetic reads no files, but generates its splits: give one of train\."):
             task.read(path)
     with pytest.raises(DataError, match="^<memory>:1: a sample has 3 values, but there are 20 variables. Give a list of samples"):
         task.corpus([[0.0, 1.0, 2.0]])

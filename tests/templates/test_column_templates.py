@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structopt.errors import ConfigError, DataError
-from structopt.templates import column_templates as module
+from structopt.templates import template_keys
 from structopt.templates.column_templates import FeatureTemplates
 from structopt.templates.syntax import parse
-from structopt.templates.word_functions import Phrases, collapsed, digits, kind, shape
+from structopt.templates.word_functions import collapsed, digits, kind, shape
+from structopt.templates.word_lists import Phrases
 
 WORDS = ["The", "cat", "sat", ".", "the", "Cat", "ran", "to", "New", "York", "City"]
 COLUMNS = {"word": WORDS, "pos": list("DNV.DNVPNNN")}
@@ -144,8 +145,8 @@ RICH = [
 @pytest.mark.parametrize("bound", [1 << 62, 20])
 def test_transform_equals_fit_and_survives_saving(monkeypatch, dense, bound):
     expected = rows(*fit(*RICH))
-    monkeypatch.setattr(module, "DENSE", dense)
-    monkeypatch.setattr(module, "LARGEST_KEY", bound)
+    monkeypatch.setattr(template_keys, "DENSE", dense)
+    monkeypatch.setattr(template_keys, "LARGEST_KEY", bound)
     fitted, table = fit(*RICH)
     values, arrays = fitted.state()
     assert all(array.dtype != object for array in arrays.values())

@@ -30,7 +30,7 @@ class Referent:
     key : str
         Identity within the document.
     kind : str
-        Slot it was made for (person, club, town, ...).
+        Its kind of slot (person, club, town, ...).
     entity : str
         PER, LOC, ORG or MISC.
     full, short : list of str
@@ -51,9 +51,7 @@ class Referent:
 
 
 _PRONOUNS = {"m": ("he", "him", "his", "himself"), "f": ("she", "her", "her", "herself"), "n": ("it", "it", "its", "itself")}
-FAME = 0.8  # how often a document turns to a name the stock has lent before
-
-
+FAME = 0.8  # how often a document takes a name that an earlier document has
 
 class Cast:
     """Supplies the grammar's ``@slots`` for one document.
@@ -63,7 +61,7 @@ class Cast:
     rng : random.Random
         Source of every choice.
     stock, fresh : Stock
-        Names seen in every part, and names used with probability `fresh_rate` instead.
+        Names of all splits, and names used with probability `fresh_rate` instead.
     fresh_rate : float
         Share of referents that take a fresh name.
     formal : bool
@@ -83,7 +81,7 @@ class Cast:
         self.headline = headline
 
     def __call__(self, slot: str) -> Node:
-        """The node for a slot."""
+        """Return the node for a slot."""
         if slot in ("he", "him", "his", "himself"):
             return self._pronoun(slot)
         if slot == "subject":
@@ -120,18 +118,18 @@ class Cast:
         return node
 
     def _pick(self, kind: str) -> Referent:
-        found = self.known.setdefault(kind, [])
-        free = [referent for referent in found if referent not in self.used]
-        if not free or (len(found) < CAST_SIZE.get(kind, 2) and self.rng.random() < 0.5):
-            made = self._make(kind)
+        known = self.known.setdefault(kind, [])
+        free = [referent for referent in known if referent not in self.used]
+        if not free or (len(known) < CAST_SIZE.get(kind, 2) and self.rng.random() < 0.5):
+            new = self._make(kind)
             for _ in range(5):
-                if any(made.short[-1] == old.short[-1] for old in found):
-                    made = self._make(kind)
-            free = [made]
-            found.append(made)
-        chosen = self.rng.choice(free)
-        self.used.add(chosen)
-        return chosen
+                if any(new.short[-1] == old.short[-1] for old in known):
+                    new = self._make(kind)
+            free = [new]
+            known.append(new)
+        referent = self.rng.choice(free)
+        self.used.add(referent)
+        return referent
 
     def _make(self, kind: str) -> Referent:
         rng = self.rng
@@ -142,12 +140,12 @@ class Cast:
             full, short, gender = rng.choice(known)
         elif kind == "person":
             gender = rng.choice("mmf")
-            given = rng.choice(stock.men if gender == "m" else stock.women)
+            first_name = rng.choice(stock.men if gender == "m" else stock.women)
             short = [rng.choice(stock.roots["surname"])]
             if rng.random() < 0.07:
                 short = [rng.choice(["van", "de", "al", "von"]), *short]
             middle = [rng.choice("ABCDEFHJKLMPRST") + "."] if rng.random() < 0.08 else []
-            full = [given, *middle, *short]
+            full = [first_name, *middle, *short]
         elif kind in ("country", "national", "nationals", "language"):
             country, adjective = rng.choice(stock.countries)
             people = adjective if adjective[-1] in "he" else adjective + "s"
@@ -161,20 +159,20 @@ class Cast:
             full, short = self._compose(kind, rng.choice(stock.roots[role]), stock)
         if len(known) < 60:
             known.append((full, short, gender))
-        taken = sum(len(v) for v in self.known.values())
-        return Referent(f"{kind}{taken}", kind, ENTITY[kind], full, short, gender)
+        number = sum(map(len, self.known.values()))
+        return Referent(f"{kind}{number}", kind, ENTITY[kind], full, short, gender)
 
     def _compose(self, kind: str, root: str, stock: Stock) -> tuple[list[str], list[str]]:
-        parts = {
+        words = {
             "R": root, "S": self.rng.choice(stock.roots["surname"]), "C": self.rng.choice(stock.countries)[0],
             "N": self.rng.choice(NUMBERS),
         }
-        full = [parts.get(word, word) for word in self.rng.choice(PATTERNS[kind]).split("_")]
+        full = [words.get(word, word) for word in self.rng.choice(PATTERNS[kind]).split("_")]
         whole = kind in WHOLE_KINDS or full[0] in WHOLE_STARTS or root not in full
         return full, full if whole else [root]
 
     def mention(self, referent: Referent, full: bool = False, bare: bool = False) -> Node:
-        """The name of a referent, at full length the first time."""
+        """Return the name of a referent, at full length the first time."""
         first = referent.mentions == 0
         referent.mentions += 1
         person = referent.kind == "person"
@@ -183,8 +181,8 @@ class Cast:
         tag = {"national": "JJ", "nationals": "NNPS"}.get(referent.kind, "NNP")
         leaves = []
         for i, name in enumerate(names):
-            own = "CD" if name.isdigit() else "NNPS" if name in PLURALS else "DT" if name in ("A", "The") else tag
-            leaves.append(token(name, INNER_TAGS.get(name, own), "flat" if i else ""))
+            inner = "CD" if name.isdigit() else "NNPS" if name in PLURALS else "DT" if name in ("A", "The") else tag
+            leaves.append(token(name, INNER_TAGS.get(name, inner), "flat" if i else ""))
         head = 0
         if names is referent.full and len(leaves) > 1 and leaves[1].label == "IN":
             leaves[1].relation, leaves[2].relation = "case", "nmod"

@@ -1,15 +1,23 @@
-"""Write the corpus: ``python -m tools.corpus.generate [--seed 2010] [--folder DIR]``; the same seed gives the same bytes."""
+"""Generate the corpus: ``python -m tools.corpus.generate [--seed 2010] [--folder DIR]``; the same seed gives the same bytes."""
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from tools.corpus import views
+from structopt import datasets
 from tools.corpus.cast import Cast
+from tools.corpus.formats import (
+    Document,
+    conll_lines,
+    conllu_lines,
+    coref_lines,
+    crfsuite_lines,
+    libsvm_lines,
+    multilabel_lines,
+    ptb_lines,
+)
 from tools.corpus.grammar import Grammar
 from tools.corpus.lexicon import WORDS
 from tools.corpus.names import Stock, make_stocks
@@ -20,15 +28,6 @@ from tools.corpus.tree import Node, drop_commas, phrase, token
 SIZES = {"train": 1500, "dev": 300, "test": 300}
 FRESH = {"train": 0.0, "dev": 0.27, "test": 0.29}
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sept", "Oct", "Nov", "Dec")
-
-
-@dataclass(frozen=True)
-class Document:
-    """A document: its name, its theme and the derivation trees of its sentences."""
-
-    name: str
-    theme: str
-    trees: list[Node]
 
 
 def _finish(tree: Node, upper: bool = False) -> Node:
@@ -66,19 +65,19 @@ def _sentence(grammar: Grammar, cast: Cast, symbol: str, rng: Random) -> Node:
     return _finish(tree, upper=symbol == "S_head")
 
 
-def make_documents(part: str, sentences: int, rng: Random, stocks: tuple[Stock, Stock], fresh_rate: float) -> list[Document]:
-    """The documents of one part.
+def make_documents(split: str, sentences: int, rng: Random, stocks: tuple[Stock, Stock], fresh_rate: float) -> list[Document]:
+    """Return the documents of one split.
 
     Parameters
     ----------
-    part : str
-        Its name, which starts the documents' names.
+    split : str
+        Its name, with which the documents' names begin.
     sentences : int
         Total number of sentences.
     rng : random.Random
         Source of every choice.
     stocks : (Stock, Stock)
-        Common names and names held back.
+        Names of all splits, and names of the dev and test splits only.
     fresh_rate : float
         Share of referents named from the second stock.
     """
@@ -97,112 +96,18 @@ def make_documents(part: str, sentences: int, rng: Random, stocks: tuple[Stock, 
         while len(trees) < size:
             symbol = "FRAG_line" if len(trees) >= size - lines and len(trees) > 3 else "S_top"
             trees.append(_sentence(grammars[theme], cast, symbol, rng))
-        documents.append(Document(f"{part}{len(documents):03d}", theme, trees[:size]))
+        documents.append(Document(f"{split}{len(documents):03d}", theme, trees[:size]))
         sentences -= size
     return documents
 
 
-def conll_lines(documents: Sequence[Document]) -> list[str]:
-    """Columns word, tag, chunk, entity."""
-    lines = []
-    for document in documents:
-        lines += ["-DOCSTART- -X- O O", ""]
-        for tree in document.trees:
-            for leaf, chunk, entity in zip(tree.leaves(), views.chunk_tags(tree), views.entity_tags(tree), strict=True):
-                lines.append(f"{leaf.word} {leaf.label} {chunk} {entity}")
-            lines.append("")
-    return lines
-
-
-def conllu_lines(documents: Sequence[Document]) -> list[str]:
-    """CoNLL-U."""
-    lines = []
-    for document in documents:
-        for number, tree in enumerate(document.trees, 1):
-            lines += [f"# newdoc id = {document.name}"] if number == 1 else []
-            lines += [f"# sent_id = {document.name}-{number}", "# text = " + " ".join(views.words(tree))]
-            rows = zip(tree.leaves(), views.universal_tags(tree), views.dependencies(tree), strict=True)
-            for i, (leaf, tag, (head, relation)) in enumerate(rows, 1):
-                lines.append("\t".join([str(i), leaf.word, "_", tag, leaf.label, "_", str(head), relation, "_", "_"]))
-            lines.append("")
-    return lines
-
-
-def ptb_lines(documents: Sequence[Document]) -> list[str]:
-    """One bracketed tree a line."""
-    return [views.brackets(tree) for document in documents for tree in document.trees]
-
-
-def coref_lines(documents: Sequence[Document]) -> list[str]:
-    """Document, part, token number, word, tag, coreference."""
-    lines = []
-    for document in documents:
-        lines.append(f"#begin document ({document.name}); part 000")
-        for tree, column in zip(document.trees, views.coreference(document.trees), strict=True):
-            for i, (leaf, cell) in enumerate(zip(tree.leaves(), column, strict=True)):
-                lines.append(f"{document.name} 0 {i} {leaf.word} {leaf.label} {cell}")
-            lines.append("")
-        lines.append("#end document")
-    return lines
-
-
-def crfsuite_lines(documents: Sequence[Document]) -> list[str]:
-    r"""Entity tag and a few attributes of every token, tab-separated; ``\\:`` stands for a colon, ``\\\\`` for a backslash."""
-    lines = []
-    for document in documents:
-        for tree in document.trees:
-            leaves = list(tree.leaves())
-            for i, entity in enumerate(views.entity_tags(tree)):
-                names = [name.replace("\\", "\\\\").replace(":", "\\:") for name in _attributes(leaves, i)]
-                lines.append("\t".join([entity, *names]))
-            lines.append("")
-    return lines
-
-
-def _attributes(leaves: Sequence[Node], i: int) -> list[str]:
-    word, found = leaves[i].word, ["bias"]
-    for distance in (-1, 0, 1):
-        if 0 <= i + distance < len(leaves):
-            leaf = leaves[i + distance]
-            found += [f"w{distance}={leaf.word.lower()}", f"p{distance}={leaf.label}"]
-    case = "upper" if word.isupper() else "title" if word[:1].isupper() else "lower"
-    return [*found, f"case={case}", f"prefix={word[:3]}", f"suffix={word[-3:]}"]
-
-
-def libsvm_lines(documents: Sequence[Document], numbers: dict[str, int]) -> list[str]:
-    """Theme of every sentence, and its words as ``index:count``.
-
-    Parameters
-    ----------
-    documents : sequence of Document
-    numbers : dict of str to int
-        The indices of the words met so far, from 1; new ones are added.
-    """
-    return [" ".join([document.theme, _counts(tree, numbers)]) for document in documents for tree in document.trees]
-
-
-def multilabel_lines(documents: Sequence[Document], numbers: dict[str, int]) -> list[str]:
-    """Theme of every sentence and the kinds of entities in it, by letters, and its words as in `libsvm_lines`."""
-    lines = []
-    for document in documents:
-        for tree in document.trees:
-            kinds = {tag[2:] for tag in views.entity_tags(tree) if tag != "O"}
-            lines.append(" ".join([",".join([*sorted(kinds), document.theme]), _counts(tree, numbers)]))
-    return lines
-
-
-def _counts(tree: Node, numbers: dict[str, int]) -> str:
-    counts = Counter(numbers.setdefault(word.lower(), len(numbers) + 1) for word in views.words(tree))
-    return " ".join(f"{index}:{count}" for index, count in sorted(counts.items()))
-
-
 def write(folder: Path, seed: int = 2010) -> None:
-    """Write every part in every format.
+    """Write every split in every format.
 
     Parameters
     ----------
     folder : pathlib.Path
-        Where to; it is made when missing.
+        Where the files are written; it is made if it is missing.
     seed : int
         Same seed, same bytes.
     """
@@ -210,20 +115,20 @@ def write(folder: Path, seed: int = 2010) -> None:
     rng = Random(seed)
     stocks = make_stocks(rng)
     numbers: dict[str, int] = {}
-    for part, sentences in SIZES.items():
-        documents = make_documents(part, sentences, rng, stocks, FRESH[part])
+    for split, sentences in SIZES.items():
+        documents = make_documents(split, sentences, rng, stocks, FRESH[split])
         for kind, lines in (("conll", conll_lines(documents)), ("conllu", conllu_lines(documents)),
                             ("ptb", ptb_lines(documents)), ("coref", coref_lines(documents)),
                             ("crfsuite", crfsuite_lines(documents)), ("libsvm", libsvm_lines(documents, numbers)),
                             ("multilabel", multilabel_lines(documents, numbers))):
-            (folder / f"{part}.{kind}").write_bytes(("\n".join(lines) + "\n").encode())
+            (folder / f"{split}.{kind}").write_bytes(("\n".join(lines) + "\n").encode())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line."""
+    """Read the command line, and write the corpus."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=2010, help="seed of every random choice")
-    parser.add_argument("--folder", type=Path, default=Path(__file__).parent, help="where the files go")
+    parser.add_argument("--folder", type=Path, default=Path(datasets.__file__).parent, help="where the files go")
     options = parser.parse_args(arguments)
     write(options.folder, options.seed)
 

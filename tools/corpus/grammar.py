@@ -128,14 +128,14 @@ class Grammar:
 
 
 def _rule(line: str) -> tuple[float, list[Element]]:
-    parts = line.split()
+    fields = line.split()
     weight = 1.0
-    if re.fullmatch(r"[0-9.]+", parts[0]) and len(parts) > 1:
-        weight = float(parts.pop(0))
+    if re.fullmatch(r"[0-9.]+", fields[0]) and len(fields) > 1:
+        weight = float(fields.pop(0))
     elements = []
-    for part in parts:
-        found = _ELEMENT.fullmatch(part)
-        if found is None:
-            raise ValueError(f"not an element of the grammar notation: {part}")
-        elements.append(Element(found["body"], bool(found["head"]), bool(found["far"]), found["rel"] or "", bool(found["open"])))
+    for text in fields:
+        match = _ELEMENT.fullmatch(text)
+        if match is None:
+            raise ValueError(f"not an element of the grammar notation: {text}")
+        elements.append(Element(match["body"], bool(match["head"]), bool(match["far"]), match["rel"] or "", bool(match["open"])))
     return weight, elements

@@ -41,7 +41,7 @@ class Stock:
     Attributes
     ----------
     roots : dict of str to list of str
-        The roots that may serve in each role; most roots stand in several.
+        The roots that may be used in each role; most roots have several.
     men, women : list of str
         Given names.
     countries : list of (str, str)
@@ -49,7 +49,7 @@ class Stock:
     acronyms : list of str
         Initials of organisations.
     known : dict of str to list
-        Names lent before: in full, short, gender.
+        Names that documents have taken: in full, short, gender.
     """
 
     roots: dict[str, list[str]] = field(default_factory=dict)
@@ -75,7 +75,7 @@ def _country(rng: Random) -> tuple[str, str]:
 
 
 def make_stocks(rng: Random, common: int = 90, fresh: int = 160) -> tuple[Stock, Stock]:
-    """Two stocks without a root in common: names for all parts, and names held back for development and test.
+    """Return two stocks without a common root: names of all splits, and names of the dev and test splits only.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How names of each kind are made: ``R`` is a root, ``S`` a surname, ``C`` a country, ``N`` a number, ``_`` parts the words."""
+"""How names of each kind are made: ``R`` is a root, ``S`` a surname, ``C`` a country, ``N`` a number, ``_`` a space."""
 from __future__ import annotations
 
 PATTERNS = {
@@ -29,9 +29,9 @@ ENTITY = {
     "company": "ORG", "club": "ORG", "body": "ORG", "agency": "ORG", "national": "MISC", "language": "MISC",
     "nationals": "MISC", "event": "MISC", "product": "MISC", "work": "MISC", "measure": "MISC",
 }
-# the stock of roots a kind draws on, where that is not its towns
+# the role of the roots of a kind, where that is not town
 ROLE = {"water": "water", "river": "water", "company": "company", "product": "product", "measure": "surname"}
-# how many of a kind a document knows at most
+# how many of a kind a document has at most
 CAST_SIZE = {"person": 4, "town": 3, "country": 3, "club": 3, "agency": 1, "language": 1}
 # kinds and first words whose names are never shortened to the root
 WHOLE_KINDS = frozenset({"region", "event", "work", "measure", "body", "ground"})

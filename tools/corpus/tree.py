@@ -1,4 +1,4 @@
-"""The derivation tree every view of the corpus is read from."""
+"""Derivation trees, from which all annotations of the corpus are read."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -69,12 +69,12 @@ class Node:
 
 
 def token(word: str, tag: str, relation: str = "") -> Node:
-    """A leaf."""
+    """Return a leaf."""
     return Node(tag, word=word, relation=relation)
 
 
 def phrase(label: str, children: list[Node], head: int | None = None) -> Node:
-    """A phrase with its head found and its children's dependency labels filled in where the rule named none."""
+    """Return a phrase; its head and the relations of its children are determined where the rule names none."""
     if len(children) == 1 and children[0].label == label:
         return children[0]
     top = None if head is None else children[head]
@@ -90,7 +90,7 @@ def phrase(label: str, children: list[Node], head: int | None = None) -> Node:
 
 
 def _nest(label: str, children: list[Node]) -> list[Node]:
-    """Bare nominal tokens and names become noun phrases of their own where the phrase around them is none."""
+    """The children of a phrase, with a noun phrase around nominal tokens and names unless the phrase is one itself."""
     kind = label.lstrip("~")
     if kind == "NP":
         post = next((i for i, c in enumerate(children) if i and c.label in _POSTNOMINAL and children[i - 1].label != "CC"), 0)
@@ -143,8 +143,7 @@ def drop_commas(tree: Node) -> None:
 
 
 def _last(node: Node, labels: tuple[str, ...]) -> int | None:
-    found = [i for i, child in enumerate(node.children) if child.label in labels]
-    return found[-1] if found else None
+    return next((i for i, child in reversed(list(enumerate(node.children))) if child.label in labels), None)
 
 
 def _first(node: Node, labels: tuple[str, ...]) -> int | None:
@@ -152,26 +151,27 @@ def _first(node: Node, labels: tuple[str, ...]) -> int | None:
 
 
 def _head(node: Node) -> int:
-    kind, found = node.phrase, None
+    """Which child of a phrase is its head, by the label of the phrase; the first where no rule applies."""
+    kind, head = node.phrase, None
     if kind in ("NP", "WHNP", "NML"):
-        found = _last(node, ("NN", "NNS", "NNP", "NNPS", "~NP", "PRP", "NML"))
-        found = _first(node, ("NP",)) if found is None else found
-        found = len(node.children) - 1 if found is None else found
+        head = _last(node, ("NN", "NNS", "NNP", "NNPS", "~NP", "PRP", "NML"))
+        head = _first(node, ("NP",)) if head is None else head
+        head = len(node.children) - 1 if head is None else head
     elif kind == "VP":
-        found = _first(node, ("VP",))
-        if found is None or any(c.label == "CC" for c in node.children):
+        head = _first(node, ("VP",))
+        if head is None or any(c.label == "CC" for c in node.children):
             verb = _first(node, ("VBD", "VBZ", "VBP", "VB", "VBN", "VBG"))
-            found = found if verb is None else verb
+            head = head if verb is None else verb
     elif kind == "PP":
-        found = _first(node, ("NP", "S", "PP"))
+        head = _first(node, ("NP", "S", "PP"))
     elif kind == "SBAR":
-        found = _first(node, ("S",))
+        head = _first(node, ("S",))
     elif kind in ("S", "FRAG", "SINV"):
         for labels in (("~S",), ("VP",), ("S",), ("NP", "~NP")):
-            found = _first(node, labels) if found is None else found
+            head = _first(node, labels) if head is None else head
     elif kind in ("QP", "ADJP", "ADVP"):
-        found = _last(node, ("CD", "JJ", "JJR", "VBN", "RB", "RBR", "NN"))
-    return found or 0
+        head = _last(node, ("CD", "JJ", "JJR", "VBN", "RB", "RBR", "NN"))
+    return head or 0
 
 
 _BY_LABEL = {

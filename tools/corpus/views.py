@@ -1,4 +1,4 @@
-"""Columns, dependencies, brackets and coreference, each read off a derivation tree."""
+"""Annotations of a derivation tree: tags, chunks, entities, dependencies, brackets and coreference."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ _UNIVERSAL = {
 
 
 def words(tree: Node) -> list[str]:
-    """The tokens."""
+    """Return the tokens."""
     return [leaf.word for leaf in tree.leaves()]
 
 
 def entity_tags(tree: Node) -> list[str]:
-    """IOB2 entity tags."""
+    """Return IOB2 entity tags."""
     tags: dict[int, str] = {}
     for node in tree.walk():
         if node.entity:
@@ -31,46 +31,48 @@ def entity_tags(tree: Node) -> list[str]:
 
 
 def chunk_tags(tree: Node) -> list[str]:
-    """IOB2 base chunks: a phrase's own tokens without its post-modifiers."""
-    found: list[tuple[str, int]] = []
-    _chunks(tree, found)
+    """Return IOB2 tags of base chunks: the tokens of a phrase without its post-modifiers."""
+    chunks: list[tuple[str, int]] = []
+    _chunks(tree, chunks)
     tags, last = [], 0
-    for label, key in found:
+    for label, key in chunks:
         tags.append("O" if not label else ("I-" if key == last else "B-") + label)
         last = key if label else 0
     return tags
 
 
 def _flat(node: Node) -> list[Node]:
-    parts: list[Node] = []
+    """The children of a phrase, those of groups in the place of the groups."""
+    elements: list[Node] = []
     for child in node.children:
-        parts.extend(_flat(child) if child.label.startswith("~") else [child])
-    return parts
+        elements.extend(_flat(child) if child.label.startswith("~") else [child])
+    return elements
 
 
-def _chunks(node: Node, found: list[tuple[str, int]], verbal: int = 0) -> None:
-    parts = _flat(node)
+def _chunks(node: Node, chunks: list[tuple[str, int]], verbal: int = 0) -> None:
+    """Append the label and identity of the chunk of each token of a phrase; a verb phrase may go on with the chunk `verbal`."""
+    elements = _flat(node)
     kind, key = node.phrase, id(node)
     if kind == "VP":
         key = verbal or key
-    for i, part in enumerate(parts):
-        later = any(p.label == "VP" or p.label in _VERBAL - {"RB", "ADVP"} for p in parts[i + 1:i + 2])
-        if kind == "VP" and part.label == "VP" and i and parts[i - 1].label in _VERBAL:
-            _chunks(part, found, key)
-        elif kind == "VP" and part.label == "ADVP" and later:
-            found.extend(("VP", key) for _ in part.leaves())
-        elif kind in ("NP", "WHNP") and part.label in _PRENOMINAL:
-            found.extend(("NP", key) for _ in part.leaves())
-        elif kind == "NP" and part.label == "NP" and part.children and part.children[-1].label == "POS":
-            _chunks(part, found)
-            key = id(part.children[-1])
-            found[-1] = ("NP", key)
-        elif part.children:
-            _chunks(part, found)
-            key = -id(part)
+    for i, element in enumerate(elements):
+        later = any(p.label == "VP" or p.label in _VERBAL - {"RB", "ADVP"} for p in elements[i + 1:i + 2])
+        if kind == "VP" and element.label == "VP" and i and elements[i - 1].label in _VERBAL:
+            _chunks(element, chunks, key)
+        elif kind == "VP" and element.label == "ADVP" and later:
+            chunks.extend(("VP", key) for _ in element.leaves())
+        elif kind in ("NP", "WHNP") and element.label in _PRENOMINAL:
+            chunks.extend(("NP", key) for _ in element.leaves())
+        elif kind == "NP" and element.label == "NP" and element.children and element.children[-1].label == "POS":
+            _chunks(element, chunks)
+            key = id(element.children[-1])
+            chunks[-1] = ("NP", key)
+        elif element.children:
+            _chunks(element, chunks)
+            key = -id(element)
         else:
-            label = _token_chunk(kind, part, parts)
-            found.append((label, key if label else 0))
+            label = _token_chunk(kind, element, elements)
+            chunks.append((label, key if label else 0))
 
 
 def _token_chunk(kind: str, leaf: Node, siblings: Sequence[Node]) -> str:
@@ -89,7 +91,7 @@ def _token_chunk(kind: str, leaf: Node, siblings: Sequence[Node]) -> str:
 
 
 def dependencies(tree: Node) -> list[tuple[int, str]]:
-    """Head (1-based, 0 for the root) and label of every token."""
+    """Return the head (from 1, 0 for the root) and the relation of every token."""
     number = {id(leaf): i for i, leaf in enumerate(tree.leaves(), 1)}
     heads: dict[int, tuple[int, str]] = {id(tree.lexical_head()): (0, "root")}
     for node in tree.walk():
@@ -101,7 +103,7 @@ def dependencies(tree: Node) -> list[tuple[int, str]]:
 
 
 def universal_tags(tree: Node) -> list[str]:
-    """Universal part-of-speech tags, from the Penn tag and the dependency label."""
+    """Return universal part-of-speech tags, from the Penn tag and the relation."""
     tags = []
     for leaf, (_, relation) in zip(tree.leaves(), dependencies(tree), strict=True):
         tag = _UNIVERSAL.get(leaf.label, "PUNCT" if leaf.label in PUNCTUATION else "VERB")
@@ -114,7 +116,7 @@ def universal_tags(tree: Node) -> list[str]:
 
 
 def brackets(tree: Node) -> str:
-    """The constituent tree on one line."""
+    """Return the constituent tree on one line."""
     return "(ROOT " + _bracket(tree) + ")"
 
 
@@ -126,7 +128,7 @@ def _bracket(node: Node) -> str:
 
 
 def mentions(tree: Node) -> list[tuple[int, int, str]]:
-    """First token, last token (both 0-based) and referent of every mention."""
+    """Return the first token, last token (both from 0) and referent of every mention."""
     number = {id(leaf): i for i, leaf in enumerate(tree.leaves())}
     spans = []
     for node in tree.walk():
@@ -137,17 +139,17 @@ def mentions(tree: Node) -> list[tuple[int, int, str]]:
 
 
 def coreference(trees: Sequence[Node]) -> list[list[str]]:
-    """The coreference column of a document's sentences; referents mentioned once are left out."""
+    """Return the coreference column of a document's sentences; referents mentioned once are left out."""
     spans = [mentions(tree) for tree in trees]
-    order = [referent for found in spans for *_, referent in found]
+    order = [referent for sentence in spans for *_, referent in sentence]
     clusters: dict[str, int] = {}
     for referent in order:
         if order.count(referent) > 1:
             clusters.setdefault(referent, len(clusters))
     columns = []
-    for tree, found in zip(trees, spans, strict=True):
+    for tree, sentence in zip(trees, spans, strict=True):
         cells: list[list[str]] = [[] for _ in tree.leaves()]
-        for first, last, referent in found:
+        for first, last, referent in sentence:
             if referent in clusters:
                 cluster = clusters[referent]
                 if first == last:

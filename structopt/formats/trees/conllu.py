@@ -1,4 +1,4 @@
-"""CoNLL-U, the format of Universal Dependencies: ten columns parted by tabs, comments, multi-word tokens, empty nodes.
+"""CoNLL-U, the format of Universal Dependencies: ten columns separated by tabs, comments, multi-word tokens, empty nodes.
 
 Rows with an ID like ``3-4`` (a multi-word token) or ``8.1`` (an empty node) are no words: they are checked and kept.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from structopt.errors import DataError
+from structopt.formats.trees.dependency_trees import EMPTY
 from structopt.formats.trees.tree_rows import Layout, Rows
-from structopt.formats.trees.treebank import EMPTY
 
 LAYOUT = Layout(
     title="CoNLL-U",
@@ -27,7 +27,7 @@ EMPTY_NODE = re.compile("(0|[1-9][0-9]{0,8})[.]([1-9][0-9]{0,8})")
 
 
 def words(path: str | Path, rows: Rows) -> Rows:
-    """Leave out the rows that are no words.
+    """Return the rows that are words.
 
     Raises
     ------
@@ -37,13 +37,13 @@ def words(path: str | Path, rows: Rows) -> Rows:
     """
     no_word = np.array(["-" in cell or "." in cell for cell in rows.columns[0]])
     kept = rows.selected(~no_word) if no_word.any() else rows
-    for place in np.flatnonzero(no_word).tolist():
-        sentence = int(np.searchsorted(rows.offsets, place, side="right")) - 1
-        before = place - int(rows.offsets[sentence]) - int(no_word[rows.offsets[sentence] : place].sum())
+    for row in np.flatnonzero(no_word).tolist():
+        sentence = int(np.searchsorted(rows.offsets, row, side="right")) - 1
+        before = row - int(rows.offsets[sentence]) - int(no_word[rows.offsets[sentence] : row].sum())
         length = int(kept.offsets[sentence + 1] - kept.offsets[sentence])
-        complaint = _complaint(rows.columns[0], int(rows.offsets[sentence]), place, before, length)
+        complaint = _complaint(rows.columns[0], int(rows.offsets[sentence]), row, before, length)
         if complaint:
-            raise DataError(path, int(rows.lines[place]), complaint)
+            raise DataError(path, int(rows.lines[row]), complaint)
     empty = np.flatnonzero(np.diff(kept.offsets) == 0)
     if len(empty):
         line = int(rows.lines[rows.offsets[empty[0]]])
@@ -51,19 +51,22 @@ def words(path: str | Path, rows: Rows) -> Rows:
     return kept
 
 
-def _complaint(ids: Sequence[str], begin: int, place: int, before: int, length: int) -> str:
-    """Say what is wrong with a row that is no word, `before` words after the beginning of its sentence; else nothing."""
-    cell = ids[place]
-    if found := MULTI_WORD.fullmatch(cell):
-        first, last = map(int, found.groups())
-        earlier = [other for other in map(MULTI_WORD.fullmatch, ids[begin:place]) if other]
+def _complaint(ids: Sequence[str], begin: int, row: int, before: int, length: int) -> str:
+    """Say what is wrong with a row that is no word; the empty string where nothing is.
+
+    The sentence begins at the row `begin`, has `length` words, and `before` of them stand before this row.
+    """
+    cell = ids[row]
+    if match := MULTI_WORD.fullmatch(cell):
+        first, last = map(int, match.groups())
+        earlier = [other for other in map(MULTI_WORD.fullmatch, ids[begin:row]) if other]
         if earlier and int(earlier[-1].group(2)) >= first:
             return f"the multi-word token {cell} overlaps {earlier[-1].group()}: a word belongs to one at most."
         if first == before + 1 and first <= last <= length:
             return ""
         return f"the multi-word token {cell} must stand just before its first word, and end within the {length} words."
-    if found := EMPTY_NODE.fullmatch(cell):
-        previous = EMPTY_NODE.fullmatch(ids[place - 1]) if place > begin else None
+    if EMPTY_NODE.fullmatch(cell):
+        previous = EMPTY_NODE.fullmatch(ids[row - 1]) if row > begin else None
         due = f"{before}.{int(previous.group(2)) + 1 if previous else 1}"
         return "" if cell == due else f"the empty node is numbered {cell} where {due} is due."
     return f"the ID {cell!r} is none: write 3 for a word, 3-4 for a multi-word token, 3.1 for an empty node."
@@ -78,7 +81,7 @@ def with_probability(misc: str, probability: float) -> str:
 def ranked_block(block: Sequence[str], comments: Sequence[str]) -> Iterator[str]:
     """Lines of a sentence, with further comments before its first row."""
     end = "\r" if block[0].endswith("\r") else ""
-    first = next(place for place, line in enumerate(block) if not line.startswith("#"))
+    first = next(number for number, line in enumerate(block) if not line.startswith("#"))
     yield from block[:first]
     yield from (f"# {comment}{end}" for comment in comments)
     yield from block[first:]

@@ -1,4 +1,4 @@
-"""CoNLL-X, the format of the shared tasks of 2006 and 2007: ten columns parted by tabs.
+"""CoNLL-X, the format of the shared tasks of 2006 and 2007: ten columns separated by tabs.
 
 The coarse tag is the column ``upos``, the fine one ``xpos``. Lines that begin with ``#`` are kept as comments.
 """

@@ -1,4 +1,4 @@
-"""What every tree of a file must be: its words numbered in order, and every word led to the root by its heads."""
+"""Checks of trees in files: words are numbered in order, and the heads of every word lead to the root."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import DataError
-from structopt.formats.trees.treebank import EMPTY
+from structopt.formats.trees.dependency_trees import EMPTY
 
 SHOWN = 12
 """The most words of a circle that a message lists."""
@@ -18,13 +18,13 @@ WHOLE = re.compile("0|[1-9][0-9]{0,8}")
 
 
 def numbers_of(cells: Sequence[str]) -> NDArray[np.int64]:
-    """Whole numbers from 0 on; -1 for a cell that is none."""
+    """Return cells as whole numbers from 0 on; -1 for a cell that is none."""
     values = {cell: int(cell) if WHOLE.fullmatch(cell) else -1 for cell in set(cells)}
     return np.fromiter(map(values.__getitem__, cells), np.int64, len(cells))
 
 
 def positions(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of every word in its sentence, from 1."""
+    """Return the number of every word in its sentence, from 1; int64, shape (words,)."""
     return np.arange(1, int(offsets[-1]) + 1) - np.repeat(offsets[:-1], np.diff(offsets))
 
 
@@ -43,7 +43,7 @@ def check_word_numbers(
 def checked_heads(
     path: str | Path, lines: NDArray[np.int64], offsets: NDArray[np.int64], cells: Sequence[str], partial: bool = False
 ) -> NDArray[np.int32]:
-    """Heads as numbers, each sentence a tree; several words may hang from the root. O(words log length).
+    """Return heads as numbers, each sentence a tree; several words may have the root as head. O(words log length).
 
     With `partial`, a head may be missing (`_`): it is -1, and the others must be arcs of some tree.
 
@@ -53,12 +53,12 @@ def checked_heads(
         A head that is missing, not a number, beyond the sentence, or the word itself; a cycle.
     """
     heads = numbers_of(cells)
-    own, lengths = positions(offsets), np.repeat(np.diff(offsets), np.diff(offsets))
+    words, lengths = positions(offsets), np.repeat(np.diff(offsets), np.diff(offsets))
     missing = np.array([cell == EMPTY for cell in cells], bool) if partial else np.zeros(len(cells), bool)
-    wrong = np.flatnonzero(~missing & ((heads < 0) | (heads > lengths) | (heads == own)))
+    wrong = np.flatnonzero(~missing & ((heads < 0) | (heads > lengths) | (heads == words)))
     if len(wrong):
         token = int(wrong[0])
-        raise DataError(path, int(lines[token]), _wrong_head(cells[token], int(own[token]), int(lengths[token])))
+        raise DataError(path, int(lines[token]), _wrong_head(cells[token], int(words[token]), int(lengths[token])))
     begins = np.repeat(offsets[:-1], np.diff(offsets))
     _check_cycles(path, lines, np.where(missing, 0, heads), begins)
     return heads.astype(np.int32)
@@ -80,20 +80,20 @@ def _wrong_head(cell: str, word: int, length: int) -> str:
 def _check_cycles(
     path: str | Path, lines: NDArray[np.int64], heads: NDArray[np.int64], begins: NDArray[np.int64]
 ) -> None:
-    """Follow all heads at once, doubling the stride, until every word has come to the root or never will."""
+    """Raise DataError for a cycle: follow all heads at once, doubling the stride, until all words have reached the root."""
     root = len(heads)
     above = np.append(np.where(heads == 0, root, begins + heads - 1), root)
     reached = above
-    for _ in range(root.bit_length() + 1):  # then the stride is longer than any path
+    for _ in range(root.bit_length() + 1):  # after which the stride is longer than any path
         if (reached == root).all():
             return
         reached = reached[reached]
-    token = int(reached[np.flatnonzero(reached != root)[0]])  # where an endless walk is, is on the cycle
+    token = int(reached[np.flatnonzero(reached != root)[0]])  # an endless walk is on the cycle by now
     cycle = [token]
     while (following := int(above[cycle[-1]])) != token:
         cycle.append(following)
     turn = cycle.index(min(cycle))
-    words = [str(place - begins[place] + 1) for place in [*cycle[turn:], *cycle[:turn], min(cycle)]]
+    words = [str(word - begins[word] + 1) for word in [*cycle[turn:], *cycle[:turn], min(cycle)]]
     if len(words) > SHOWN:
         words[SHOWN - 2 : -1] = ["..."]
     message = f"the heads go round in a circle, {' -> '.join(words)}: every word must lead to the root (head 0)."

@@ -1,4 +1,4 @@
-"""Reading files of trees, and writing them again with predicted ones: CoNLL-U, CoNLL-X and the Penn format's columns."""
+"""Reading files of dependency trees, and writing them again with predicted trees: CoNLL-U, CoNLL-X, Penn columns."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Literal
 from structopt.errors import ConfigError
 from structopt.formats.text_files import check_limit, read_verbatim, write_text
 from structopt.formats.trees import conllu, conllx, penn_columns
+from structopt.formats.trees.dependency_trees import Arc, Trees
 from structopt.formats.trees.tree_checks import check_word_numbers, checked_heads
 from structopt.formats.trees.tree_rows import BYTE_ORDER_MARK, TAB, Layout, Rows, is_blank, plain_lines, scan, separator_of
-from structopt.formats.trees.treebank import Arc, Trees
 from structopt.kernels.waist.record import Array
 
 Format = Literal["auto", "conllu", "conllx", "penn"]
@@ -31,10 +31,10 @@ def read(
     ----------
     path : str or Path
     format : {"auto", "conllu", "conllx", "penn"}
-        ``auto`` tells it from the file: see `detect_format`.
+        ``auto``: see `detect_format`.
     limit : int or None
     labelled : bool
-        Whether every word must have a head; otherwise heads are not looked at.
+        Whether every word must have a head; otherwise heads are not read.
     encoding : str
     partial : bool
         Whether some words may have no head.
@@ -42,7 +42,7 @@ def read(
     Raises
     ------
     DataError
-        A file that cannot be read or has no sentences; a row that is not as its format has it; heads that are no tree.
+        A file that cannot be read or has no sentences; a row that breaks its format; heads that are no tree.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
@@ -62,10 +62,10 @@ def read(
 
 
 def detect_format(path: str | Path, lines: Sequence[str]) -> Format:
-    """Tell the format from the lines: ``penn`` where the first row has three columns, else CoNLL's.
+    """Return the format of a file, given its lines.
 
-    Of these it is ``conllu`` where the file is named so, or has comments, multi-word tokens, empty nodes or a cell of DEPS or
-    MISC such as ``4:obj`` and ``SpaceAfter=No``; else ``conllx``.
+    It is ``penn`` where the first row has three columns. Otherwise it is ``conllu`` where the file is named so, or has comments,
+    multi-word tokens, empty nodes or a cell of DEPS or MISC such as ``4:obj`` and ``SpaceAfter=No``; else ``conllx``.
     """
     first = next((line for line in lines if not is_blank(line) and (line[0] != "#" or line.count(TAB) == 2)), "")
     if 1 + first.count(separator_of(first, penn_columns.LAYOUT)) == len(penn_columns.LAYOUT.names):
@@ -83,23 +83,23 @@ def write(
     ranked: Sequence[Ranked] | None = None,
     encoding: str = "utf8",
 ) -> None:
-    """Write the file of a corpus again with predicted heads and relations; the rest stays as it is, to the byte.
+    """Write the file of a corpus again with predicted heads and relations; all else is copied to the byte.
 
-    Relations stay too where none are predicted. In CoNLL-U, `probabilities` (one table a sentence, of shape (words, words + 1),
-    column 0 the root) put the probability of every arc into MISC as ``p=0.987``, and every sentence comes once for each of its
-    `ranked` outputs, the comments ``# k_best = 2`` and ``# score = 31.41`` telling which. The target appears whole or not at
-    all.
+    Relations are copied too where none are predicted. In CoNLL-U, `probabilities` (one table a sentence, of shape (words,
+    words + 1), column 0 the root) put the probability of every arc into MISC as ``p=0.987``, and every sentence is written once
+    for each of its `ranked` outputs, under comments such as ``# k_best = 2`` and ``# score = 31.41``. The target is replaced at
+    once.
 
     Raises
     ------
     ConfigError
-        Probabilities or ranked outputs in a format that has no room for them.
+        Probabilities or ranked outputs in a format that cannot hold them.
     DataError
         The target cannot be written.
     """
     layout = LAYOUTS[corpus.format]
-    for asked, option in ((probabilities, "probabilities=true"), (ranked, "k_best")):
-        if asked is not None and corpus.format != "conllu":
+    for written, option in ((probabilities, "probabilities=true"), (ranked, "k_best")):
+        if written is not None and corpus.format != "conllu":
             raise ConfigError(f"{layout.title} has no place for what {option} writes. Give input in CoNLL-U, or leave it out.")
     mark = BYTE_ORDER_MARK if corpus.text.startswith(BYTE_ORDER_MARK) else ""
     lines = corpus.text.removeprefix(mark).split("\n")
@@ -168,9 +168,9 @@ def _ranked_lines(
     yield from lines[done:]
 
 
-def _block(lines: Sequence[str], place: int) -> tuple[int, int]:
-    """Where the lines around a place begin and end that no blank line parts from it."""
-    begin = end = place
+def _block(lines: Sequence[str], line: int) -> tuple[int, int]:
+    """First and last (exclusive) of the lines around a line, up to the blank lines before and after it."""
+    begin = end = line
     while begin > 0 and not is_blank(lines[begin - 1]):
         begin -= 1
     while end < len(lines) and not is_blank(lines[end]):

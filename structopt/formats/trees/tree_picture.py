@@ -1,4 +1,4 @@
-"""A picture of a dependency tree: arcs above the words, as thick as they are probable. SVG, without any library."""
+"""Pictures of dependency trees as SVG: arcs above the words, the thicker the more probable; drawn without any library."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def draw(
     heads : sequence of int, of length n
         Heads from 1; 0 for the root.
     marginals : float64, shape (n, n + 1), or None
-        Probability of every head, column 0 the root: arcs of the tree are as thick and as dark as they are probable, and
-        others of at least 0.05 are dashed.
+        Probability of every head, column 0 the root: arcs of the tree are the thicker and darker the more probable they are,
+        and others of at least 0.05 are dashed.
     gold : sequence of int, of length n, or None
-        The right heads: wrong arcs are red, and the right ones that they stand for green and dashed.
+        The right heads: wrong arcs are red, and the right ones that the tree misses green and dashed.
     relations : sequence of str, of length n, or None
-        Written upon the arcs of the tree.
+        Written above the arcs of the tree.
     """
     arcs = list(_arcs(heads, marginals, gold, relations or [""] * len(words)))
-    left = _positions(words, tags, relations or [""] * len(words))
+    left = _edges(words, tags, relations or [""] * len(words))
     heights = _heights(arcs, len(words))
     top = MARGIN + LEVEL * (max(heights, default=0) + 1) + TEXT
     width, height = left[-1] + MARGIN, top + 4 * TEXT
@@ -66,7 +66,7 @@ def draw(
     ]
     order = sorted(range(len(arcs)), key=lambda a: (not arcs[a].dashed, heights[a]))  # the tree lies over the rest
     middles = [(a + b) / 2 for a, b in zip(left, left[1:], strict=False)]
-    lines += [part for a in order for part in _arc(arcs[a], heights[a], middles, top)]
+    lines += [line for a in order for line in _arc(arcs[a], heights[a], middles, top)]
     for middle, word, tag in zip(middles, words, tags, strict=True):
         lines.append(f'<text x="{middle:.1f}" y="{top + 1.4 * TEXT:.1f}">{_clean(word)}</text>')
         lines.append(
@@ -78,7 +78,7 @@ def draw(
 def _arcs(
     heads: Sequence[int], marginals: Array | None, gold: Sequence[int] | None, relations: Sequence[str]
 ) -> Iterator[_Drawn]:
-    """Arcs of the tree, right ones that it misses, and others that are probable."""
+    """Arcs of the tree, right ones that it misses, and other probable ones."""
     for m, head in enumerate(heads):
         p = [1.0] * (len(heads) + 1) if marginals is None else [float(value) for value in np.nan_to_num(marginals[m])]
         wrong = gold is not None and gold[m] != head
@@ -89,12 +89,12 @@ def _arcs(
                 yield _Drawn(other, m, MISSED if missed else OTHER, p[other], True, "")
 
 
-def _positions(words: Sequence[str], tags: Sequence[str], relations: Sequence[str]) -> list[float]:
-    """Where each word begins, and where the last one ends; O(n)."""
-    found = [float(MARGIN)]
+def _edges(words: Sequence[str], tags: Sequence[str], relations: Sequence[str]) -> list[float]:
+    """The left edge of each word, and the right edge of the last one, in pixels; O(n)."""
+    edges = [float(MARGIN)]
     for word, tag, relation in zip(words, tags, relations, strict=True):
-        found.append(found[-1] + GAP + max(_width(word, TEXT), _width(tag, TEXT - 4), _width(relation, TEXT - 5), 2 * TEXT))
-    return found
+        edges.append(edges[-1] + GAP + max(_width(word, TEXT), _width(tag, TEXT - 4), _width(relation, TEXT - 5), 2 * TEXT))
+    return edges
 
 
 def _width(text: str, size: int) -> float:
@@ -116,7 +116,7 @@ def _heights(arcs: Sequence[_Drawn], words: int) -> list[int]:
 
 
 def _arc(arc: _Drawn, level: int, middles: Sequence[float], base: float) -> Iterator[str]:
-    """A path with an arrow at the modifier, and the relation upon it."""
+    """A path with an arrow at the modifier, and the relation above it."""
     side = 0 if arc.head == 0 else 1 if arc.head - 1 > arc.modifier else -1
     y, end = base - LEVEL * level, middles[arc.modifier] + (4 * (side or 1) if arc.dashed else 0)
     p = min(1.0, max(0.0, arc.probability))

@@ -1,4 +1,4 @@
-"""Files of trees as rows of cells, read in bulk: one word a line, a blank line after every sentence."""
+"""The rows of a file of trees, split into columns in bulk: one word a line, a blank line after every sentence."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ SPACE = " \t\r"
 
 @dataclass(frozen=True)
 class Layout:
-    """What the columns of a format are.
+    """The columns of a format.
 
     Attributes
     ----------
     title : str
-        What a person calls the format.
+        The format's name in messages.
     names : tuple of str
-        Names of the columns as its manual has them.
+        Names of the columns, as in the format's manual.
     numbers : mapping of str to int
-        Where the columns of `structopt.formats.trees.treebank.Trees` stand, from 0.
+        Column numbers, from 0, of the cells of `structopt.formats.trees.dependency_trees.Trees`.
     numbered : bool
         Whether the first column counts the words of the sentence, from 1.
     comments : bool
         Whether lines that begin with ``#`` are comments.
     spaces : bool
-        Whether columns may be parted by single spaces instead of tabs.
+        Whether columns may be separated by single spaces instead of tabs.
     """
 
     title: str
@@ -63,21 +63,21 @@ class Rows:
     columns: list[list[str]]
 
     def selected(self, keep: NDArray[np.bool_]) -> Rows:
-        """Keep the rows that a mask names."""
+        """Return the rows for which a mask is true."""
         before = np.concatenate([[0], np.cumsum(keep)]).astype(np.int64)
-        places = np.flatnonzero(keep).tolist()
-        columns = [[column[place] for place in places] for column in self.columns]
+        indices = np.flatnonzero(keep).tolist()
+        columns = [[column[index] for index in indices] for column in self.columns]
         return Rows(before[self.offsets], self.lines[keep], columns)
 
 
 def plain_lines(text: str) -> list[str]:
-    r"""Lines of a text without byte order mark, ``\n`` and ``\r\n``."""
+    r"""Return the lines of a text without byte order mark, ``\n`` and ``\r\n``."""
     text = text.removeprefix(BYTE_ORDER_MARK)
     return (text.replace("\r\n", "\n") if "\r" in text else text).split("\n")
 
 
 def is_blank(line: str) -> bool:
-    """Whether a line parts sentences."""
+    """Whether a line separates sentences."""
     return not line.strip(SPACE)
 
 
@@ -95,7 +95,7 @@ def scan(path: str | Path, lines: Sequence[str], layout: Layout, limit: int | No
     separator, width = separator_of(rows[0], layout), len(layout.names)
     counts = list(map(str.count, rows, repeat(separator)))
     if counts.count(width - 1) < len(counts):
-        wrong = next(place for place, count in enumerate(counts) if count != width - 1)
+        wrong = next(row for row, count in enumerate(counts) if count != width - 1)
         raise DataError(path, numbers[wrong], _wrong_width(counts[wrong] + 1, layout))
     cells = separator.join(rows).split(separator)
     if "" in cells:
@@ -106,12 +106,12 @@ def scan(path: str | Path, lines: Sequence[str], layout: Layout, limit: int | No
 
 
 def separator_of(row: str, layout: Layout) -> str:
-    """What parts the columns of a file, told from one of its rows."""
+    """Return the separator of a file's columns, given one of its rows."""
     return " " if layout.spaces and TAB not in row else TAB
 
 
 def _row_lines(lines: Sequence[str], comments: bool, limit: int | None) -> tuple[list[str], array[int], list[int]]:
-    """Lines that are rows, their numbers, and where the sentences begin among them."""
+    """Lines that are rows, their numbers, and the offsets of the sentences among them."""
     rows: list[str] = []
     numbers, offsets = array("q"), [0]
     for number, line in enumerate(lines, 1):
@@ -128,10 +128,10 @@ def _row_lines(lines: Sequence[str], comments: bool, limit: int | None) -> tuple
     return rows, numbers, offsets
 
 
-def _wrong_width(found: int, layout: Layout) -> str:
-    parted = "tabs or single spaces" if layout.spaces else "tabs"
+def _wrong_width(columns: int, layout: Layout) -> str:
+    separators = "tabs or single spaces" if layout.spaces else "tabs"
     width, names = len(layout.names), " ".join(layout.names)
     return (
-        f"this line has {found} {'column' if found == 1 else 'columns'}, but {layout.title} has {width}, parted by {parted}:"
-        f" {names}. Mend the line, or set task.format."
+        f"this line has {columns} {'column' if columns == 1 else 'columns'}, but {layout.title} has {width}, "
+        f"parted by {separators}: {names}. Mend the line, or set task.format."
     )

@@ -1,4 +1,4 @@
-"""The header of an ARFF file, and what rows have in common with it: quotes, commas and comments."""
+"""The header of an ARFF file, and the quotes, commas and comments that its rows have too."""
 
 from __future__ import annotations
 
@@ -38,7 +38,14 @@ def is_row(text: str) -> bool:
 
 
 def header(path: str | Path, lines: Sequence[str]) -> Header:
-    """Read the lines up to ``@data``."""
+    """Read the lines up to ``@data``.
+
+    Raises
+    ------
+    DataError
+        There is no ``@data``, or no attribute before it; a line that cannot be read; an attribute that is neither numeric nor
+        nominal, or that is declared twice.
+    """
     attributes: dict[str, Attribute] = {}
     for line, text in enumerate(lines, 1):
         text = text.strip()
@@ -60,10 +67,10 @@ def header(path: str | Path, lines: Sequence[str]) -> Header:
 
 
 def _declared(path: str | Path, line: int, text: str) -> Attribute:
-    parts = DECLARATION.fullmatch(text)
-    if parts is None:
+    match = DECLARATION.fullmatch(text)
+    if match is None:
         raise DataError(path, line, f"{text[:60]!r} cannot be read: write @attribute NAME numeric, or @attribute NAME {{0,1}}.")
-    name, kind = unquoted(parts[1]), parts[2]
+    name, kind = unquoted(match[1]), match[2]
     if kind[0] == "{":
         values = tuple(unquoted(value) for value in split(kind[1:-1]))
         if "" in values or len(set(values)) < len(values):
@@ -76,14 +83,14 @@ def _declared(path: str | Path, line: int, text: str) -> Attribute:
 
 
 def split(text: str) -> list[str]:
-    """Cells between commas, stripped, quotes and all; commas in quotes do not part them."""
+    """Return the cells between commas, stripped, with their quotes; a comma in quotes belongs to its cell."""
     if "'" not in text and '"' not in text:
         return [cell.strip() for cell in text.split(",")]
     return [cell.strip() for cell in FIELD.findall(text + ",")]
 
 
 def unquoted(text: str) -> str:
-    """A name or value without its quotes, and without the backslashes in them."""
+    """Return a name or value without its quotes, and without the backslashes in them."""
     text = text.strip()
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         return re.sub(r"\\(.)", r"\1", text[1:-1])
@@ -91,14 +98,14 @@ def unquoted(text: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as ARFF has it, in quotes where it needs them."""
+    """Return a name as ARFF writes it, in quotes where it needs them."""
     if re.fullmatch(r"[^\s,{}%'\"\\?]+", name):
         return name
     return "'" + re.sub(r"(['\\])", r"\\\1", name) + "'"
 
 
 def without_comment(text: str) -> str:
-    """A row without a comment at its end."""
-    if "%" in text and (parts := TRAILER.fullmatch(text)):
-        text = parts[1]
+    """Return a row without a comment at its end."""
+    if "%" in text and (match := TRAILER.fullmatch(text)):
+        text = match[1]
     return text.strip()

@@ -19,11 +19,11 @@ def write(
     ranked: Sequence[Sequence[tuple[float, Sequence[str]]]] | None = None,
     encoding: str = "utf8",
 ) -> None:
-    """Write a file again with predicted labels: 1 or 0 in the column of each label; columns that are lacking are added last.
+    """Write a file again with predicted labels: 1 or 0 in the column of each label; missing columns are added last.
 
     With probabilities those columns are numeric and hold the probability of each label instead. Of the `ranked` outputs, the
-    second and later stand each in a comment ``% rank score a,b`` after their row. Everything else stays as it is, columns
-    of labels that the model does not know among it.
+    second and later are written as comments ``% rank score a,b`` after their row. Everything else is copied, columns of
+    labels that the model does not know too.
 
     Parameters
     ----------
@@ -44,38 +44,38 @@ def write(
     """
     lines = read_text(source, encoding).removesuffix("\n").split("\n")
     head = header(source, lines)
-    place = {attribute.name: j for j, attribute in enumerate(head.attributes)}
-    lacking = [name for name in names if name not in place]
-    columns = [place.get(name, -1) for name in names]
-    for j, name in enumerate(lacking):
-        columns[names.index(name)] = len(place) + j
+    column_of = {attribute.name: j for j, attribute in enumerate(head.attributes)}
+    existing = set(names) & set(column_of)
+    missing = [name for name in names if name not in column_of]
+    column_of |= {name: j for j, name in enumerate(missing, len(head.attributes))}
+    columns = [column_of[name] for name in names]
     written = lines[: head.data - 1]
     if probabilities is not None:
-        for name in set(names) & set(place):
-            line = head.attributes[place[name]].line
+        for name in existing:
+            line = head.attributes[column_of[name]].line
             written[line - 1] = f"@attribute {quoted(name)} numeric"
-    written += [f"@attribute {quoted(name)} {'{0,1}' if probabilities is None else 'numeric'}" for name in lacking]
+    written += [f"@attribute {quoted(name)} {'{0,1}' if probabilities is None else 'numeric'}" for name in missing]
     written.append(lines[head.data - 1])
     row = 0
     for text in lines[head.data :]:
         if not is_row(text):
             written.append(text)
             continue
-        chosen = set(outputs[row])
-        cells = [str(int(name in chosen)) for name in names]
+        labels = set(outputs[row])
+        cells = [str(int(name in labels)) for name in names]
         if probabilities is not None:
             cells = [f"{p:.4f}" for p in probabilities[row][:, 1]]
-        written.append(_replaced(without_comment(text), columns, cells, len(lacking)))
-        for rank, (score, labels) in enumerate(ranked[row][1:] if ranked else [], 2):
-            written.append(f"% {rank} {score:g} {','.join(map(quoted, labels))}")
+        written.append(_replaced(without_comment(text), columns, cells, len(missing)))
+        for rank, (score, output) in enumerate(ranked[row][1:] if ranked else [], 2):
+            written.append(f"% {rank} {score:g} {','.join(map(quoted, output))}")
         row += 1
     write_text(target, "".join(line + "\n" for line in written), encoding)
 
 
-def _replaced(row: str, columns: Sequence[int], cells: Sequence[str], lacking: int) -> str:
-    """A row with other cells in some columns, of which the last `lacking` ones are new."""
+def _replaced(row: str, columns: Sequence[int], cells: Sequence[str], new: int) -> str:
+    """A row with other cells in some columns, of which the last `new` ones are added to it."""
     if not row.startswith("{"):
-        fields = [*split(row), *[""] * lacking]
+        fields = [*split(row), *[""] * new]
         for column, cell in zip(columns, cells, strict=True):
             fields[column] = cell
         return ",".join(fields)

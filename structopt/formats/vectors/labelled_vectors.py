@@ -1,4 +1,4 @@
-"""Sparse vectors with sets of labels: what files of every multi-label format are read into."""
+"""Sparse vectors with sets of labels, the same for every multi-label format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from structopt.kernels.waist.record import Array
 
 @dataclass(frozen=True)
 class LabelledVectors:
-    """The instances of a file.
+    """Sparse vectors, and the labels of each.
 
     Attributes
     ----------
@@ -29,9 +29,9 @@ class LabelledVectors:
     names : tuple of str
         The labels that instances may have.
     declared : bool
-        Whether a header lists attributes and labels, in an order that rows of values follow.
+        Whether a header lists the attributes and labels, so that rows of values follow its order.
     unknown : list of tuples of str, length instances, or None
-        The labels of which training data do not say whether an instance has them; None where they say it of all.
+        The labels that each instance may have or not, as training data leave them open; None where they leave none open.
     """
 
     path: str
@@ -50,10 +50,10 @@ class LabelledVectors:
 
 
 def indicators(sets: Sequence[Sequence[str]], names: Sequence[str]) -> Array:
-    """Membership of names in sets, bool, shape (sets, names); names that are not asked for are passed over."""
+    """Return whether each set has each name, bool, shape (sets, names); other members of the sets are ignored."""
     number = {name: j for j, name in enumerate(names)}
-    pairs = [(i, number[name]) for i, one in enumerate(sets) for name in one if name in number]
-    found = np.zeros((len(sets), len(names)), bool)
+    pairs = [(i, number[name]) for i, members in enumerate(sets) for name in members if name in number]
+    membership = np.zeros((len(sets), len(names)), bool)
     if pairs:
-        found[tuple(np.array(pairs).T)] = True
-    return found
+        membership[tuple(np.array(pairs).T)] = True
+    return membership

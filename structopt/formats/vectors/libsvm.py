@@ -8,28 +8,22 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
-from numbers import Integral
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structopt.core.data import ranges
 from structopt.errors import ConfigError, DataError
-from structopt.formats.instances import MEMORY, Form, shown
+from structopt.formats.numbering import Numbering
 from structopt.formats.text_files import read_text, write_text
 
 WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
 INDEX = re.compile(r"0|[1-9][0-9]*")
 NO_LABEL = ""
-FORM = Form(
-    "instance",
-    "Give a list of instances, each a mapping from index to value: [{1: 0.5, 7: 2.0}], or a row of values: [[0.5, 0.0, 2.0]].",
-)
 
 
 @dataclass(frozen=True)
@@ -91,66 +85,23 @@ def read(path: str | Path, limit: int | None = None, labelled: bool = True, enco
     return reader.result()
 
 
-def vectors(instances: Sequence[Any], first: int = 1) -> Vectors:
-    """Unlabelled vectors of instances in memory.
-
-    Parameters
-    ----------
-    instances : sequence
-        Each a mapping from index to value, or a sequence of the values at all indices from `first` on.
-    first : int
-        The index of a sequence's first value.
-
-    Raises
-    ------
-    DataError
-        An instance that is neither, an index that is neither integer nor name, or a value that is not a finite number or above
-        1e100 in absolute value; ``line`` counts the instances from 1.
-    """
-    numbers, ids, values, ends = _Numbering(), array("i"), array("d"), array("q", [0])
-    for line, instance in enumerate(FORM.listed(instances), 1):
-        pairs = instance.items() if isinstance(instance, Mapping) else _dense_pairs(instance, first, line)
-        for index, value in pairs:
-            if not isinstance(index, (str, Integral)):
-                raise FORM.refused(line, f"the index {shown(index)} is neither an integer nor a name")
-            ids.append(numbers[str(index)])
-            values.append(FORM.number(line, f"index {index}", value))
-        ends.append(len(ids))
-    return _vectors(MEMORY, ends, numbers, ids, values, [NO_LABEL] * (len(ends) - 1))
-
-
 def label_order(label: str) -> tuple[bool, int, str]:
-    """Key to sort labels by: whole numbers by size, then words by letters."""
+    """Return the key to sort labels by: whole numbers by size, then words by letters."""
     return (False, int(label), "") if WHOLE.fullmatch(label) else (True, 0, label)
 
 
+def plain_label(label: str) -> str:
+    """Return a label with whole numbers written one way: ``1`` for ``+1``, ``1.0`` and ``01``."""
+    return str(int(label.partition(".")[0])) if WHOLE.fullmatch(label) else label
+
+
 def write(path: str | Path, rows: Sequence[Sequence[str]], encoding: str = "utf8") -> None:
-    """Write rows of cells, parted by spaces, a line each; the file appears whole or not at all."""
+    """Write rows of cells, separated by spaces, a line each; the file is replaced at once."""
     write_text(path, "".join(" ".join(row) + "\n" for row in rows), encoding)
 
 
-def _dense_pairs(instance: Any, first: int, line: int) -> Iterator[tuple[int, float]]:
-    """Indices and values that are not zero."""
-    try:
-        row = np.asarray(instance, np.float64)
-    except (TypeError, ValueError):
-        row = np.zeros(())
-    if row.ndim != 1:
-        raise FORM.refused(line, f"an instance is {shown(instance)}")
-    places = np.flatnonzero(row)
-    return zip((places + first).tolist(), row[places].tolist(), strict=True)
-
-
-class _Numbering(dict[str, int]):
-    """Index to number, in order of first use."""
-
-    def __missing__(self, index: str) -> int:
-        self[index] = number = len(self)
-        return number
-
-
-class _Indices(_Numbering):
-    """As above; anything but a plain integer is refused, so that one index has one spelling."""
+class _Indices(Numbering):
+    """Indices of attributes, numbered; anything but a plain integer is refused, so that one index has one spelling."""
 
     def __missing__(self, index: str) -> int:
         if not INDEX.fullmatch(index):
@@ -159,7 +110,15 @@ class _Indices(_Numbering):
 
 
 class _Reader:
-    """Splits lines as fast as Python can; where a line is odd, `_complaint` looks at it pair by pair to say why."""
+    """Collects the instances of a file. Lines are split as fast as Python can; `_complaint` finds the fault of those that fail.
+
+    Parameters
+    ----------
+    path : str or Path
+        For messages.
+    labelled : bool
+        Whether every line must have a label.
+    """
 
     def __init__(self, path: str | Path, labelled: bool) -> None:
         self.path, self.labelled = path, labelled
@@ -168,6 +127,7 @@ class _Reader:
         self.ids, self.values, self.ends = array("i"), array("d"), array("q", [0])
 
     def read(self, lines: Sequence[str], limit: int | None) -> None:
+        """Read lines, or those of the first `limit` instances; DataError at a line that is malformed."""
         number_of = self.indices.__getitem__
         for line, text in enumerate(lines, 1):
             fields = _fields(text)
@@ -189,20 +149,20 @@ class _Reader:
         self.check_values(lines)
 
     def label(self, fields: list[str], line: int) -> str:
-        """Take the label off the fields."""
+        """Take the label off the fields of a line, and return it; equal labels are one string."""
         if ":" in fields[0]:
             if self.labelled:
                 message = f"the line begins with {fields[0]!r}, so it has no label: write label index:value index:value ...."
                 raise DataError(self.path, line, message)
             return NO_LABEL
-        given = fields.pop(0)
-        name = self.share.get(given)
+        written = fields.pop(0)
+        name = self.share.get(written)
         if name is None:
-            name = self.share[given] = str(int(given.partition(".")[0])) if WHOLE.fullmatch(given) else given
+            name = self.share[written] = plain_label(written)
         return name
 
     def check_values(self, lines: Sequence[str]) -> None:
-        """Refuse nan, inf and numbers too large."""
+        """Raise DataError at the first value that is nan, infinite or too large."""
         if ranges.first_fault(np.array(self.values)) < 0:
             return
         for line, text in enumerate(lines, 1):
@@ -211,12 +171,14 @@ class _Reader:
                 raise DataError(self.path, line, complaint)
 
     def result(self) -> Vectors:
-        return _vectors(self.path, self.ends, self.indices, self.ids, self.values, self.labels)
+        """Return the instances that were read, as arrays."""
+        return vectors_of(self.path, self.ends, self.indices, self.ids, self.values, self.labels)
 
 
-def _vectors(
+def vectors_of(
     path: str | Path, ends: array[int], indices: Mapping[str, int], ids: array[int], values: array[float], labels: list[str]
 ) -> Vectors:
+    """Make vectors of buffers: where the entries of each instance end (after a 0), indices by number, entries, labels."""
     return Vectors(str(path), np.array(ends, np.int64), list(indices), np.array(ids, np.int32), np.array(values), labels)
 
 
@@ -225,7 +187,7 @@ def _fields(text: str) -> list[str]:
 
 
 def _complaint(fields: Sequence[str]) -> str:
-    """Say what is wrong with the pairs of a line, and what to do; the empty string where nothing is."""
+    """What is wrong with the pairs of a line, and what to do; the empty string where nothing is."""
     seen: set[str] = set()
     for field in fields:
         index, _, value = field.partition(":")
@@ -243,9 +205,9 @@ def _complaint(fields: Sequence[str]) -> str:
     return ""
 
 
-def _fault(value: Any) -> str:
-    """Say why this cannot be a value; the empty string where it can."""
+def _fault(value: str) -> str:
+    """Why this cannot be a value; the empty string where it can."""
     try:
         return ranges.fault(float(value))
-    except (TypeError, ValueError, OverflowError):
+    except ValueError:
         return ranges.fault(nan)

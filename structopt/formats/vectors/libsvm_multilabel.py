@@ -1,10 +1,10 @@
 """LIBSVM's text of sparse vectors with several labels: ``label,label,... index:value index:value ...`` a line.
 
-As `structopt.formats.vectors.libsvm`, but a line may begin with several labels, parted by commas without spaces, or with none:
+As `structopt.formats.vectors.libsvm`, but a line may begin with several labels, separated by commas without spaces, or with none:
 then it begins with its first pair.
 
-Training data may leave labels open: ``?a`` stands for a label a that an instance may have or not, and ``?`` alone for all labels
-that its line does not name.
+Training data may leave labels open: ``?a`` is a label a that an instance may have or not, and ``?`` alone means all labels that
+its line does not name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from structopt.errors import DataError
 from structopt.formats.text_files import read_text, write_text
 from structopt.formats.vectors import libsvm
 from structopt.formats.vectors.labelled_vectors import LabelledVectors
-from structopt.formats.vectors.libsvm import NO_LABEL, WHOLE, label_order
+from structopt.formats.vectors.libsvm import NO_LABEL, label_order, plain_label
 from structopt.kernels.waist.record import Array
 
 OPEN = "?"
@@ -29,25 +29,26 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8", par
     ------
     DataError
         What `structopt.formats.vectors.libsvm.read` raises, but for lines without labels; an empty label, or one that
-        stands twice.
+        occurs twice.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
-    found = libsvm.read(path, limit, labelled=False, encoding=encoding)
+    vectors = libsvm.read(path, limit, labelled=False, encoding=encoding)
     try:
-        sets = {text: _labels(text) for text in dict.fromkeys(found.labels)}
+        sets = {text: _labels(text) for text in dict.fromkeys(vectors.labels)}
     except ValueError as error:
         text, complaint = error.args
         raise DataError(path, _line_of(path, text, encoding), complaint) from None
-    given = {text: tuple(name for name in one if not (partial and name.startswith(OPEN))) for text, one in sets.items()}
-    rest = {text: [name.removeprefix(OPEN) for name in one if name not in given[text]] for text, one in sets.items()}
-    names = sorted({name for one in (*given.values(), *rest.values()) for name in one if name}, key=label_order)
+    certain = {text: tuple(name for name in labels if not (partial and name.startswith(OPEN))) for text, labels in sets.items()}
+    marked = {text: [name.removeprefix(OPEN) for name in labels if name not in certain[text]] for text, labels in sets.items()}
+    names = sorted({name for labels in (*certain.values(), *marked.values()) for name in labels if name}, key=label_order)
     order = {name: j for j, name in enumerate(names)}
-    ordered = {text: tuple(sorted(one, key=order.__getitem__)) for text, one in given.items()}
-    opened = {text: tuple(_opened(one, given[text], names)) for text, one in rest.items()}
-    unknown = [opened[text] for text in found.labels] if any(opened.values()) else None
-    arrays, labels = (found.offsets, found.indices, found.ids, found.values), [ordered[text] for text in found.labels]
-    return LabelledVectors(found.path, *arrays, labels, tuple(names), False, unknown)
+    ordered = {text: tuple(sorted(labels, key=order.__getitem__)) for text, labels in certain.items()}
+    opened = {text: tuple(_opened(labels, certain[text], names)) for text, labels in marked.items()}
+    unknown = [opened[text] for text in vectors.labels] if any(opened.values()) else None
+    labels = [ordered[text] for text in vectors.labels]
+    arrays = vectors.offsets, vectors.indices, vectors.ids, vectors.values
+    return LabelledVectors(vectors.path, *arrays, labels, tuple(names), False, unknown)
 
 
 def write(
@@ -59,11 +60,11 @@ def write(
     ranked: Sequence[Sequence[tuple[float, Sequence[str]]]] | None = None,
     encoding: str = "utf8",
 ) -> None:
-    """Write a file again with other labels; the vectors stay as they are, comments do not.
+    """Write a file again with other labels; the vectors are copied, comments are not.
 
-    What labels cannot tell stands in comments, so that the file can be read again. With probabilities the first line is
-    ``# labels a b c``, and every line ends with ``# p p p``, the probability of each of them; of the `ranked` outputs, the
-    second and later stand each in a line ``# rank score a,b`` after their instance.
+    Everything but the labels is written as comments, so that the file can be read again. With probabilities the first line is
+    ``# labels a b c``, and every line ends with ``# p p p``, the probability of each of them; of the `ranked` outputs, each of
+    the second and later is a line ``# rank score a,b`` after its instance.
 
     Raises
     ------
@@ -85,16 +86,16 @@ def write(
     write_text(target, "".join(row + "\n" for row in rows), encoding)
 
 
-def _opened(marked: Sequence[str], given: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The labels that are open in a line: those marked, or with a mark that names none all that are not given."""
-    return [name for name in names if name in marked or ("" in marked and name not in given)]
+def _opened(marked: Sequence[str], certain: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The labels that a line leaves open: those marked, and where a mark has no name all that are not certain."""
+    return [name for name in names if name in marked or ("" in marked and name not in certain)]
 
 
 def _labels(text: str) -> tuple[str, ...]:
     """The labels that a line begins with, whole numbers written one way."""
     if text == NO_LABEL:
         return ()
-    names = [str(int(name.partition(".")[0])) if WHOLE.fullmatch(name) else name for name in text.split(",")]
+    names = [plain_label(name) for name in text.split(",")]
     if "" in names:
         raise ValueError(text, f"{text!r} has a comma with no label beside it: write label,label index:value ....")
     for name in names:
@@ -108,7 +109,7 @@ def _fields(text: str) -> list[str]:
 
 
 def _pairs(text: str) -> list[str] | None:
-    """The pairs of a line, at least one, lest the line be blank without its labels; None where it has no instance."""
+    """The pairs of a line, at least one, since a line without labels must not be blank; None where it has no instance."""
     fields = _fields(text)
     if not fields:
         return None

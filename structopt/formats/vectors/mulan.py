@@ -1,4 +1,4 @@
-"""Mulan's files: ARFF whose label columns are named by an XML file beside it.
+"""Mulan's files: ARFF, with an XML file that names its label columns.
 
     <labels xmlns="http://mulan.sourceforge.net/labels">
       <label name="beach"></label>
@@ -7,7 +7,7 @@
 
 Label columns are nominal ``{0,1}``, or hold the numbers 0 and 1. Of the other columns, numeric ones and those of ``{0,1}`` are
 attributes of the column's name; any other nominal column makes an attribute ``column=value`` of every value but its first.
-Missing attributes are refused: whether 0, a mean or a mark of its own should stand for them, the data's owner knows.
+Missing attributes are refused: only the owner of the data knows whether 0, a mean or a mark should stand for them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import numpy as np
 
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.formats.text_files import read_text
-from structopt.formats.vectors import arff
-from structopt.formats.vectors.arff import BINARY, Arff
+from structopt.formats.vectors import arff_reader
 from structopt.formats.vectors.arff_header import Attribute
+from structopt.formats.vectors.arff_reader import BINARY, Arff
 from structopt.formats.vectors.labelled_vectors import LabelledVectors
 from structopt.kernels.waist.record import Array
 
-ROLE = re.compile(r"[-_.](train|dev|test|valid)$", re.I)
+SPLIT_SUFFIX = re.compile(r"[-_.](train|dev|test|valid)$", re.I)
 
 
 def read(
@@ -39,7 +39,7 @@ def read(
     encoding: str = "utf8",
     partial: bool = False,
 ) -> LabelledVectors:
-    """Read an ARFF file, plain or gzip, or its first `limit` rows, and tell its label columns from the others.
+    """Read an ARFF file, plain or gzip, or its first `limit` rows, and separate its label columns from the others.
 
     Parameters
     ----------
@@ -49,25 +49,25 @@ def read(
         The number of last columns that are labels, the path of an XML file that names them, or None: the XML file of the
         same name, with or without a last ``-train``, ``-dev`` or ``-test``.
     known : sequence of str
-        Labels of a model: where there are any, label columns are those of these names, and `labels` is not looked at.
+        Labels of a model: if there are any, label columns are those of these names, and `labels` is ignored.
     labelled : bool
         Whether there must be label columns, without missing values.
     encoding : str
     partial : bool
-        Whether labels may be missing (``?``), which then are open.
+        Whether labels may be missing (``?``): they are left open.
 
     Raises
     ------
     DataError
-        What `structopt.formats.vectors.arff.read` raises; an XML file that cannot be found or read; a label without a
+        What `structopt.formats.vectors.arff_reader.read` raises; an XML file that cannot be found or read; a label without a
         column, or with other values than 0 and 1; a missing value.
     ConfigError
         Fewer than one label column, or no other column.
     """
-    rows = arff.read(path, limit, encoding)
+    rows = arff_reader.read(path, limit, encoding)
     names = _known_names(rows, known, labelled) if known else _label_names(rows, labels, encoding)
-    place = {attribute.name: j for j, attribute in enumerate(rows.attributes)}
-    columns = [place[name] for name in names]
+    column_of = {attribute.name: j for j, attribute in enumerate(rows.attributes)}
+    columns = [column_of[name] for name in names]
     sets, unknown = _label_sets(rows, columns, labelled, partial) if names else (None, None)
     attributes, numbers, nominal = _numbering(rows.attributes, set(columns))
     of_label = np.zeros(len(rows.attributes), bool)
@@ -79,21 +79,22 @@ def read(
         message = f"the value of {name!r} is missing (?): put a number in its place, such as 0 or the column's mean."
         raise DataError(path, rows.line_of(int(missing[0])), message)
     before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
-    own, values = rows.columns[kept], rows.values[kept]
-    ids = (numbers[own] + np.where(nominal[own], values - 1.0, 0.0)).astype(np.int32)
-    values = np.where(nominal[own], 1.0, values)
+    entry_columns, values = rows.columns[kept], rows.values[kept]
+    is_nominal = nominal[entry_columns]
+    ids = (numbers[entry_columns] + np.where(is_nominal, values - 1.0, 0.0)).astype(np.int32)
+    values = np.where(is_nominal, 1.0, values)
     return LabelledVectors(rows.path, before[rows.offsets], attributes, ids, values, sets, tuple(names), True, unknown)
 
 
 def _known_names(rows: Arff, known: Sequence[str], labelled: bool) -> list[str]:
     """The names of a model's labels; none where the file has no column of them and may lack them."""
-    there = {attribute.name for attribute in rows.attributes}
-    lacking = [name for name in known if name not in there]
-    if not lacking:
+    names = {attribute.name for attribute in rows.attributes}
+    missing = [name for name in known if name not in names]
+    if not missing:
         return list(known)
-    if len(lacking) == len(known) and not labelled:
+    if len(missing) == len(known) and not labelled:
         return []
-    message = f"there is no column of the label {lacking[0]!r}.{did_you_mean(lacking[0], there)} Every label needs one."
+    message = f"there is no column of the label {missing[0]!r}.{did_you_mean(missing[0], names)} Every label needs one."
     raise DataError(rows.path, None, message)
 
 
@@ -105,39 +106,39 @@ def _label_names(rows: Arff, labels: int | str | None, encoding: str) -> list[st
             message = f"{rows.path} has {len(names)} columns; give a number from 1 to {len(names) - 1}."
             raise ConfigError(f"task.labels={labels}: {message}")
         return names[-labels:]
-    source = Path(labels) if labels is not None else _beside(Path(rows.path))
-    wanted = label_list(source, encoding)
-    for name in wanted:
+    source = Path(labels) if labels is not None else _xml_beside(Path(rows.path))
+    listed = label_list(source, encoding)
+    for name in listed:
         if name not in names:
             message = f"the label {name!r} has no column in {rows.path}.{did_you_mean(name, names)} Is this its XML file?"
             raise DataError(source, None, message)
-    if len(wanted) == len(names):
+    if len(listed) == len(names):
         raise DataError(source, None, f"all columns of {rows.path} are labels: nothing is left to tell them by.")
-    return wanted
+    return listed
 
 
-def _beside(path: Path) -> Path:
-    """The XML file beside an ARFF file."""
+def _xml_beside(path: Path) -> Path:
+    """The XML file in the folder of an ARFF file; DataError where there is none."""
     stem = re.sub(r"\.arff(\.gz)?$", "", path.name, flags=re.I)
-    candidates = [path.with_name(f"{name}.xml") for name in dict.fromkeys((stem, ROLE.sub("", stem)))]
+    candidates = [path.with_name(f"{name}.xml") for name in dict.fromkeys((stem, SPLIT_SUFFIX.sub("", stem)))]
     for candidate in candidates:
         if candidate.is_file():
             return candidate
-    looked = " or ".join(candidate.name for candidate in candidates)
-    message = f"which columns are labels? There is no {looked}: set task.labels to the number of last columns, or to an XML file."
+    tried = " or ".join(candidate.name for candidate in candidates)
+    message = f"which columns are labels? There is no {tried}: set task.labels to the number of last columns, or to an XML file."
     raise DataError(path, None, message)
 
 
 def label_list(path: Path, encoding: str = "utf8") -> list[str]:
-    """The names in one of Mulan's XML files, in their order; of nested labels too."""
+    """Return the names in one of Mulan's XML files, in their order; of nested labels too."""
     text = read_text(path, encoding)
     try:
         root = ElementTree.fromstring(re.sub(r"^\s*<\?xml.*?\?>", "", text, flags=re.S))
     except ElementTree.ParseError as error:
         raise DataError(path, error.position[0], f"this is not XML ({error}): give the XML file of the labels.") from None
-    found = [element.get("name") for element in root.iter() if element.tag.rpartition("}")[2] == "label"]
-    names = [name for name in found if name]
-    if not names or len(names) < len(found):
+    labels = [element.get("name") for element in root.iter() if element.tag.rpartition("}")[2] == "label"]
+    names = [name for name in labels if name]
+    if not names or len(names) < len(labels):
         raise DataError(path, None, 'no label is named here: write <label name="..."></label> for each of them.')
     for name in names:
         if names.count(name) > 1:
@@ -148,7 +149,7 @@ def label_list(path: Path, encoding: str = "utf8") -> list[str]:
 def _label_sets(
     rows: Arff, columns: Sequence[int], labelled: bool, partial: bool
 ) -> tuple[list[tuple[str, ...]] | None, list[tuple[str, ...]] | None]:
-    """The labels of every row, and those that are open; None where there are none, or one is missing and may be."""
+    """The labels of every row, and those it leaves open; None, None where a label is missing and the file may lack labels."""
     for column in columns:
         attribute = rows.attributes[column]
         if attribute.values not in (None, BINARY):
@@ -163,8 +164,8 @@ def _label_sets(
         return None, None
     if len(wrong):
         attribute, value = rows.attributes[rows.columns[wrong[0]]], rows.values[wrong[0]]
-        found = "is missing (?)" if np.isnan(value) else f"is {value:g}"
-        message = f"the label {attribute.name!r} {found}: write 1 where the instance has it, else 0."
+        fault = "is missing (?)" if np.isnan(value) else f"is {value:g}"
+        message = f"the label {attribute.name!r} {fault}: write 1 where the instance has it, else 0."
         if np.isnan(value):
             message += " For training data without some labels, type task.partial=true."
         raise DataError(rows.path, rows.line_of(int(wrong[0])), message)
@@ -178,22 +179,22 @@ def _names_of(rows: Arff, entries: Array, order: Array, names: Sequence[str]) ->
     owner = np.searchsorted(rows.offsets, entries, side="right") - 1
     number = order[rows.columns[entries]]
     sets: list[list[str]] = [[] for _ in rows.lines]
-    for place in np.lexsort((number, owner)).tolist():
-        sets[owner[place]].append(names[number[place]])
-    return [tuple(one) for one in sets]
+    for entry in np.lexsort((number, owner)).tolist():
+        sets[owner[entry]].append(names[number[entry]])
+    return [tuple(labels) for labels in sets]
 
 
 def _numbering(columns: Sequence[Attribute], labels: set[int]) -> tuple[list[str], Array, Array]:
-    """Attributes, the number of each column's first, and which columns make an attribute of every value but the first."""
+    """Attributes, the number of each column's first one, and whether a column has an attribute for every value but the first."""
     attributes: list[str] = []
     first, nominal = np.zeros(len(columns), np.int64), np.zeros(len(columns), bool)
-    for column, one in enumerate(columns):
-        if column in labels:
+    for j, column in enumerate(columns):
+        if j in labels:
             continue
-        first[column] = len(attributes)
-        if one.values in (None, BINARY):
-            attributes.append(one.name)
+        first[j] = len(attributes)
+        if column.values in (None, BINARY):
+            attributes.append(column.name)
         else:
-            nominal[column] = True
-            attributes += [f"{one.name}={value}" for value in (one.values or ())[1:]]
+            nominal[j] = True
+            attributes += [f"{column.name}={value}" for value in (column.values or ())[1:]]
     return attributes, first, nominal

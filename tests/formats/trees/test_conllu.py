@@ -12,7 +12,7 @@ import pytest
 from structopt import datasets
 from structopt.errors import ConfigError, DataError
 from structopt.formats.trees import conllu, tree_files
-from structopt.formats.trees.treebank import Arc, Trees
+from structopt.formats.trees.dependency_trees import Arc, Trees
 
 TEXT = """\
 # newdoc id = a
@@ -213,7 +213,7 @@ def test_misc() -> None:
 
 
 def test_the_shipped_corpus(tmp_path: Path) -> None:
-    for part in datasets.PARTS:
+    for part in datasets.SPLITS:
         read = tree_files.read(datasets.path(part, "conllu"))
         assert written(read, tmp_path / "out") == datasets.path(part, "conllu").read_text(encoding="utf8")
 

@@ -12,7 +12,7 @@ import pytest
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.trees import tree_files
-from structopt.formats.trees.treebank import Arc, Trees
+from structopt.formats.trees.dependency_trees import Arc, Trees
 from structopt.metrics.attachment import nonprojective
 
 CONLLX = """\

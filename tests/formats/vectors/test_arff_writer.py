@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structopt.errors import DataError
-from structopt.formats.vectors import arff
+from structopt.formats.vectors import arff_reader
 from structopt.formats.vectors.arff_writer import write
 
 TEXT = """% about
@@ -66,7 +66,7 @@ def test_probabilities_and_ranks(path, tmp_path):
         "",
         "{4 0.7500}",
     ]
-    found = arff.read(tmp_path / "out.arff")
+    found = arff_reader.read(tmp_path / "out.arff")
     assert found.values[found.columns == 4].tolist() == [0.25, 0.125, 0.75]
 
 

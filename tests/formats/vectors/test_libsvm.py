@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from structopt.errors import ConfigError, DataError
-from structopt.formats.vectors.libsvm import read, vectors, write
+from structopt.formats.vectors.libsvm import read, write
+from structopt.formats.vectors.vectors_in_memory import vectors
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from structopt.errors import ConfigError
-from structopt.formats.trees.treebank import Trees
-from structopt.templates.arc_columns import TreeColumns, column_names, expression
+from structopt.formats.trees.dependency_trees import Trees
+from structopt.templates.arc_column_codes import TreeColumns
+from structopt.templates.arc_expressions import column_names, expression
 
 CONFIG = Path(__file__).parents[2] / "conf" / "task" / "dependency.yaml"
 

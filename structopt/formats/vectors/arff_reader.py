@@ -1,4 +1,4 @@
-r"""ARFF, dense and sparse: a header of ``@attribute`` lines, ``@data``, and a row a line.
+r"""Reading ARFF, dense and sparse: a header of ``@attribute`` lines, ``@data``, and a row a line.
 
     % a comment
     @relation 'any name'
@@ -62,7 +62,7 @@ class Arff:
     lines: Array
 
     def line_of(self, entry: int) -> int:
-        """The line that an entry stands in."""
+        """Return the number of the line of an entry."""
         return int(self.lines[np.searchsorted(self.offsets, entry, side="right") - 1])
 
 
@@ -73,24 +73,27 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     ------
     DataError
         A file that cannot be read, has no ``@data`` or no rows; a declaration that cannot be read, or of an attribute that is
-        neither numeric nor nominal, or stands twice; a row with too many or too few cells, a column that there is not or that
-        stands twice, or a cell that is no finite number and no value of its attribute.
+        neither numeric nor nominal, or that is declared twice; a row with too many or too few cells, an unknown column or one
+        that occurs twice, or a cell that is no finite number and no value of its attribute.
     ConfigError
         A limit below 1, or an unknown encoding.
     """
     if limit is not None and limit < 1:
         raise ConfigError(f"limit={limit} reads no instance: give a number from 1 on, or null for all of them.")
     lines = read_text(path, encoding).split("\n")
-    found = header(path, lines)
-    reader = _Rows(path, found.attributes)
-    reader.read(lines, found.data, limit)
+    attributes, data = header(path, lines)
+    reader = _Rows(path, attributes)
+    reader.read(lines, data, limit)
     if not reader.lines:
         raise DataError(path, None, "there are no rows after @data: check the path, or make the file again.")
     return reader.result()
 
 
 class _Rows:
-    """Reads rows of plain numbers at the speed of `float`; others cell by cell."""
+    """Collects the rows of a file: those of plain numbers at the speed of `float`, others cell by cell.
+
+    Methods that take a row or a cell raise ValueError where it is malformed; `read` adds the file and line.
+    """
 
     def __init__(self, path: str | Path, attributes: list[Attribute]) -> None:
         self.path, self.attributes = path, attributes
@@ -100,6 +103,7 @@ class _Rows:
         self.ends, self.lines = array("q", [0]), array("q")
 
     def read(self, lines: Sequence[str], data: int, limit: int | None) -> None:
+        """Read the rows after line `data`, or the first `limit` of them; DataError at a row that is malformed."""
         for line, text in enumerate(lines[data:], data + 1):
             if not is_row(text):
                 continue
@@ -114,18 +118,19 @@ class _Rows:
                 break
 
     def dense(self, row: str) -> None:
+        """Add a row of cells, ``0.5, 1, red``."""
         fields = split(row)
         if len(fields) != len(self.attributes):
             raise ValueError(f"the row has {len(fields)} cells for {len(self.attributes)} attributes: write one for each.")
         values = self.numbers(fields) if self.plain and PLAIN.fullmatch(row) else None
         if values is None:
-            values = np.array([_number(one, field) for one, field in zip(self.attributes, fields, strict=True)])
-        chosen = np.flatnonzero(values)
-        self.columns.frombytes(chosen.astype(np.int32).tobytes())
-        self.values.frombytes(values[chosen].tobytes())
+            values = np.array([_number(attribute, cell) for attribute, cell in zip(self.attributes, fields, strict=True)])
+        columns = np.flatnonzero(values)
+        self.columns.frombytes(columns.astype(np.int32).tobytes())
+        self.values.frombytes(values[columns].tobytes())
 
     def numbers(self, fields: Sequence[str], columns: Sequence[int] | slice = slice(None)) -> Array | None:
-        """The numbers of plain cells; None where a cell is to be looked at more closely."""
+        """Return the numbers of plain cells; None where a cell is malformed or not plain."""
         try:
             values = np.array(list(map(float, fields)))
         except ValueError:
@@ -135,24 +140,25 @@ class _Rows:
         return values if sound else None
 
     def sparse(self, row: str) -> None:
+        """Add a row of pairs, ``{0 0.5, 2 red}``."""
         if not row.endswith("}"):
             raise ValueError("the row begins with { and does not end with }: write {column value, column value, ...}.")
         body = row[1:-1].strip()
         cells = split(body) if body else []
         if self.plain and PLAIN.fullmatch(body) and self.sparse_numbers(cells):
             return
-        found: dict[int, float] = {}
+        entries: dict[int, float] = {}
         for cell in cells:
             column, value = self.pair(cell)
-            if column in found:
+            if column in entries:
                 raise ValueError(f"the column {column} stands twice in this row: keep one of them.")
-            found[column] = value
-        kept = {column: value for column, value in found.items() if value != 0.0}
-        self.columns.extend(kept)
-        self.values.extend(kept.values())
+            entries[column] = value
+        nonzero = {column: value for column, value in entries.items() if value != 0.0}
+        self.columns.extend(nonzero)
+        self.values.extend(nonzero.values())
 
     def sparse_numbers(self, cells: Sequence[str]) -> bool:
-        """Take a row of plain numbers; False where it is to be looked at cell by cell."""
+        """Add the cells of a row of plain numbers; False, and nothing is added, where a cell is malformed or not plain."""
         try:
             pairs = dict([cell.split() for cell in cells])
             columns = list(map(int, pairs))
@@ -168,16 +174,18 @@ class _Rows:
         return True
 
     def pair(self, cell: str) -> tuple[int, float]:
-        parts = CELL.fullmatch(cell)
-        if parts is None:
+        """Return the column of a cell of a sparse row, and its value as a number."""
+        match = CELL.fullmatch(cell)
+        if match is None:
             raise ValueError(f"{cell!r} is not a column and its value: write {{column value, column value, ...}}.")
         last = len(self.attributes) - 1
-        if not re.fullmatch("[0-9]+", parts[1]) or int(parts[1]) > last:
-            raise ValueError(f"there is no column {parts[1]!r}: columns are counted from 0, and the last one is {last}.")
-        column = int(parts[1])
-        return column, _number(self.attributes[column], parts[2])
+        if not re.fullmatch("[0-9]+", match[1]) or int(match[1]) > last:
+            raise ValueError(f"there is no column {match[1]!r}: columns are counted from 0, and the last one is {last}.")
+        column = int(match[1])
+        return column, _number(self.attributes[column], match[2])
 
     def result(self) -> Arff:
+        """Return the rows that were read, as arrays."""
         return Arff(
             str(self.path),
             self.attributes,
@@ -189,7 +197,7 @@ class _Rows:
 
 
 def _number(attribute: Attribute, text: str) -> float:
-    """A cell as a number: the value, the number of a nominal value, or nan where it is missing."""
+    """The number of a cell: its value, the index of a nominal value, or nan where it is missing."""
     text = text.strip()
     if text == MISSING:
         return nan

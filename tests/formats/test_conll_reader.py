@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from structopt.errors import ConfigError, DataError
-from structopt.formats import conll
-from structopt.formats.conll import convert_tags, read, write
+from structopt.formats.conll_reader import convert_tags, read
+from structopt.formats.conll_writer import write
 
 TEXT = "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\n  \t\n-DOCSTART- -X- O\nPeter NNP I-PER\n"
 
@@ -214,6 +214,6 @@ def test_write_failures(make, tmp_path, monkeypatch):
     ],
 )
 def test_real_files(name, sentences, tokens, scheme):
-    found = conll.read(Path(os.environ["STRUCTOPT_DATA"]) / name, {"word": 0, "tag": -1})
+    found = read(Path(os.environ["STRUCTOPT_DATA"]) / name, {"word": 0, "tag": -1})
     assert (len(found.offsets) - 1, len(found.lines)) == (sentences, tokens)
     assert len(convert_tags(found, "tag", scheme, "bioes")) == tokens

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from structopt.errors import ConfigError, DataError
-from structopt.formats.vectors.arff import read
 from structopt.formats.vectors.arff_header import header, quoted, split, unquoted, without_comment
+from structopt.formats.vectors.arff_reader import read
 
 HEAD = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {red, 'dark blue', \"it's\"}\n@data\n"
 

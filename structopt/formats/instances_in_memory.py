@@ -1,4 +1,4 @@
-"""Instances given in memory: what all tasks refuse alike, in one line that shows the right form."""
+"""Checks of instances in memory, the same for all tasks: what is refused, in one line that shows the right form."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Form:
     unit : str
         What one instance is called: sentence, image.
     advice : str
-        What to give instead, with an example; the end of every message.
+        How the instances are written, with an example; the end of every message.
     """
 
     unit: str
     advice: str
 
     def refused(self, number: int | None, message: str) -> DataError:
-        """The error for an instance, counted from 1, or for all of them (None)."""
+        """Return the error for an instance, counted from 1, or for all of them (None)."""
         return DataError(MEMORY, number, f"{message}{'' if message.endswith('?') else '.'} {self.advice}")
 
     def listed(self, instances: Iterable[Any]) -> list[Any]:
-        """Instances as a list.
+        """Return the instances as a list.
 
         Raises
         ------
@@ -43,11 +43,11 @@ class Form:
         if isinstance(instances, (str, bytes)):
             raise self.refused(None, f"the instances are one string, {shown(instances)}")
         if isinstance(instances, Mapping):
-            raise self.refused(None, f"the instances are one mapping, of {_named(instances)}")
+            raise self.refused(None, f"the instances are one mapping, of {_keys(instances)}")
         return self._iterated(None, instances, "the instances are")
 
-    def parts(self, number: int, instance: Any, unit: str = "") -> list[Any]:
-        """What an instance, or a `unit` of it, consists of, as a list; a string is not taken for the list of its letters.
+    def elements(self, number: int, instance: Any, unit: str = "") -> list[Any]:
+        """Return the elements of an instance, or of a `unit` of it, as a list; a string is no list of its letters.
 
         Raises
         ------
@@ -60,22 +60,22 @@ class Form:
         return self._iterated(number, instance, f"a {unit} is")
 
     def number(self, number: int, name: str, value: Any) -> float:
-        """The value of an attribute; DataError where it is no number that can be computed with."""
+        """Return the value of an attribute; DataError where it is no number that can be computed with."""
         try:
-            found = float(value)
+            converted = float(value)
         except (TypeError, ValueError, OverflowError):
-            found = nan
-        if fault := ranges.fault(found):
+            converted = nan
+        if fault := ranges.fault(converted):
             raise self.refused(number, f"the value {shown(value)} of {name} {fault}")
-        return found
+        return converted
 
     def strings(self, number: int, name: str, cells: Iterable[Any]) -> list[str]:
-        """Cells of a column, or names of attributes; DataError where one is no string."""
-        found = self.parts(number, cells, f"column '{name}'")
-        for cell in found:
+        """Return the cells of a column, or names of attributes, as a list; DataError where one is no string."""
+        column = self.elements(number, cells, f"column '{name}'")
+        for cell in column:
             if not isinstance(cell, str):
                 raise self.refused(number, f"{shown(cell)} in '{name}' is not a string")
-        return found
+        return column
 
     def _iterated(self, number: int | None, instance: Any, what: str) -> list[Any]:
         try:
@@ -91,19 +91,19 @@ def sentences(names: Sequence[str]) -> Form:
     return Form("sentence", f"Give a list of sentences, each a list of words: [['Ann', 'slept']], or of columns: [{{{cells}}}].")
 
 
-def columns_of(sentence: Any, number: int, names: Sequence[str], passed_over: Collection[str] = ()) -> dict[str, list[str]]:
-    """Columns of a sentence by name.
+def columns_of(sentence: Any, number: int, names: Sequence[str], ignored: Collection[str] = ()) -> dict[str, list[str]]:
+    """Return the columns of a sentence by name.
 
     Parameters
     ----------
     sentence : sequence of str, sequence of tuples of str, or mapping of str to sequence of str
         Words; a tuple of cells for each word, in the order of `names`; or columns by name.
     number : int
-        Of the sentence, from 1.
+        The number of the sentence, from 1.
     names : sequence of str
         The columns that there may be, the word first. The others may be missing.
-    passed_over : collection of str
-        Names that a mapping may have too, and that are not looked at; a tuple may have one more cell for them.
+    ignored : collection of str
+        Further keys that a mapping may have; a tuple may have one more cell for them.
 
     Raises
     ------
@@ -112,11 +112,12 @@ def columns_of(sentence: Any, number: int, names: Sequence[str], passed_over: Co
     """
     form = sentences(names)
     if isinstance(sentence, Mapping):
-        found = _by_name(sentence, number, names, passed_over, form)
+        columns = _columns_of_mapping(sentence, number, names, ignored, form)
     else:
-        words = form.parts(number, sentence)
-        found = _by_place(words, number, names, form) if words and isinstance(words[0], (tuple, list)) else {names[0]: words}
-    cells = {name: form.strings(number, name, column) for name, column in found.items()}
+        words = form.elements(number, sentence)
+        tuples = bool(words) and isinstance(words[0], (tuple, list))
+        columns = _columns_of_tuples(words, number, names, form) if tuples else {names[0]: words}
+    cells = {name: form.strings(number, name, column) for name, column in columns.items()}
     size = len(cells[names[0]])
     for name, column in cells.items():
         if len(column) != size:
@@ -124,11 +125,11 @@ def columns_of(sentence: Any, number: int, names: Sequence[str], passed_over: Co
     return cells
 
 
-def _by_name(
-    sentence: Mapping[str, Any], number: int, names: Sequence[str], passed_over: Collection[str], form: Form
+def _columns_of_mapping(
+    sentence: Mapping[str, Any], number: int, names: Sequence[str], ignored: Collection[str], form: Form
 ) -> dict[str, Any]:
     for name in sentence:
-        if name not in names and name not in passed_over:
+        if name not in names and name not in ignored:
             hint = did_you_mean(str(name), names)
             known = f"{', '.join(names)}{'.' if hint else ''}{hint}"
             raise form.refused(number, f"there is no column {shown(name)}; the columns are {known}")
@@ -137,8 +138,8 @@ def _by_name(
     return {name: sentence[name] for name in names if name in sentence}
 
 
-def _by_place(words: Sequence[Any], number: int, names: Sequence[str], form: Form) -> dict[str, list[Any]]:
-    """Columns from one tuple a word; behind the last column there may be one more cell, for the label."""
+def _columns_of_tuples(words: Sequence[Any], number: int, names: Sequence[str], form: Form) -> dict[str, list[Any]]:
+    """Columns of a sentence with a tuple for each word, which may have one cell more, for the label."""
     for word in words:
         if not isinstance(word, (tuple, list)):
             raise form.refused(number, f"{shown(word)} stands among words that are tuples of cells")
@@ -149,11 +150,11 @@ def _by_place(words: Sequence[Any], number: int, names: Sequence[str], form: For
     return {name: list(column) for name, column in zip(names, zip(*words, strict=True), strict=False)}
 
 
-def _named(mapping: Mapping[Any, Any]) -> str:
+def _keys(mapping: Mapping[Any, Any]) -> str:
     return ", ".join(map(shown, list(mapping)[:4])) + (", ..." if len(mapping) > 4 else "")
 
 
 def shown(value: object) -> str:
-    """The beginning of a value's text."""
+    """Return the first 30 characters of a value's `repr`, in one line."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 30 else f"{text[:30]}..."

@@ -1,9 +1,9 @@
-"""What all tasks share that give one label to every token of a sequence: labels, outputs, scores, hard constraints."""
+"""The base of tasks that label every token of a sequence: their labels, outputs, scores and hard constraints."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -20,21 +20,14 @@ from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.formats import tag_schemes
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
-from structopt.metrics import spans
-from structopt.metrics.outcomes import Outcomes
-from structopt.task.partial_labels import FREE, alternatives, known_runs, label_sets, settled
+from structopt.metrics import entities
+from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task.partial_labels import FREE, alternatives, certain_labels, known_runs, label_sets
 from structopt.task.split_files import checked_paths, files_of
-
-# Where in an entity a prefix can stand, in the letters of bioes.
-PLACES = {
-    "iob1": {"B": "BS", "I": "BIES"},
-    "iob2": {"B": "BS", "I": "IE"},
-    "bioes": {"B": "B", "I": "I", "E": "E", "S": "S"},
-}
 
 
 class Labelled(Protocol):
-    """What a corpus must have: where it came from, sentence offsets and the line of each token."""
+    """A corpus of token sequences: its file, the offsets of its sentences and the line of each token."""
 
     @property
     def path(self) -> str:
@@ -49,19 +42,19 @@ class Labelled(Protocol):
         """The line of each token."""
 
 
-class Labelling(Task):
-    """Base of the sequence tasks; a subclass brings reading, attributes and writing.
+class TokenLabelling(Task):
+    """One label for every token; a subclass adds reading, attributes and writing.
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files, plain or .gz. Without `train`, the small corpus shipped with the package takes the place of all three.
+        Files, plain or .gz. Without `train`, the small corpus shipped with the package is used for all three.
     limit : int or None
         Number of training sentences to read.
     encoding : str
         Encoding of the files.
     scheme : str
-        Tag scheme of the files: iob1, iob2, bioes, none (plain labels), or auto (told from the training tags).
+        Tag scheme of the files: iob1, iob2, bioes, none (plain labels), or auto (detected from the training tags).
     target_scheme : str
         Scheme that is learnt; predictions are written in the files' scheme.
     valid_tags : bool
@@ -102,7 +95,7 @@ class Labelling(Task):
 
     @property
     def files(self) -> dict[str, Path]:
-        """Files by role (train, dev, test), the shipped corpus where none is given."""
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, self.shipped_format)
 
     @property
@@ -111,24 +104,24 @@ class Labelling(Task):
         return "accuracy" if self.scheme == "none" else "f1"
 
     def decode(self, encoded: Encoded, view: Array) -> list[list[str]]:
-        """Label sequences, one a sentence, from label numbers, shape (tokens,)."""
+        """Return label sequences, one a sentence, from label numbers, shape (tokens,)."""
         names = [self.labels[y] for y in view.tolist()]
         bounds = encoded.offsets.tolist()
         return [names[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
-    def outcomes(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> Outcomes:
-        """What every sentence adds to the scores."""
-        count = spans.token_outcomes if self.scheme == "none" else spans.outcomes
+    def outcomes(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> InstanceCounts:
+        """Return the counts of every sentence that scores are made of."""
+        count = entities.token_outcomes if self.scheme == "none" else entities.outcomes
         return count(self.gold_outputs(corpus), self.written(predicted))
 
     def report(self, corpus: Any, predicted: Sequence[Sequence[str]]) -> str:
-        """Scores as a table to read."""
+        """Return the scores as a table of text."""
         if self.scheme == "none":
             return f"accuracy: {100 * self.evaluate(corpus, predicted)['accuracy']:.2f}%\n"
-        return spans.report(self.gold_outputs(corpus), self.written(predicted))
+        return entities.report(self.gold_outputs(corpus), self.written(predicted))
 
     def gold_outputs(self, corpus: Any) -> list[list[str]]:
-        """Gold label sequences of a corpus, as they stand in the file."""
+        """Return the gold label sequences of a corpus, in the files' scheme; DataError where it has none."""
         labels = self._file_labels(corpus)
         if labels is None:
             raise DataError(corpus.path, None, "has no labels to compare with; give a file with a label column.")
@@ -136,18 +129,18 @@ class Labelling(Task):
         return [labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
     def written(self, outputs: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Label sequences in the scheme of the files."""
+        """Return label sequences in the scheme of the files."""
         if self.target_scheme == "none" or self.scheme in ("none", "auto", self.target_scheme):
             return [list(output) for output in outputs]
         return [tag_schemes.convert(output, self.target_scheme, self.scheme) for output in outputs]
 
     @property
     def output_schema(self) -> Schema:
-        """A label a token."""
+        """A list of labels, one a token."""
         return Schema((Column("labels", "string", 1, like=next(iter(self.input_schema)).name),))
 
     def output_table(self, outputs: Sequence[Sequence[str]]) -> dict[str, list[Any]]:
-        """Labels of the tokens, a list a sentence."""
+        """Return the labels of the tokens, a list a sentence."""
         return {"labels": [list(output) for output in outputs]}
 
     def write_outputs(
@@ -168,28 +161,28 @@ class Labelling(Task):
 
     @abstractmethod
     def _file_labels(self, corpus: Any) -> list[str] | None:
-        """Gold labels of all tokens, as they stand in the file; None for unlabelled input."""
+        """Gold labels of all tokens, in the files' scheme; None for unlabelled input."""
 
     @abstractmethod
     def _gold_labels(self, corpus: Any) -> list[str] | None:
         """Gold labels of all tokens, in the learnt scheme; None for unlabelled input."""
 
     def vocabulary(self) -> dict[str, list[str]]:
-        """The labels."""
+        """Return the labels."""
         return {"labels": list(self.labels)}
 
-    def _settle_scheme(self, sentences: Sequence[Sequence[str]], earlier: Labelling | None = None) -> None:
-        """Replace the scheme ``auto`` by what the training tags show, or by an earlier one where they are all O."""
+    def _fix_scheme(self, sentences: Sequence[Sequence[str]], earlier: TokenLabelling | None = None) -> None:
+        """Replace the scheme ``auto`` by that of the training tags, or of an earlier task where all tags are O."""
         if self.partial:
             sentences = known_runs(sentences)
         if self.scheme == "auto":
-            silent = all(tag == "O" for sentence in sentences for tag in sentence)
-            self.scheme = earlier.scheme if earlier is not None and silent else detect_scheme(sentences)
+            no_entities = all(tag == "O" for sentence in sentences for tag in sentence)
+            self.scheme = earlier.scheme if earlier is not None and no_entities else tag_schemes.detect_scheme(sentences)
         if self.scheme == "none":
             self.target_scheme = "none"
 
-    def _learn_labels(self, labels: Sequence[str], earlier: Labelling | None = None) -> None:
-        """Number the labels of the training part, and those of an earlier task, which must be of the same scheme."""
+    def _learn_labels(self, labels: Sequence[str], earlier: TokenLabelling | None = None) -> None:
+        """Number the labels of the training data, and those of an earlier task, which must be of the same scheme."""
         if earlier is not None and earlier.target_scheme != self.target_scheme:
             raise ConfigError(
                 f"warm_start: that model's labels are of the scheme {earlier.target_scheme}, and these of {self.target_scheme}. "
@@ -205,12 +198,12 @@ class Labelling(Task):
         starts, pairs, ends = tag_schemes.constraints(self.labels, self.target_scheme) if self.valid_tags else ((), (), ())
         return Encoded(corpus.offsets, tables, self.labels, gold, allowed, starts, ends, pairs)
 
-    def _allowed(self, corpus: Labelled, given: Sequence[str]) -> Array:
-        """Which labels each token may take: all where `given` has a mark for free, else the given ones."""
-        allowed = label_sets(given, self.labels, self._fits)
+    def _allowed(self, corpus: Labelled, cells: Sequence[str]) -> Array:
+        """Which labels each token may take, bool, shape (tokens, labels): all where the cell is free, else those it names."""
+        allowed = label_sets(cells, self.labels, self._compatible)
         unknown = np.flatnonzero(~allowed.any(axis=1))
         if len(unknown):
-            label = given[unknown[0]]
+            label = cells[unknown[0]]
             raise DataError(
                 corpus.path,
                 int(corpus.lines[unknown[0]]),
@@ -219,40 +212,36 @@ class Labelling(Task):
             )
         return allowed
 
-    def _learnt_labels(self, cells: Sequence[str]) -> list[str]:
-        """The labels that cells in the files' scheme may stand for, in the learnt scheme."""
-        given = {label for cell in set(cells) for label in alternatives(cell)}
-        if self.scheme in ("none", self.target_scheme):
-            return sorted(given)
-        prefixed = {f"{prefix}-{label[2:]}" for prefix in PLACES[self.target_scheme] for label in given if label != "O"}
-        return sorted(one for one in prefixed | (given & {"O"}) if any(self._fits(label, one) for label in given))
+    def _labels_in_target_scheme(self, cells: Sequence[str]) -> list[str]:
+        """The labels that cells in the files' scheme may be in the learnt scheme, sorted."""
+        labels = {label for cell in set(cells) for label in alternatives(cell)}
+        if self.target_scheme == "none" or self.scheme in ("none", self.target_scheme):
+            return sorted(labels)
+        prefixes = tag_schemes.PREFIXES[self.target_scheme]
+        candidates = {f"{prefix}-{label[2:]}" for prefix in prefixes for label in labels if label != "O"} | (labels & {"O"})
+        return sorted(candidate for candidate in candidates if any(self._compatible(label, candidate) for label in labels))
 
-    def _encoded_in_part(self, corpus: Labelled, tables: Mapping[str, AttributeTable], cells: Sequence[str]) -> Encoded:
+    def _encoded_with_sets(self, corpus: Labelled, tables: Mapping[str, AttributeTable], cells: Sequence[str]) -> Encoded:
         """A training corpus whose cells may leave labels open; `gold` is the first label that each token may have."""
         if not self.labels:
             raise DataError(corpus.path, None, "no label is given in this file: task.partial=true learns from some that are.")
         sets = self._allowed(corpus, cells)
         if self.scheme not in ("none", self.target_scheme):
-            self._settle_labels(corpus, cells, sets)
+            self._narrow_sets(corpus, cells, sets)
         encoded = self._encoded(corpus, tables, None)
         return replace(encoded, gold=sets.argmax(axis=1).astype(np.int32), gold_sets=sets)
 
-    def _settle_labels(self, corpus: Labelled, cells: Sequence[str], sets: Array) -> None:
-        """Leave one label where those beside it say which of the learnt scheme's it is: I-PER after O is B-PER."""
+    def _narrow_sets(self, corpus: Labelled, cells: Sequence[str], sets: Array) -> None:
+        """Leave one label in the set of a token whose neighbours decide it in the learnt scheme: I-PER after O is B-PER."""
         rows = dict(zip(self.labels, np.eye(len(self.labels), dtype=bool), strict=True))
         convert = partial(tag_schemes.convert, source=self.scheme, target=self.target_scheme)
         for start, end in pairwise(corpus.offsets.tolist()):
-            for position, label in settled(cells[start:end], convert):
+            for position, label in certain_labels(cells[start:end], convert):
                 sets[start + position] = rows[label]
 
-    def _fits(self, given: str, label: str) -> bool:
-        """Whether a label given in the files' scheme can stand for a learnt one: I-PER of iob1 for B-PER of iob2."""
-        if given == label and self.scheme in ("none", self.target_scheme):
-            return True
-        if "none" in (self.scheme, self.target_scheme) or "O" in (given, label):
-            return given == label
-        places = PLACES[self.scheme].get(given[:1], ""), PLACES[self.target_scheme].get(label[:1], "")
-        return given[1:] == label[1:] and not set(places[0]).isdisjoint(places[1])
+    def _compatible(self, label: str, candidate: str) -> bool:
+        """Whether a token with this label in the files' scheme can have the candidate in the learnt scheme."""
+        return tag_schemes.compatible(label, self.scheme, candidate, self.target_scheme)
 
     def _label_state(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "scheme": self.scheme, "target_scheme": self.target_scheme}
@@ -265,36 +254,3 @@ class Labelling(Task):
 def _check_scheme(key: str, scheme: str, known: tuple[str, ...]) -> None:
     if scheme not in known:
         raise ConfigError(f"task.{key}={scheme} is unknown.{did_you_mean(scheme, known)} Schemes: {', '.join(known)}.")
-
-
-def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:
-    """Tell the tag scheme from the tags: bioes, iob2 or iob1 by their prefixes, none when they have no prefixes.
-
-    Tags with B- and I- only are iob2 or iob1: the one that forbids fewer of the sentences, since files have slips (one entity
-    of all of CoNLL-2002's Spanish ones begins with I-); iob2 if both forbid as many.
-    """
-    distinct = {tag for sentence in sentences for tag in sentence}
-    prefixed = {tag for tag in distinct if tag[1:2] == "-" and tag[:1] in "BIES" and len(tag) > 2}
-    if not prefixed or any(tag != "O" for tag in distinct - prefixed):
-        return "none"
-    if any(tag[0] in "ES" for tag in prefixed):
-        return "bioes"
-    slips = {
-        scheme: sum(tag_schemes.valid(sentence, scheme) is not None for sentence in sentences) for scheme in ("iob2", "iob1")
-    }
-    return min(slips, key=slips.__getitem__)
-
-
-def rows_of(table: AttributeTable, keep: Array) -> AttributeTable:
-    """Rows of an attribute table that a mask over positions keeps."""
-    counts = np.diff(table.offsets)
-    entries = np.repeat(keep, counts)
-    offsets = np.concatenate([[0], np.cumsum(counts[keep])]).astype(np.int64)
-    return AttributeTable(offsets, table.ids[entries], None if table.values is None else table.values[entries], table.size)
-
-
-def check_keys(place: str, given: Collection[str], known: Collection[str]) -> None:
-    """Raise ConfigError for a key that is not known."""
-    for key in given:
-        if key not in known:
-            raise ConfigError(f"There is no key '{place}.{key}'.{did_you_mean(key, known)} Keys: {', '.join(known)}.")

@@ -1,4 +1,4 @@
-"""Corpora of dependency trees: words in columns, a head and a relation each; from files or given in memory."""
+"""Corpora of dependency trees: words in columns, each with its head and relation; of files, or in memory."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import DataError
-from structopt.formats import instances
-from structopt.formats.instances import MEMORY
+from structopt.formats.instances_in_memory import MEMORY, Form, columns_of
+from structopt.formats.instances_in_memory import sentences as form_of_sentences
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats")
 EMPTY = "_"
-PASSED_OVER = ("id", "head", "deprel", "deps", "misc")
-"""Columns of CoNLL-U that a sentence in memory may have, and that are not looked at."""
+IGNORED = ("id", "head", "deprel", "deps", "misc")
+"""Columns of CoNLL-U that a sentence in memory may have too."""
 
 
 class Arc(NamedTuple):
-    """What a word hangs from: `head`, from 1, or 0 for the root; and the `relation`, None where none is predicted."""
+    """The arc to a word: the number of its `head`, from 1, or 0 for the root; the `relation`, None where none is predicted."""
 
     head: int
     relation: str | None = None
@@ -39,15 +39,15 @@ class Trees:
     lines : int64, shape (words,)
         The line of each word, from 1; in memory, the number of its sentence.
     cells : dict of str to list of str, each of length words
-        The columns by name, of `COLUMNS` those there are, and ``head`` and ``deprel`` as they stand. Equal strings are one
-        object.
+        The columns by name: those of `COLUMNS` that the corpus has, and ``head`` and ``deprel`` as the file writes them.
+        Equal strings are one object.
     heads : int32, shape (words,), or None
-        Number of the head within the sentence, from 1, or 0 for the root; every sentence is a tree. -1 where training data do
-        not say it. None for unlabelled input, whose heads are not looked at.
+        Number of the head within the sentence, from 1, or 0 for the root; every sentence is a tree. -1 where training data
+        leave it open. None for unlabelled input, whose heads are not read.
     format : str
         What the file is written in: ``conllu``, ``conllx`` or ``penn``; empty in memory.
     text : str
-        The whole file as it stands, from which it is written again.
+        The whole text of the file, from which it is written again.
     """
 
     path: str
@@ -79,13 +79,13 @@ class Trees:
 
 
 def in_memory(sentences: Sequence[Any]) -> Trees:
-    """Make an unlabelled corpus.
+    """Make an unlabelled corpus of sentences in memory.
 
     Parameters
     ----------
     sentences : sequence
         Each a sequence of words, of tuples of cells in the order of `COLUMNS`, or a mapping from column name to sequence. A
-        column counts where every sentence has it.
+        column is kept if every sentence has it.
 
     Raises
     ------
@@ -93,21 +93,21 @@ def in_memory(sentences: Sequence[Any]) -> Trees:
         A sentence that is a string, has no words, unknown columns, columns of different lengths, or cells that are no strings;
         ``line`` counts the sentences from 1.
     """
-    form = instances.sentences(COLUMNS)
-    columns = [_columns(sentence, number) for number, sentence in enumerate(form.listed(sentences), 1)]
-    names = [name for name in COLUMNS if name == "form" or (columns and all(name in one for one in columns))]
-    lengths = [len(one["form"]) for one in columns]
+    form = form_of_sentences(COLUMNS)
+    columns = [_columns(sentence, number, form) for number, sentence in enumerate(form.listed(sentences), 1)]
+    names = [name for name in COLUMNS if name == "form" or (columns and all(name in cells for cells in columns))]
+    lengths = [len(cells["form"]) for cells in columns]
     return Trees(
         path=MEMORY,
         offsets=np.cumsum([0, *lengths], dtype=np.int64),
         lines=np.repeat(np.arange(1, len(lengths) + 1), lengths),
-        cells={name: [cell for one in columns for cell in one[name]] for name in names},
+        cells={name: [cell for cells in columns for cell in cells[name]] for name in names},
     )
 
 
-def _columns(sentence: Any, number: int) -> dict[str, list[str]]:
+def _columns(sentence: Any, number: int, form: Form) -> dict[str, list[str]]:
     """Columns of one sentence by name; an empty string stands for an empty cell."""
-    found = instances.columns_of(sentence, number, COLUMNS, PASSED_OVER)
-    if not found["form"]:
-        raise instances.sentences(COLUMNS).refused(number, "the sentence has no words")
-    return {name: [cell or EMPTY for cell in cells] for name, cells in found.items()}
+    columns = columns_of(sentence, number, COLUMNS, IGNORED)
+    if not columns["form"]:
+        raise form.refused(number, "the sentence has no words")
+    return {name: [cell or EMPTY for cell in cells] for name, cells in columns.items()}

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from structopt.formats import conll
-from structopt.metrics.spans import entities, report, score
+from structopt.formats import conll_reader
+from structopt.formats.tag_schemes import spans
+from structopt.metrics.entities import report, score
 
 
 def random_tags(generator, prefixes, regular=False):
@@ -46,7 +47,7 @@ def random_tags(generator, prefixes, regular=False):
     ],
 )
 def test_entities_by_hand(tags, expected):
-    assert entities(tags.split()) == expected
+    assert set(spans(tags.split())) == expected
 
 
 def test_sentences_are_boundaries():
@@ -88,7 +89,7 @@ def test_agrees_with_seqeval(prefixes, regular):
     assert scores["f1_PER"] == pytest.approx(expected["PER"]["f1-score"], abs=1e-12)
     assert scores["accuracy"] == pytest.approx(seqeval.accuracy_score(gold, found), abs=1e-12)
     for tags in gold:
-        assert entities(tags) == {(start, end + 1, kind) for kind, start, end in seqeval.sequence_labeling.get_entities(tags)}
+        assert set(spans(tags)) == {(start, end + 1, kind) for kind, start, end in seqeval.sequence_labeling.get_entities(tags)}
 
 
 def test_differs_from_seqeval_where_tags_have_no_known_prefix():
@@ -97,7 +98,7 @@ def test_differs_from_seqeval_where_tags_have_no_known_prefix():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert labelling.get_entities(["PER", "RER"]) == [("ER", 0, 1)]
-    assert entities(["PER", "RER"]) == set()
+    assert spans(["PER", "RER"]) == []
 
 
 def test_report_is_conlleval_s_table():
@@ -120,5 +121,5 @@ def test_lengths_must_agree():
 @pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set")
 @pytest.mark.parametrize(("name", "count"), [("eng.train.gz", 23499), ("eng.testa.gz", 5942)])
 def test_entities_of_conll2003(name, count):
-    read = conll.read(Path(os.environ["STRUCTOPT_DATA"]) / "conll2003" / name, {"ner": 3})
-    assert sum(len(entities(tags)) for tags in read.sentences("ner")) == count
+    read = conll_reader.read(Path(os.environ["STRUCTOPT_DATA"]) / "conll2003" / name, {"ner": 3})
+    assert sum(len(spans(tags)) for tags in read.sentences("ner")) == count

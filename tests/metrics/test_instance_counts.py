@@ -1,4 +1,4 @@
-"""Outcomes of instances: scores of any resample are those of the corpus made of its instances, of every task."""
+"""InstanceCounts of instances: scores of any resample are those of the corpus made of its instances, of every task."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import pytest
 
 from structopt.formats.labelled_images import Image, images_of
 from structopt.kernels.waist.record import Array
-from structopt.metrics import attachment, label_sets, spans
-from structopt.metrics.outcomes import FOUND, GOLD, RIGHT, Outcomes, macro_f1
+from structopt.metrics import attachment, entities, label_sets
+from structopt.metrics.f1 import macro_f1
+from structopt.metrics.instance_counts import GOLD, PREDICTED, RIGHT, InstanceCounts
 from structopt.task.grid import Grid
-from structopt.task.labelling import Labelling
 from structopt.task.multiclass import Multiclass
 from structopt.task.sequence_labelling import SequenceLabelling
 from structopt.task.synthetic import Synthetic
+from structopt.task.token_labelling import TokenLabelling
 
 M = 12
-Made = tuple[Outcomes, Callable[[Array], dict[str, float]]]
-"""Outcomes, and the scores of the corpus of the instances with given numbers."""
+Made = tuple[InstanceCounts, Callable[[Array], dict[str, float]]]
+"""InstanceCounts, and the scores of the corpus of the instances with given numbers."""
 
 
 def tagged(generator: np.random.Generator) -> tuple[list[list[str]], list[list[str]]]:
@@ -32,7 +33,7 @@ def tagged(generator: np.random.Generator) -> tuple[list[list[str]], list[list[s
 
 def of_entities(generator: np.random.Generator) -> Made:
     gold, found = tagged(generator)
-    return spans.outcomes(gold, found), lambda i: spans.score([gold[k] for k in i], [found[k] for k in i])
+    return entities.outcomes(gold, found), lambda i: entities.score([gold[k] for k in i], [found[k] for k in i])
 
 
 def of_plain_labels(generator: np.random.Generator) -> Made:
@@ -42,7 +43,7 @@ def of_plain_labels(generator: np.random.Generator) -> Made:
         pairs = [pair for k in numbers for pair in zip(gold[k], found[k], strict=True)]
         return {"accuracy": sum(a == b for a, b in pairs) / len(pairs)}
 
-    return spans.token_outcomes(gold, found), accuracy
+    return entities.token_outcomes(gold, found), accuracy
 
 
 def of_label_sets(generator: np.random.Generator) -> Made:
@@ -120,7 +121,7 @@ def test_scores_of_resamples_are_those_of_the_corpora(made: Callable[[np.random.
 
 @pytest.mark.parametrize(("scheme", "names"), [("none", {"accuracy"}), ("iob2", {"accuracy", "precision", "recall", "f1"})])
 def test_plain_labels_have_no_entities(scheme: str, names: set[str]) -> None:
-    task: Labelling = SequenceLabelling(scheme=scheme, target_scheme=scheme)
+    task: TokenLabelling = SequenceLabelling(scheme=scheme, target_scheme=scheme)
     corpus = task.read(task.files["dev"])
     found = task.outcomes(corpus, task.gold_outputs(corpus))
     assert {name for name in found.scores() if "_" not in name} == names
@@ -128,11 +129,11 @@ def test_plain_labels_have_no_entities(scheme: str, names: set[str]) -> None:
 
 
 def test_many_events_an_instance_are_kept_as_a_table() -> None:
-    events = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), np.array([RIGHT, RIGHT, FOUND, GOLD])
+    events = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), np.array([RIGHT, RIGHT, PREDICTED, GOLD])
     table = np.array([[1.0], [2.0]])
 
-    def made(*events: Array) -> Outcomes:
-        return Outcomes.of_classes(table, events, 2, lambda totals: {"first": totals[0], "last": totals[6]})
+    def made(*events: Array) -> InstanceCounts:
+        return InstanceCounts.of_classes(table, events, 2, lambda totals: {"first": totals[0], "last": totals[6]})
 
     few, many = made(*events), made(*(np.tile(one, 9) for one in events))
     assert few.totals().tolist() == [3, 2, 0, 0, 0, 1, 1]

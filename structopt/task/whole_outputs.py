@@ -1,4 +1,4 @@
-"""Tasks whose inputs are whole: no column of them can be missing, and nothing that is to be predicted can be given."""
+"""The base of tasks that predict outputs whole: no label can be given with an input and kept."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from structopt.core.task import Task
 from structopt.errors import ConfigError
 
 
-class WholeInputs(Task):
-    """What such tasks, of vectors or images, answer alike."""
+class WholeOutputs(Task):
+    """Refuses labels that are given with an input, by the task's name."""
 
     def given_labels(self, corpus: Any) -> list[str] | None:
-        """Refuse."""
-        raise self._nothing_is_given()
+        """Raise ConfigError: everything is predicted."""
+        raise self._refusal()
 
     def _refuse_given(self, given: Sequence[str] | None) -> None:
-        """Refuse labels that are to be kept, if there are any."""
         if given is not None:
-            raise self._nothing_is_given()
+            raise self._refusal()
 
-    def _nothing_is_given(self) -> ConfigError:
+    def _refusal(self) -> ConfigError:
         task = type(self).__name__.lower()
         return ConfigError(f"task={task} predicts everything and keeps nothing that is given. Leave out partial=true.")

@@ -1,0 +1,186 @@
+"""Reading CoNLL column files: one token a line, a blank line between sentences; plain or gzip."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structopt.errors import ConfigError, DataError
+from structopt.formats.conll_layouts import column_numbers
+from structopt.formats.tag_schemes import TagError, convert
+from structopt.formats.text_files import check_limit, read_text
+
+DOCUMENT_START = "-DOCSTART-"
+UNICODE_SPACE = re.compile("[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+ASCII_CELLS = re.compile("[^ \t\n\r\f\v]+")
+ASCII_SPACE = " \t\n\r\f\v"
+
+ColumnsByWidth = Callable[[int, int], Mapping[str, int]]
+"""From the number of a file's first token line, and how many columns it has, to the numbers of the named columns."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The named columns of a file, flat over all tokens.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    offsets : int64, shape (sentences + 1,)
+        Where each sentence begins and ends in the cells.
+    cells : dict of str to list of str, each of length tokens
+        The columns by name; an optional column that the file lacks is missing here. Equal strings are one object.
+    lines : int64, shape (tokens,)
+        The line of each token, from 1; in memory, the number of its sentence.
+    numbers : dict of str to int
+        Column numbers in the file, from 0, by name; empty for sentences in memory that give columns by name.
+    width : int
+        How many columns the file has; 0 for sentences in memory that give columns by name.
+    """
+
+    path: str
+    offsets: NDArray[np.int64]
+    cells: dict[str, list[str]]
+    lines: NDArray[np.int64]
+    numbers: dict[str, int] = field(default_factory=dict)
+    width: int = 0
+
+    def sentences(self, name: str) -> list[list[str]]:
+        """Return a column as one list a sentence."""
+        cells, bounds = self.cells[name], self.offsets.tolist()
+        return [cells[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+
+
+@dataclass(frozen=True)
+class TokenLines:
+    """The cells of a file, line after line; its number of columns; where sentences begin, and the number of each token line."""
+
+    cells: list[str]
+    width: int
+    offsets: list[int]
+    lines: array[int]
+
+
+def read(
+    path: str | Path,
+    columns: Mapping[str, int] | ColumnsByWidth,
+    limit: int | None = None,
+    encoding: str = "utf8",
+    separator: str | None = None,
+    optional: Collection[str] = (),
+    shared: Collection[str] = (),
+) -> Columns:
+    """Read the named columns of a CoNLL file; blank lines separate sentences, and ``-DOCSTART-`` lines are skipped.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, plain or gzip.
+    columns : mapping of name to number, or callable
+        Columns from 0; negative numbers count from the end. A function returns them, given the number of the first token line
+        and how many columns it has.
+    limit : int, optional
+        Read the first so many sentences only.
+    encoding : str
+        The file's encoding.
+    separator : str, optional
+        What separates the cells; None means any run of ASCII white space.
+    optional : collection of str
+        Names that the file may lack: absent when the first token line has too few columns for the number, or when the number
+        (counted from the end) falls on a column that another name has.
+    shared : collection of str
+        Optional names that may fall on a column that another optional name has.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read or has no sentences, a line with another number of columns, a column out of range, two names
+        for one column.
+    ConfigError
+        A limit below 1, an empty separator, or an unknown encoding.
+    """
+    tokens = token_lines(path, read_text(path, encoding), limit, separator)
+    first, width = tokens.lines[0], tokens.width
+    numbers = column_numbers(path, first, width, columns(first, width) if callable(columns) else columns, optional, shared)
+    share: dict[str, str] = {}
+    cells = {}
+    for name, number in numbers.items():
+        column = tokens.cells[number::width]
+        cells[name] = list(map(share.setdefault, column, column))
+    lines = np.array(tokens.lines, np.int64)
+    return Columns(str(path), np.array(tokens.offsets, np.int64), cells, lines, numbers, width)
+
+
+def first_line(path: str | Path, encoding: str = "utf8", separator: str | None = None) -> tuple[int, int]:
+    """Return the number of the first token line of a file, and how many columns it has; the errors of `read`."""
+    tokens = token_lines(path, read_text(path, encoding), 1, separator)
+    return tokens.lines[0], tokens.width
+
+
+def convert_tags(columns: Columns, name: str, source: str, target: str) -> list[str]:
+    """Return a column of tags, flat over all tokens, in another scheme, each sentence by `structopt.formats.tag_schemes.convert`.
+
+    Raises
+    ------
+    DataError
+        A tag outside the source scheme, with its file and line.
+    ConfigError
+        An unknown scheme, or a conversion from plain labels.
+    """
+    converted: list[str] = []
+    share: dict[str, str] = {}
+    for start, sentence in zip(columns.offsets.tolist(), columns.sentences(name), strict=False):
+        try:
+            tags = convert(sentence, source, target)
+        except TagError as error:
+            raise DataError(columns.path, int(columns.lines[start + error.position]), f"{error}.") from None
+        converted.extend(map(share.setdefault, tags, tags))
+    return converted
+
+
+def _splitter(text: str, separator: str | None) -> Callable[[str], Sequence[str]]:
+    """The function that splits a line of the text into cells; `str.split` where no Unicode space could mislead it."""
+    if separator == "":
+        raise ConfigError("the separator is empty: give the character between the columns, or null for any white space.")
+    if separator is not None:
+        return lambda line: line.split(separator) if line.strip(ASCII_SPACE) else ()
+    return ASCII_CELLS.findall if UNICODE_SPACE.search(text) else str.split
+
+
+def token_lines(path: str | Path, text: str, limit: int | None, separator: str | None) -> TokenLines:
+    """Split a text, or its first `limit` sentences, into cells; the errors of `read` but for those of columns."""
+    check_limit(limit)
+    split, width, end = _splitter(text, separator), 0, -1 if limit is None else limit + 1
+    cells: list[str] = []
+    offsets, lines = [0], array("q")
+    for number, line in enumerate(text.split("\n"), 1):
+        row = split(line)
+        if not row or row[0] == DOCUMENT_START:
+            if len(lines) > offsets[-1]:
+                offsets.append(len(lines))
+                if len(offsets) == end:
+                    break
+            continue
+        if len(row) != width:
+            if width:
+                raise _ragged(path, number, len(row), width, lines[0])
+            width = len(row)
+        cells.extend(row)
+        lines.append(number)
+    if len(lines) > offsets[-1]:
+        offsets.append(len(lines))
+    if not lines:
+        raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
+    return TokenLines(cells, width, offsets, lines)
+
+
+def _ragged(path: str | Path, line: int, columns: int, width: int, first: int) -> DataError:
+    advice = "give every token line the same columns, or set the separator"
+    return DataError(path, line, f"this line has {columns} columns, but the first token line ({first}) has {width}: {advice}.")

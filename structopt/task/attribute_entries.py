@@ -1,0 +1,65 @@
+"""Entries of attribute tables: those of known attributes, a bias for each row, rows of unit length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.kernels.waist.record import Array
+
+
+def known_entries(
+    numbers: Mapping[str, int], names: Sequence[str], offsets: Array, ids: Array, values: Array | None
+) -> tuple[Array, Array, Array | None]:
+    """Return the entries of the attributes that training has numbered; O(entries).
+
+    Parameters
+    ----------
+    numbers : mapping of str to int
+        Attributes of the training data.
+    names : sequence of str
+        Attributes of the corpus.
+    offsets : int64, shape (rows + 1,)
+    ids : int32, shape (entries,)
+        Numbers into `names`.
+    values : float64, shape (entries,), or None
+        None: all are 1.
+
+    Returns
+    -------
+    tuple
+        Offsets, numbers and values of the entries that are left.
+    """
+    number_of = np.array([numbers.get(name, -1) for name in names], np.int32)
+    ids = number_of[ids] if len(number_of) else ids
+    known = ids >= 0
+    before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
+    return before[offsets], ids[known], None if values is None else values[known]
+
+
+def with_bias(offsets: Array, ids: Array, values: Array, number: int) -> tuple[Array, Array, Array]:
+    """Return the entries with one more at the end of each row: attribute `number` with the value 1."""
+    ends = offsets[1:]
+    return offsets + np.arange(len(offsets)), np.insert(ids, ends, number), np.insert(values, ends, 1.0)
+
+
+def unit_rows(offsets: Array, values: Array) -> Array:
+    """Return the values of rows divided by their Euclidean norms; a row of zeros is left as it is."""
+    rows = len(offsets) - 1
+    row_of = np.repeat(np.arange(rows), np.diff(offsets))
+    largest = np.zeros(rows)
+    np.maximum.at(largest, row_of, np.abs(values))  # divided out first, so that no square overflows
+    largest[largest == 0.0] = 1.0
+    scaled = values / largest[row_of]
+    norms = np.sqrt(np.bincount(row_of, scaled**2, rows))
+    return np.asarray(scaled / np.where(norms > 0.0, norms, 1.0)[row_of])
+
+
+def selected_rows(table: AttributeTable, keep: Array) -> AttributeTable:
+    """Return the rows of an attribute table for which a mask, bool, shape (rows,), is true."""
+    counts = np.diff(table.offsets)
+    entries = np.repeat(keep, counts)
+    offsets = np.concatenate([[0], np.cumsum(counts[keep])]).astype(np.int64)
+    return AttributeTable(offsets, table.ids[entries], None if table.values is None else table.values[entries], table.size)

@@ -1,0 +1,91 @@
+"""The columns of a task's files: as they are typed, or by the layout that has as many columns as the training file."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from structopt.formats.conll_layouts import TAG, Layouts, checked_columns, counted, other_width_error, shown
+from structopt.formats.conll_reader import Columns
+
+GIVEN = "given tag"
+"""The name of the label column in a file to predict."""
+
+log = logging.getLogger(__name__)
+
+
+class FileColumns:
+    """Column numbers by name, known from the start or after the training file is read.
+
+    Parameters
+    ----------
+    typed : mapping of str to int, or None
+        Column numbers; None: by the layouts, or word and label where there are none.
+    layouts : sequence of str
+        See `structopt.formats.conll_layouts.Layouts`.
+
+    Attributes
+    ----------
+    numbers : dict of str to int
+        Empty as long as they are not known.
+    width : int
+        How many columns the training file has; 0 where that is not known.
+    by_layout : bool
+        Whether a layout has chosen the columns: labelled files then must be as wide as the training file.
+
+    Raises
+    ------
+    ConfigError
+        Columns or layouts that cannot be.
+    """
+
+    def __init__(self, typed: Mapping[str, int] | None, layouts: Sequence[str]) -> None:
+        self.layouts = Layouts(layouts)
+        self.by_layout = typed is None and bool(self.layouts)
+        self.numbers = {} if self.by_layout else checked_columns({"word": 0, TAG: -1} if typed is None else typed)
+        self.width = 0
+
+    def of_file(self, path: str | Path, labelled: bool, line: int, width: int) -> Mapping[str, int]:
+        """Return the column numbers of a file, given the number and width of its first token line.
+
+        Raises
+        ------
+        DataError
+            There is no layout of this width; a labelled file whose width is not that of the training file.
+        """
+        if not self.numbers:
+            return self.layouts.columns(path, line, width)
+        if labelled and self.by_layout and width != self.width:
+            raise other_width_error(path, line, width, self.numbers, self.width)
+        return self.numbers
+
+    def fit(self, corpus: Columns) -> None:
+        """Take the columns of the training corpus where none are typed, and log them."""
+        self.numbers, self.width = self.numbers or dict(corpus.numbers), corpus.width
+        if self.by_layout:
+            log.warning("%s: %d columns, read as %s.", corpus.path, corpus.width, shown(self.numbers))
+
+    @property
+    def missing(self) -> list[str]:
+        """Columns of other layouts that the training file lacks."""
+        return [name for name in self.layouts.optional if name not in self.numbers]
+
+    def warn_of_width(self, corpus: Columns) -> None:
+        """Log how the columns of a file to predict were read, if it is not as wide as the training file."""
+        if not self.width or corpus.width == self.width:
+            return
+        numbers = {name: number for name, number in corpus.numbers.items() if name in corpus.cells}
+        width, labels = counted(corpus.width), "" if GIVEN in corpus.cells else ", without labels"
+        message = "%s: %s, but the training file has %d; read as %s%s."
+        log.warning(message, corpus.path, width, self.width, shown(numbers), labels)
+
+    def state(self) -> dict[str, Any]:
+        """Return the columns, as JSON values."""
+        return {"columns": self.numbers, "width": self.width, "found": self.by_layout}
+
+    def restore(self, values: Mapping[str, Any]) -> None:
+        """Restore what `state` returned."""
+        self.numbers, self.width = dict(values["columns"]), values.get("width", 0)
+        self.by_layout = values.get("found", False)

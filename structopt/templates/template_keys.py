@@ -1,0 +1,121 @@
+"""Keys of attributes: the codes of a template's terms, joined into one integer in mixed radix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from structopt.kernels.waist.record import Array
+from structopt.templates.vocabulary import NONE
+
+LARGEST_KEY = 1 << 62
+"""Bound on the keys of a template; where they would exceed it, the keys of its first terms are renumbered."""
+DENSE = 1 << 21
+"""Keys below this are counted and looked up in an array over all of them, larger ones by sorting and bisection."""
+
+
+@dataclass
+class TemplateKeys:
+    """The keys of the attributes that one template has in the training data.
+
+    Attributes
+    ----------
+    widths : list of int
+        Number of codes of each term.
+    keys : int64, sorted
+        The keys of the attributes.
+    prefixes : dict of int to int64 array
+        For a term before which keys are renumbered: the keys of the terms before it, sorted.
+    """
+
+    widths: list[int]
+    keys: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    prefixes: dict[int, Array] = field(default_factory=dict)
+
+    def learn(
+        self, terms: Iterable[Array], tokens: int, min_count: int, kept: Sequence[Array] | None
+    ) -> tuple[Array, int]:
+        """Take the keys that occur often enough; return the keys of all tokens, and a bound above them.
+
+        Parameters
+        ----------
+        terms : iterable of int32 arrays, shape (tokens,)
+            The codes of each term.
+        tokens : int
+        min_count : int
+            Rarer keys are left out.
+        kept : sequence of int32 arrays, or None
+            Codes of attributes that are taken however rare they are, one array a term.
+        """
+        rows = tokens
+        if kept is not None:
+            terms = (np.concatenate(pair) for pair in zip(terms, kept, strict=False))
+            rows += len(kept[0])
+        keys, radix = self.joined(iter(terms), rows, learn=True)
+        self.keys = distinct_keys(keys[:tokens], radix, min_count)
+        if kept is not None:
+            self.keys = np.union1d(self.keys, keys[tokens:])
+        return keys[:tokens], radix
+
+    def joined(self, terms: Iterator[Array], rows: int, learn: bool = False) -> tuple[Array, int]:
+        """Return the keys of rows of codes, int64, -1 where a term has none, and a bound above them.
+
+        With `learn`, keys are renumbered where they would exceed `LARGEST_KEY`; else where they were in training.
+        """
+        if not self.widths:
+            return np.zeros(rows, dtype=np.int64), 1
+        keys, radix = next(terms), self.widths[0]
+        for term, width in enumerate(self.widths[1:], 1):
+            if learn and radix * width > LARGEST_KEY:
+                self.prefixes[term] = distinct_keys(keys, radix, 1)
+            if term in self.prefixes:
+                keys, radix = indices_of(keys, self.prefixes[term], radix, 0), len(self.prefixes[term])
+            codes = next(terms)
+            none = (keys < 0) | (codes < 0)
+            keys = keys.astype(np.int64) * width + codes
+            keys[none] = NONE
+            radix *= width
+        return keys, radix
+
+    def codes(self) -> list[Array]:
+        """Return the codes of the terms of all attributes, int32, one array a term; for a bias, which has no terms, zeros."""
+        keys, codes = self.keys, []
+        for term in range(len(self.widths) - 1, 0, -1):
+            keys, last = np.divmod(keys, self.widths[term])
+            codes.append(last.astype(np.int32))
+            if term in self.prefixes:
+                keys = self.prefixes[term][keys]
+        return [keys.astype(np.int32), *codes[::-1]]
+
+    def codes_of(self, key: int) -> list[int]:
+        """Return the codes of the terms of one attribute."""
+        codes = []
+        for term in range(len(self.widths) - 1, -1, -1):
+            key, code = divmod(key, self.widths[term]) if term else (0, key)
+            codes.append(code)
+            if term in self.prefixes:
+                key = int(self.prefixes[term][key])
+        return codes[::-1]
+
+
+def distinct_keys(keys: Array, radix: int, min_count: int) -> Array:
+    """Return the keys (other than -1, below `radix`) that occur at least `min_count` times, sorted; int64."""
+    if radix <= DENSE:
+        return np.flatnonzero(np.bincount(keys + 1, minlength=radix + 1)[1:] >= min_count)
+    keys = np.sort(keys[keys >= 0])
+    last = np.flatnonzero(np.append(keys[1:] != keys[:-1], len(keys) > 0))
+    return keys[last[np.diff(last, prepend=-1) >= min_count]]
+
+
+def indices_of(keys: Array, known: Array, radix: int, first: int) -> Array:
+    """Return the indices of keys among the `known` ones, counted from `first`; -1 where a key is not known; int64."""
+    if radix <= DENSE:
+        table = np.full(radix + 1, NONE, dtype=np.int64)
+        table[known] = np.arange(first, first + len(known))
+        return table.take(keys, mode="wrap")
+    if not len(known):
+        return np.full(len(keys), NONE, dtype=np.int64)
+    index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.where(known[index] == keys, index + first, NONE)

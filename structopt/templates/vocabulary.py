@@ -1,0 +1,36 @@
+"""Vocabularies: the values of columns and their functions as integer codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from structopt.kernels.waist.record import Array
+
+NONE, PADDING = -1, 0
+
+
+class Vocabulary:
+    """The values of one view in training, numbered from 1; 0 is the padding beyond the sentence, -1 any other value.
+
+    Parameters
+    ----------
+    values : iterable of str or None
+        The distinct values in order; None and repetitions are left out.
+    """
+
+    def __init__(self, values: Iterable[str | None] = ()) -> None:
+        distinct = dict.fromkeys(values)
+        distinct.pop(None, None)
+        self.values = [value for value in distinct if value is not None]
+        self.codes: dict[str | None, int] = {value: code for code, value in enumerate(self.values, 1)}
+
+    def __len__(self) -> int:
+        """Number of codes, the padding's included."""
+        return len(self.values) + 1
+
+    def look_up(self, values: Sequence[str | None]) -> Array:
+        """Return the codes of values, int32; -1 where a value is None or unknown."""
+        get = self.codes.get
+        return np.fromiter((get(value, NONE) for value in values), np.int32, len(values))
