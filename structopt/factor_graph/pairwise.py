@@ -14,9 +14,9 @@ from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.errors import ConfigError
-from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
 from structopt.factor_graph.kinds import LOOPY
-from structopt.factor_graph.labels import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.ragged import Ragged, ends_of, interleaved, numbers
 from structopt.kernels.waist.record import Array, Record
 
 EDGE_BYTES = 100
@@ -46,13 +46,14 @@ class Pairwise(FactorGraph):
 
     Examples
     --------
-    Graphs of one's own. Two of them, a triangle and a pair; states ``off`` and ``on``; two attributes of variables, with
+    Two graphs, a triangle and a pair of variables; states ``off`` and ``on``; two attributes of variables, with
     values; one weight for every pair of states, which all edges share:
 
     >>> from functools import partial
     >>> import numpy as np
     >>> from structopt import features
-    >>> from structopt.core.data.encoded import AttributeTable, EncodedGraphs
+    >>> from structopt.core.data.attribute_table import AttributeTable
+    >>> from structopt.core.data.encoded import EncodedGraphs
     >>> from structopt.factor_graph.pairwise import Pairwise
     >>> from structopt.inference.ad3 import AD3
     >>> from structopt.loss.family import LossFamily
@@ -99,8 +100,8 @@ class Pairwise(FactorGraph):
         ------
         ConfigError
             For what is no corpus of graphs; fewer than two states; edges that join no two variables, or the same one twice;
-            wide graphs that differ, or that are to have edges of the task, which gives none; features on edges where the edges
-            are others; and more edges than the machine has room for.
+            wide graphs that differ, or whose edges the task is to give and does not; features on edges that the task gives, with
+            other edges; and more edges than fit into memory.
         """
         graphs = _graphs_of(encoded)
         self._check_room(graphs)
@@ -124,7 +125,7 @@ class Pairwise(FactorGraph):
         states = graphs.gold[joined + np.repeat(graphs.offsets[:-1], np.diff(begin))[:, None]].astype(np.int64)
         first = np.repeat(K * np.diff(graphs.offsets), np.diff(begin))
         pairs = first + K * K * numbers(begin) + K * states[:, 0] + states[:, 1]
-        parts = interleaved([Block(graphs.offsets, labels), Block(begin, pairs)])
+        parts = interleaved([Ragged(graphs.offsets, labels), Ragged(begin, pairs)])
         return SparseVectors(graphs.offsets + begin, parts.astype(np.int32), np.ones(len(parts)))
 
     def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
@@ -244,8 +245,8 @@ def _same_graph(graphs: EncodedGraphs, edges: Edges) -> tuple[int, int]:
 def _complete(offsets: Array) -> Edges:
     """Edges between every two variables of each instance, in lexicographic order."""
     lengths = np.diff(offsets)
-    made = {n: np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32) for n in np.unique(lengths).tolist()}
-    joined = np.concatenate([np.zeros((0, 2), np.int32), *(made[n] for n in lengths.tolist())])
+    edges = {n: np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32) for n in np.unique(lengths).tolist()}
+    joined = np.concatenate([np.zeros((0, 2), np.int32), *(edges[n] for n in lengths.tolist())])
     return ends_of(lengths * (lengths - 1) // 2), joined
 
 
@@ -262,13 +263,13 @@ def _record(graphs: EncodedGraphs, edges: Edges) -> Record:
     (begin, joined), K, offsets = edges, len(graphs.labels), np.ascontiguousarray(graphs.offsets, np.int64)
     variables, count, lengths = int(offsets[-1]), len(joined), np.diff(offsets)
     starts = K * numbers(offsets).astype(np.int64)
-    ends = Block(np.arange(len(offsets)), K * lengths)
+    ends = Ragged(np.arange(len(offsets)), K * lengths)
     return FACTORS.pack(
         variables=offsets,
         widths=np.full(variables, K, np.int32),
         starts=starts,
         outputs=offsets,
-        choices=interleaved([Block(offsets, starts), ends]),
+        choices=interleaved([Ragged(offsets, starts), ends]),
         factors=begin,
         kinds=np.full(count, TABLE, np.int32),
         links=2 * np.arange(count + 1, dtype=np.int64),

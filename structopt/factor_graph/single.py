@@ -12,9 +12,9 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.errors import ConfigError
-from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.kinds import SINGLE
-from structopt.factor_graph.labels import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import EMPTY, Array
 
 

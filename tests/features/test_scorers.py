@@ -144,10 +144,11 @@ def test_outputs_marginals_and_lists_are_the_same(graph):
 def test_any_scorer_over_shards():
     """A pass on shards, whose states are mixed, is that of sparse features."""
     from structopt.learning.mixing import Mixed
+    from structopt.objective.pass_shards import Passes
 
     found = []
     for problem in pair():
-        method = Mixed(AdaGrad(0.5, 3, 0.3), 2)
+        method = Mixed(AdaGrad(0.5, 3, 0.3), 2, Passes)
         state = method.init(problem, np.zeros(problem.dimension))
         for _ in range(3):
             state, _ = method.step(problem, state)

@@ -1,4 +1,4 @@
-"""What travels between components: attribute tables, encoded corpora, part layouts; ragged data as buffers and offsets."""
+"""Encoded corpora, made by tasks, of which factor graphs and scorers are built; ragged data as buffers and offsets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from typing import Any, Self
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
+
+ROOT = -1
+"""The root, where the tokens of a part are given by their positions in the sentence."""
+NONE = -2
+"""No token: before the first modifier of a head, and after the last."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,12 @@ class Encoded:
         return replace(self, **self._sliced(Encoded, first, last))
 
     def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
-        """The fields of this class as they are for a subset; `known` is the class whose fields the caller knows to slice.
+        """The fields of this class for the instances first <= i < last; `known` is the class whose fields the caller slices.
 
         Raises
         ------
         ConfigError
-            Where there are others, or tables of which it is not known how many rows an instance has.
+            Where there are further fields, or tables of which it is not known how many rows an instance has.
         """
         if len(fields(self)) > len(fields(known)):
             raise ConfigError(
@@ -113,13 +118,13 @@ class EncodedTrees(Encoded):
     def subset(self, first: int, last: int) -> Self:
         """The sentences first <= i < last."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
-        kept = None
+        candidates = None
         if self.candidates is not None:
             starts, heads = self.candidates
-            kept = starts[begin : end + 1] - starts[begin], heads[starts[begin] : starts[end]]
-        given, free = (None if one is None else one[begin:end] for one in (self.heads, self.free_heads))
+            candidates = starts[begin : end + 1] - starts[begin], heads[starts[begin] : starts[end]]
+        gold, free = (None if array is None else array[begin:end] for array in (self.heads, self.free_heads))
         known = self._sliced(EncodedTrees, first, last)
-        return replace(self, **known, codes=self.codes[begin:end], heads=given, free_heads=free, candidates=kept)
+        return replace(self, **known, codes=self.codes[begin:end], heads=gold, free_heads=free, candidates=candidates)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,20 +163,3 @@ class EncodedGraphs(Encoded):
             return first, last
         starts = self.offsets if name == "label" else self.edges[0]
         return int(starts[first]), int(starts[last])
-
-
-ROOT = -1
-"""The root, where places name tokens by their position in the sentence."""
-NONE = -2
-"""No token: before the first modifier of a head, and after the last."""
-
-
-
-
-
-
-
-
-
-
-Config = Mapping[str, Any]
