@@ -29,8 +29,8 @@ def lacking(cls: Any, contract: type[Component]) -> list[str]:
 
 
 def unset(component: Component, contract: type[Component]) -> list[str]:
-    """Names of the attributes that a contract announces without a value, and that an instance was not given, sorted."""
-    announced: list[str] = []
+    """Names of the attributes that a contract declares without a value, and that an instance does not have, sorted."""
+    declared: list[str] = []
     for cls in contract.__mro__:
-        announced += [name for name, hint in vars(cls).get("__annotations__", {}).items() if "ClassVar" not in str(hint)]
-    return sorted(name for name in announced if not hasattr(component, name))
+        declared += [name for name, hint in vars(cls).get("__annotations__", {}).items() if "ClassVar" not in str(hint)]
+    return sorted(name for name in declared if not hasattr(component, name))

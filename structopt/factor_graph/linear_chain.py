@@ -159,7 +159,7 @@ def _ngram_name(order: int) -> str:
 
 
 def _shift(y: Array, distance: int) -> Array:
-    """Label `distance` places earlier (what stands at the very beginning is never used)."""
+    """The label `distance` positions earlier; the first `distance` entries are never used."""
     return np.concatenate([np.zeros(min(distance, len(y)), y.dtype), y[: max(0, len(y) - distance)]])
 
 

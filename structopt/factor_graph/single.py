@@ -60,7 +60,7 @@ class Single(FactorGraph):
 
 
 def _check(encoded: Encoded) -> None:
-    """Refuse what a single variable cannot stand for."""
+    """Refuse corpora that a single variable an instance cannot represent."""
     lengths = np.diff(encoded.offsets)
     others = np.flatnonzero(lengths != 1)
     if len(others):

@@ -11,7 +11,7 @@ from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
 ROOT = -1
-"""The root, where the tokens of a part are given by their positions in the sentence."""
+"""The root, among tokens that are numbered by their positions in the sentence."""
 NONE = -2
 """No token: before the first modifier of a head, and after the last."""
 
@@ -99,11 +99,11 @@ class EncodedTrees(Encoded):
     columns : tuple of str
         Names of the columns of `codes`.
     codes : int32, shape (tokens, columns)
-        Interned values of the columns; 0 where the value was not seen in training, 1 where the cell is empty.
+        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell is empty.
     heads : int32, shape (tokens,), or None
-        Position of the gold head within the sentence, from 0; a token's own position stands for the root.
+        Position of the gold head within the sentence, from 0; a token's own position means the root.
     free_heads : bool, shape (tokens,), or None
-        Which tokens may have any head, where training data do not say it; `heads` is then one of them.
+        Tokens whose gold head is not known, so that it may be any; `heads` then has one of the possible ones.
     candidates : (int64 of shape (tokens + 1,), int32 of shape (arcs,)), or None
         Heads that a token may take, ascending, in the same numbering, and where those of each token begin; None when it
         may take all.

@@ -17,8 +17,8 @@ class PartGroup:
     """A run of parts of every instance: `positions` of them, each with `width` configurations.
 
     The part vector of an instance is the concatenation, over the groups in order, of its positions x width parts.
-    A *tied* group has one position an instance, whose parts stand for all the factors that share their scores, and
-    whose marginals are expected counts.
+    A *tied* group has one position an instance, whose parts all factors with the same scores share; their marginals are
+    expected counts.
 
     Attributes
     ----------
