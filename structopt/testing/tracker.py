@@ -37,8 +37,9 @@ class TrackerSuite:
     def test_a_run(self, tracker: Callable[[], Tracker], run: Run) -> None:
         """Start, passes, end; the methods return nothing."""
         component = tracker()
-        told = [component.start(run), *(component.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2))]
-        assert [*told, component.finish("FINISHED", {"dev.f1": 0.5})] == [None] * 4
+        started = component.start(run)
+        passes = [component.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2)]
+        assert [started, *passes, component.finish("FINISHED", {"dev.f1": 0.5})] == [None] * 4
 
     @pytest.mark.parametrize("status", ["FAILED", "KILLED"])
     def test_a_run_that_ends_early(self, tracker: Callable[[], Tracker], run: Run, status: str) -> None:
@@ -48,7 +49,7 @@ class TrackerSuite:
         component.finish(status, {})
 
     def test_metrics_that_are_no_numbers(self, tracker: Callable[[], Tracker], run: Run) -> None:
-        """Infinite and undefined metrics, and names that were never met before, do no harm."""
+        """Infinite and undefined metrics, and names of metrics that are new, do no harm."""
         component = tracker()
         component.start(run)
         component.log_epoch(1, {"train.loss": float("inf"), "dev.f1": float("nan")})
@@ -56,7 +57,7 @@ class TrackerSuite:
         component.finish("FINISHED", {"dev.f1": float("nan")})
 
     def test_a_sweep(self, tracker: Callable[[], Tracker], run: Run) -> None:
-        """Where it knows of runs within runs: the sweep's run is opened, found again, and closed after those of its jobs."""
+        """Where it knows of runs within runs: the sweep's run is opened, opened again, and closed after those of its jobs."""
         folder, command = run.folder.parent, "structopt seed=0,1"
         parent = tracker().open_sweep("a sweep", folder, command, "")
         if not parent:
