@@ -127,7 +127,7 @@ class Dependency(Task):
 
     def input_example(self) -> dict[str, list[Any]]:
         """Two sentences of values that training has shown."""
-        seen = {column.name: self._columns.values(column.own)[:6] or [column.own] for column in self.input_schema}
+        seen = {column.name: self._columns.values(column.task_name)[:6] or [column.task_name] for column in self.input_schema}
         return example_sentences(seen)
 
     def fit(self, corpus: Trees, earlier: Dependency | None = None) -> EncodedTrees:

@@ -116,7 +116,7 @@ class SequenceLabelling(Labelling):
 
     def input_example(self) -> dict[str, list[Any]]:
         """Two sentences of values that training has shown."""
-        seen = {column.name: self._seen_values(column.own) for column in self.input_schema}
+        seen = {column.name: self._seen_values(column.task_name) for column in self.input_schema}
         return example_sentences(seen)
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Columns:
