@@ -34,7 +34,7 @@ from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, LOOPY, PROJECTIVE, SINGLE
-from structopt.factor_graph.labels import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.formats.conll_reader import Columns
 from structopt.formats.text_files import read_text, write_text

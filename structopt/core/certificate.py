@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:  # they compile
-    pass
+from typing import NamedTuple
 
 ROUNDING = 1e-6
-"""By so much of the objective a dual may come out above it: that much is rounding."""
+"""A dual that comes out above the objective by at most this share of it does so by rounding."""
+
+
+class Certificate(NamedTuple):
+    """P at some weights, and a lower bound D on the least P there is (nats)."""
+
+    primal: float
+    dual: float
 
 
 def certified_gap(primal: float, dual: float) -> float | None:
     """How far P is from its minimum at most: P - D.
 
-    In exact arithmetic D <= P. A dual that is above P by rounding, at most 1e-6 |P|, gives 0. One that is farther above is a
-    numerical failure, of D or of P, and proves nothing.
+    In exact arithmetic D <= P. A dual that is above P by at most 1e-6 |P| is rounding, and gives 0. One that is farther above
+    is a numerical failure, of D or of P, and proves nothing.
 
     Parameters
     ----------
@@ -31,10 +35,3 @@ def certified_gap(primal: float, dual: float) -> float | None:
     if gap < -ROUNDING * abs(primal):
         return None
     return max(gap, 0.0)
-
-
-class Certificate(NamedTuple):
-    """P at some weights, and a lower bound D on the least P there is."""
-
-    primal: float
-    dual: float

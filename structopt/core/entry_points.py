@@ -1,4 +1,4 @@
-"""Components as distributions bring them: entry points by name, and classes that keep the contract of their kind."""
+"""The installed components: entry points by name, whose classes are compared with the contract of their kind."""
 
 from __future__ import annotations
 
@@ -73,22 +73,22 @@ def installed(kind: str) -> dict[str, Installed]:
     ConfigError
         If two distributions claim one name.
     """
-    found: dict[str, Installed] = {}
-    for component in _listed(kind, _places()):
-        rival = found.setdefault(component.name, component)
+    components: dict[str, Installed] = {}
+    for component in _listed(kind, _path_entries()):
+        rival = components.setdefault(component.name, component)
         if rival.distribution != component.distribution:
             owners = " and ".join(sorted((rival.distribution, component.distribution)))
             raise ConfigError(f"{kind} '{component.name}' is claimed by two distributions, {owners}. Uninstall one of them.")
-    return found
+    return components
 
 
-def _places() -> tuple[tuple[str, float], ...]:
-    """Where distributions can be, and when each place was changed last."""
-    return tuple((place, os.stat(place).st_mtime if os.path.exists(place) else 0.0) for place in sys.path)
+def _path_entries() -> tuple[tuple[str, float], ...]:
+    """Where distributions can be, and when each of these folders was changed last."""
+    return tuple((entry, os.stat(entry).st_mtime if os.path.exists(entry) else 0.0) for entry in sys.path)
 
 
 @lru_cache(maxsize=32)
-def _listed(kind: str, places: tuple[tuple[str, float], ...]) -> list[Installed]:
-    """All components of one kind, by name; reading the metadata of every distribution takes ten milliseconds."""
+def _listed(kind: str, path_entries: tuple[tuple[str, float], ...]) -> list[Installed]:
+    """All components of one kind, by name; cached, since reading the metadata of every distribution takes ten milliseconds."""
     points = sorted(entry_points(group=f"structopt.{kind}"), key=lambda point: point.name)
     return [Installed(point.name, kind, point.dist.name if point.dist else "unknown", point) for point in points]

@@ -17,23 +17,23 @@ class Placement(Protocol):
     def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Call a method of every shard k, with `common`, and with ``each[k]`` if given; the results come in shard order.
 
-        Results are computed as they are asked for, a few ahead of what was taken, so that no more than that lie about. Arrays
-        among the arguments and the results may be read-only.
+        Results are computed as they are asked for, a few ahead, so that only these few are in memory. Arrays among the arguments
+        and the results may be read-only.
         """
 
 
 class Executor(Component):
-    """Where the work on shards of a corpus is done. What is computed does not depend on it, nor on its workers, to the last bit.
+    """Where the work on shards of a corpus is done. Results do not depend on the executor, nor on its workers, to the last bit.
 
-    There are two kinds of work. Functions that look at what this process has anyway, such as decoding, are mapped. Shards of
-    the training corpus are placed once; then only arguments go out to them, and results come back.
+    There are two kinds of work. Functions of data that this process holds, such as decoding, are mapped. Shards of the training
+    corpus are placed once; then only arguments are sent to them, and results come back.
 
     Attributes
     ----------
     workers : int
     shards : int
-        Into how many shards evaluations of loss and gradient are divided; on which, as sums are made in their order, the last
-        bits of results depend.
+        Into how many shards evaluations of loss and gradient are divided. The last bits of results depend on this number, as
+        sums are made shard by shard.
     mixing : int
         Into how many shards the passes of an online optimizer are divided, whose parameters are then mixed; 0 for none.
     remote : bool
@@ -52,18 +52,18 @@ class Executor(Component):
         """Apply `function` to each shard, in this process; the results come back in shard order."""
 
     @abstractmethod
-    def place(self, make: Callable[[Any], Any], pieces: Sequence[Any]) -> Placement:
-        """Make a shard, ``make(piece)``, of each piece, where it is to stay."""
+    def place(self, make: Callable[[Any], Any], shard_data: Sequence[Any]) -> Placement:
+        """Make the shards, ``make(data)`` for each of `shard_data`, where they are to stay."""
 
     def close(self) -> None:
-        """Shut down what it started; nothing by default."""
+        """Shut down the workers that it started; none by default."""
         return
 
 
 def in_order(function: Callable[[Any], Any], items: Sequence[Any], workers: int) -> Iterator[Any]:
     """Apply a function to the items in threads; the results come in the order of the items.
 
-    No more than one result a worker waits to be taken.
+    At most one result a worker is computed before it is asked for.
     """
     if workers == 1 or len(items) <= 1:
         yield from map(function, items)
@@ -79,22 +79,23 @@ def in_order(function: Callable[[Any], Any], items: Sequence[Any], workers: int)
 
 
 class InThisProcess:
-    """Shards that stay here.
+    """Shards that are objects of this process; a `Placement`.
 
     Parameters
     ----------
     make : callable
-        Makes a shard of a piece.
-    pieces : sequence
+        Makes a shard of its data.
+    shard_data : sequence
+        The data of each shard.
     workers : int
         Threads.
     """
 
-    def __init__(self, make: Callable[[Any], Any], pieces: Sequence[Any], workers: int = 1) -> None:
-        self.shards, self.workers = list(in_order(make, pieces, workers)), workers
+    def __init__(self, make: Callable[[Any], Any], shard_data: Sequence[Any], workers: int = 1) -> None:
+        self.shards, self.workers = list(in_order(make, shard_data, workers)), workers
 
     def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
         """Call a method of every shard, in threads; see `structopt.core.executor.Placement`."""
-        own = [()] * len(self.shards) if each is None else [(one,) for one in each]
-        tasks = list(zip(self.shards, own, strict=True))
+        arguments = [()] * len(self.shards) if each is None else [(one,) for one in each]
+        tasks = list(zip(self.shards, arguments, strict=True))
         return in_order(lambda task: getattr(task[0], method)(*common, *task[1]), tasks, self.workers)

@@ -29,12 +29,12 @@ class Calculus(NamedTuple):
 
 @dataclass(frozen=True)
 class GraphTraits:
-    """What a factor graph says of all its structures.
+    """What all structures of a factor graph have in common.
 
     Attributes
     ----------
     kind : StructureKind
-        How its records read, its exact algorithms and its outputs, listed.
+        The form of its records, its exact algorithms, and the listing of its outputs.
     anchored : bool
         Whether no part is ever tied: every factor has parts of its own, whatever is asked.
     pairs_only : bool
@@ -148,7 +148,7 @@ class FactorGraph(Component):
     @property
     @abstractmethod
     def traits(self) -> GraphTraits:
-        """What it says of all its structures."""
+        """What all its structures have in common."""
 
     @property
     @abstractmethod
@@ -230,7 +230,7 @@ class FactorGraph(Component):
         role : str
             What counts, one of `roles`.
         gold : SparseVectors or None
-            What `gold` has given, where it was asked before; it is looked at where all gold outputs are known.
+            What `gold` returned, if it was called before; used where all gold outputs are known.
 
         Raises
         ------
@@ -245,7 +245,7 @@ class FactorGraph(Component):
         return SparseVectors(encoded.offsets, gold.parts[inside], -weights)
 
     def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
-        """What users read of marginals, an array an instance, given those of the group that a view is read from.
+        """The probabilities that users read, an array an instance, of the marginals of the group that a view is read from.
 
         By default one row a variable: the probabilities of its labels.
         """

@@ -31,9 +31,9 @@ COMPILED = FactorAbility.MAXIMUM | FactorAbility.MARGINALS | FactorAbility.MESSA
 class FactorKernels(NamedTuple):
     """Compiled functions of one factor, of the signatures in `structopt.kernels.loopy.open_kinds`; None where there is none.
 
-    They are given the extra numbers of the factor, scores s of the parts of its linked variables, one variable after the other,
-    and scores p of its private parts; scores of -inf forbid parts. `floats` and `ints` are scratch of the sizes that the kind's
-    `scratch` asks for. They raise nothing.
+    Their arguments are the extra numbers of the factor, scores s of the parts of its linked variables, one variable after the
+    other, and scores p of its private parts; scores of -inf forbid parts. `floats` and `ints` are scratch of the sizes that the
+    kind's `scratch` returns. They raise nothing.
 
     Attributes
     ----------
@@ -46,9 +46,9 @@ class FactorKernels(NamedTuple):
     marginals : FACTOR_LOCAL
         The same for log sum_y exp(s(y) + p(y)) and the marginals.
     messages : FACTOR_MESSAGES
-        (extra, n, p, hot, out, floats, ints) -> whether the factor allows anything. `out` becomes what it tells its variables,
-        given what they tell it (n): of a binary variable the log-odds, on against off, of a wider one the log weights of its
-        states, the greatest 0, both without n itself; within 1e5. Sums of configurations where `hot`, else maxima.
+        (extra, n, p, hot, out, floats, ints) -> whether the factor allows anything. `out` becomes the messages to its
+        variables, n being those from them: to a binary variable the log-odds, on against off, to a wider one the log weights of
+        its states, the greatest 0, both without n itself; within 1e5. Sums of configurations where `hot`, else maxima.
     """
 
     extend: Any = None
@@ -61,7 +61,7 @@ class FactorKind(Component):
     """What all factors of one kind are: hard ones forbid joint states of their variables, soft ones have parts for them.
 
     A factor links variables, and may have *private* parts beside theirs: indicators that follow from the states of its
-    variables. What else tells one factor of a kind from another are its *extra* numbers. A kind is made without arguments. The
+    variables. All other differences between factors of a kind are in their *extra* numbers. Kinds have no parameters. The
     methods see a factor alone: widths, the parts of each linked variable (1: a binary one, whose part is on or off); x, 0 or 1
     for the parts of the linked variables, one variable after the other; and extra, int32.
 
@@ -70,7 +70,7 @@ class FactorKind(Component):
     hard : bool
         Whether it forbids any joint states. Inferences that round let such factors choose.
     built_in : FactorAbility
-        What the core's own kernels do for it; nothing for a plugin's.
+        What the core's own kernels do for it; nothing for kinds of plugins.
     """
 
     kind_of_component: ClassVar[str] = "factor_kind"
@@ -91,7 +91,7 @@ class FactorKind(Component):
         Parameters
         ----------
         rows : Rows
-            Where to add them; further columns, in [0, 1] and continuous, are to be had there.
+            Receives them, and has further columns, which are continuous in [0, 1] (`Rows.more_columns`).
         z, own : int64
             Columns of the linked parts, and of the private ones.
         widths, extra
@@ -125,17 +125,17 @@ class FactorKind(Component):
     def exclusive(self, extra: Array) -> list[Array] | None:
         """Return groups of links to binary variables, all links together, of which exactly one each is on in what it allows.
 
-        Whoever lists outputs then tries one of each group. None, the default: there are no such groups.
+        A listing of outputs then tries one link of each group. None, the default: there are no such groups.
         """
         return None
 
     @property
     def provides(self) -> FactorAbility:
-        """What it has, for inferences to compare with what they ask for."""
-        found, kernels = self.built_in, self.kernels
+        """What it has beside its configurations, for inferences to compare with what they ask for."""
+        abilities, kernels = self.built_in, self.kernels
         if type(self).describe is not FactorKind.describe:
-            found |= FactorAbility.ROWS
+            abilities |= FactorAbility.ROWS
         if kernels.extend is not None:
             for ability, function in zip(COMPILED, kernels[1:], strict=True):
-                found |= ability if function is not None else FactorAbility(0)
-        return found
+                abilities |= ability if function is not None else FactorAbility(0)
+        return abilities

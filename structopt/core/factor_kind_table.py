@@ -1,4 +1,4 @@
-"""The installed kinds of factors, by name and by the number that stands for them in records.
+"""The installed kinds of factors, by name and by their number in records.
 
 The core's kinds have the numbers of `structopt.kernels.loopy.factors`. That of any other follows from its name alone, so that
 records mean the same in every process and on disk, whatever is installed there, and in whatever order kinds are used.
@@ -36,7 +36,7 @@ def number_of(name: str) -> int:
 
 
 def kind_of(number: int) -> FactorKind:
-    """Return the kind that a number in a record stands for.
+    """Return the kind that has a number in records.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def kind_of(number: int) -> FactorKind:
 
 @cache
 def component_of(number: int) -> Installed:
-    """Return the component that a number in a record stands for.
+    """Return the component that has a number in records.
 
     Raises
     ------
@@ -56,14 +56,14 @@ def component_of(number: int) -> Installed:
         If none of the installed kinds has that number.
     """
     known = installed("factor_kind")
-    found = {_number(name): component for name, component in known.items()}
-    if number not in found:
+    numbered = {_number(name): component for name, component in known.items()}
+    if number not in numbered:
         listing = ", ".join(map(str, known.values()))
         raise ConfigError(
             f"A factor graph has factors of kind {number}, and no installed factor_kind has that number. Install the package "
             f"that built the graph. Installed: {listing}"
         )
-    return found[number]
+    return numbered[number]
 
 
 def _number(name: str) -> int:

@@ -34,7 +34,7 @@ class Inference(Component):
     decoding_temperature : float
         At which best outputs are read off its marginals; at 0 they are the maximiser's.
     of_factors : FactorAbility or None
-        What it asks of every kind of factor in graphs of any factors; None: it does not take whatever kinds there are.
+        What it needs of every kind of factor in graphs of any factors; None: it takes only kinds that it knows.
     """
 
     kind_of_component: ClassVar[str] = "inference"
@@ -66,8 +66,8 @@ class Inference(Component):
     def converged(self, structure: Structure | None = None) -> Inference:
         """Return the stateless inference whose value its own approaches in time: by that P is reported.
 
-        Given the training structure it may be another and slower one, that is exact. Without it, it is what predictions are
-        made with, so that they do not depend on what training left in memory.
+        Given the training structure it may be another and slower one, that is exact. Without it, it is the one for predictions,
+        which must not depend on the messages of training.
         """
         return self
 
@@ -76,5 +76,5 @@ class Inference(Component):
         return self.converged()
 
     def diagnostics(self, messages: Array) -> dict[str, float]:
-        """Numbers for metrics.json about the last visits, given the messages that they left."""
+        """Numbers for metrics.json about the last visits, from the messages of all instances."""
         return {}

@@ -1,4 +1,4 @@
-"""What optimizers need of the other components, as data; and how a need that is not met is told."""
+"""What optimizers need of the other components, as data; and the messages for needs that are not met."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Property(Enum):
 
 
 OF_GRAPH = frozenset({Property.LOOPS})
-"""What is refused before it is asked what the inference can do."""
+"""Properties that are checked before the abilities of the inference."""
 
 
 class Demand(NamedTuple):
-    """A property that an optimizer asks for, and the words in which it is missed.
+    """A property that an optimizer asks for, and words for the message where it is missing.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Demand(NamedTuple):
     by : str
         What asks, where it is an option and not the optimizer as such: ``optimizer.certificate=true``.
     because : str
-        Why, where that is not the property's usual reason; it follows the sentence that says what is needed.
+        Why, where that is not the property's usual reason; it follows the words on what is needed.
     remedy : str
         What to type, where that is not the property's usual remedy.
     """
@@ -81,7 +81,7 @@ class Needs:
     abilities : Ability
         Of the inference, beyond what the loss needs.
     demands : tuple of Demand
-        Properties of loss, factor graph and inference; the first that is missed is told.
+        Properties of loss, factor graph and inference; the first that is missed is in the message.
     positional : bool
         Whether it needs a structure without tied parts: every factor has parts of its own.
     features : str

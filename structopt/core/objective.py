@@ -18,13 +18,11 @@ if TYPE_CHECKING:  # they compile
     from structopt.kernels.waist.signatures import Data, Kernels, Space
 
 
-
-
 class Objective(Protocol):
     """P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i L_i(theta), lambda = 1/(C m), over the instances that it holds.
 
     It is a protocol and no base class: there is one implementation for the whole corpus, for a shard and for a block of a
-    stream, and optimizers need to know no more of it than stands here.
+    stream, and optimizers know no more of it than these attributes and methods.
 
     Attributes
     ----------
@@ -98,7 +96,7 @@ class Objective(Protocol):
         """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
 
     def part_vector(self, name: str) -> Array:
-        """Return zeros over the parts of all instances; refused, with its size, where there is no room for it."""
+        """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""
 
     def minibatch(self, weights: Array, instances: Array) -> tuple[float, Array]:
         """Sum of L_i of some instances, given by their numbers, and its (sub)gradient by the weights, for any scorer."""

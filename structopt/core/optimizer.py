@@ -25,7 +25,7 @@ def copied(state: State) -> State:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a run goes about an optimizer.
+    """How a run treats an optimizer.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class Plan:
     certificate : bool
         Whether the trainer shall bound the optimum after every pass, since its steps do not.
     shortens : bool
-        Whether its steps have a length that somebody chose: a pass that raises P is then made again with shorter ones.
+        Whether the length of its steps is a setting: a pass that raises P is then repeated with shorter steps.
     tried : tuple of str
-        State entries that were chosen by trial passes, to be told to the user under the name of the parameter.
+        Parameters that trial passes have chosen, which the run logs: names of state entries.
     kernel_modules : tuple of str
-        What its steps import: loaded, and compiled where need be, before the clock starts.
+        Modules that its steps import: loaded, and compiled if necessary, before time is measured.
     """
 
     form: Literal["passes", "minibatch", "batch"] = "passes"
@@ -64,7 +64,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Report:
-    """What one step of an optimizer tells.
+    """What one step of an optimizer reports.
 
     Attributes
     ----------
@@ -85,9 +85,9 @@ class Report:
     convex_pass : int or None
         The number of this pass among those that minimise the convex loss which training begins with; None for all others.
     repeated : int
-        How often the pass was made again with shorter steps, since it had raised P.
+        How often the pass was repeated with shorter steps, since it had raised P.
     judging_seconds : float
-        Time that the step spent on P, which is no time of the optimizer.
+        Time that the step spent on P, which does not count as time of the optimizer.
     """
 
     loss: float
@@ -127,7 +127,7 @@ class Optimizer(Component):
 
     @property
     def plan(self) -> Plan:
-        """How a run goes about it."""
+        """How a run treats it."""
         return Plan()
 
     @abstractmethod

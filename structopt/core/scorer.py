@@ -54,9 +54,9 @@ class BatchMap(Protocol):
     Attributes
     ----------
     record : Record
-        What the block's `scores` opens, given widened weights.
+        What the kernel `scores` opens together with widened weights.
     coordinates : int64 vector, or None
-        Which of the weights that may move the corpus has to do with, ascending, numbered among themselves; None for all.
+        Indices, among the weights that may move, of those that features of the corpus have, ascending; None for all.
     """
 
     record: Record
@@ -125,7 +125,7 @@ class Scorer(Component):
 
     @abstractmethod
     def prepare(self, encoded: Encoded, structure: Structure) -> Any:
-        """What `scores` and `pullback` read of a corpus, made once; several threads may read it."""
+        """What `scores` and `pullback` read of a corpus; made once, and read by several threads."""
 
     @abstractmethod
     def scores(self, theta: Array, prepared: Any, instances: Array) -> Array:
@@ -182,7 +182,7 @@ class Scorer(Component):
 class SparseFeatures(Scorer):
     """A linear operator from weights to part scores, with one sparse column per part, never materialised.
 
-    Compiled passes visit instance by instance through its kernels; what other scorers are asked for is made of them.
+    Compiled passes visit instance by instance through its kernels; the methods of all scorers are made of these.
     """
 
     @property

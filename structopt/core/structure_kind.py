@@ -1,4 +1,4 @@
-"""Kinds of structures: how a record of factor graphs reads, which algorithms are exact on it, and its outputs, listed."""
+"""Kinds of structures: the form of their records, the algorithms that are exact on them, and the listing of their outputs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class InferenceKernels(NamedTuple):
 
 @dataclass(frozen=True)
 class StructureKind:
-    """What all structures of one kind have in common; a factor graph names it, and inferences go by it.
+    """What all structures of one kind have in common; factor graphs name it, and inferences choose their algorithms by it.
 
     Attributes
     ----------
     name : str
-        By which kinds are told apart, also in another process.
+        Kinds of the same name are the same, also in another process.
     exact : callable, or None
         Loads the algorithms of ``inference=exact``; None where there are none.
     vertices : callable, or None

@@ -31,13 +31,13 @@ class Reading(TypedDict, total=False):
 
 
 class Outcomes(Protocol):
-    """What every instance adds to the counts that scores are made of."""
+    """The counts of every instance, of whose sums metrics are made."""
 
     def __len__(self) -> int:
         """Number of instances."""
 
     def scores(self, times: Array | None = None) -> dict[str, float]:
-        """Metrics of the corpus in which instance i stands ``times[i]`` often, fractions in [0, 1]."""
+        """Metrics of the corpus that has instance i ``times[i]`` times, fractions in [0, 1]; once each by default."""
 
 
 class Task(Component):
@@ -133,7 +133,7 @@ class Task(Component):
 
     @abstractmethod
     def encode(self, corpus: Any, given: Sequence[str] | None = None) -> Encoded:
-        """Encode a corpus with the vocabulary made by `fit`; what is unknown is left out, `given` labels are kept."""
+        """Encode a corpus with the vocabulary of `fit`, without what that does not know; outputs keep the `given` labels."""
 
     @abstractmethod
     def decode(self, encoded: Any, view: Any) -> list[Any]:
@@ -201,7 +201,7 @@ class Task(Component):
         return []
 
     def given_labels(self, corpus: Any) -> list[str] | None:
-        """Labels that stand in an input, for ``predict partial=true``; None where it has no column of them."""
+        """The labels that an input has already, for ``predict partial=true``; None where it has no column of them."""
         raise ConfigError("This task predicts everything and keeps nothing that is given. Leave out partial=true.")
 
     def write_picture(

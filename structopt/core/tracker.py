@@ -14,7 +14,7 @@ from structopt.core.data.splits import SplitPath
 
 @dataclass(frozen=True)
 class Run:
-    """What a tracker is told when a run begins.
+    """What a tracker records when a run begins.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Tracker(Component):
     def open_sweep(self, name: str, folder: Path, command: str, known: str = "") -> str:
         """Make the run of a sweep, or go on with the known one; return its id, which jobs get as `Run.parent`.
 
-        The empty string says that jobs stand alone: the tracker has no runs within runs, or it has warned that it cannot record.
+        The empty string: jobs have no parent, as the tracker has no runs within runs, or has warned that it cannot record.
         """
         return ""
 

@@ -13,9 +13,9 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
-from structopt.factor_graph.corpora import trees_of
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
-from structopt.factor_graph.repair import admitted
+from structopt.factor_graph.tree_corpora import trees_of
+from structopt.factor_graph.tree_repair import admitted
 from structopt.kernels.waist.record import Array
 
 
@@ -51,7 +51,7 @@ class ArcFactored(FactorGraph):
 
     @property
     def traits(self) -> GraphTraits:
-        """Its kind says which algorithms find its trees."""
+        """The kind, by which the algorithms are chosen, follows from `projective`."""
         return GraphTraits(PROJECTIVE if self.projective else ARBORESCENCE, anchored=True, labeled=self.labeled)
 
     @property
@@ -74,10 +74,10 @@ class ArcFactored(FactorGraph):
 
         trees = trees_of(encoded)
         arcs, heads = candidate_arcs(trees)
-        owned = arcs[trees.offsets]  # where the arcs of each sentence begin
+        sentences = arcs[trees.offsets]  # where the arcs of each sentence begin
         L = len(trees.labels) if self.labeled else 0
-        arc = PartGroup("arc", 1, owned)
-        groups = (PartGroup("label", L, owned), arc) if L else (arc,)
+        arc = PartGroup("arc", 1, sentences)
+        groups = (PartGroup("label", L, sentences), arc) if L else (arc,)
         lengths = np.diff(trees.offsets)
         algorithms, longest = import_module(f"structopt.kernels.trees.{self.kind}"), int(lengths.max(initial=1))
         return Structure(
@@ -88,7 +88,7 @@ class ArcFactored(FactorGraph):
             memory=np.zeros(len(trees) + 1, np.int64),
             work=algorithms.scratch(longest),
             active=longest * len(groups),
-            places={"arc": arc_places(trees.offsets, arcs, heads)},
+            part_tokens={"arc": arc_tokens(trees.offsets, arcs, heads)},
         )
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
@@ -119,7 +119,7 @@ class ArcFactored(FactorGraph):
 
 
 def candidate_arcs(trees: EncodedTrees) -> tuple[Array, Array]:
-    """Where the candidate arcs of each token begin, and their heads: all of the sentence, where no candidates are given."""
+    """Offsets of the candidate arcs of each token, and their heads: all tokens of the sentence, where no candidates are given."""
     if trees.candidates is not None:
         return trees.candidates
     lengths = np.diff(trees.offsets)
@@ -128,7 +128,7 @@ def candidate_arcs(trees: EncodedTrees) -> tuple[Array, Array]:
     return arcs, heads
 
 
-def arc_places(tokens: Array, arcs: Array, heads: Array) -> Array:
+def arc_tokens(tokens: Array, arcs: Array, heads: Array) -> Array:
     """Head (or ROOT) and modifier of every candidate arc, shape (arcs, 2)."""
     position = np.arange(len(arcs) - 1) - np.repeat(tokens[:-1], np.diff(tokens))
     modifiers = np.repeat(position, np.diff(arcs)).astype(np.int32)
@@ -136,19 +136,19 @@ def arc_places(tokens: Array, arcs: Array, heads: Array) -> Array:
 
 
 def gold_arcs(trees: EncodedTrees, structure: Structure) -> Array:
-    """Number, within its sentence, of the gold arc of every token."""
+    """Index, within its sentence, of the gold arc of every token."""
     assert trees.heads is not None
     arcs, heads = candidate_arcs(trees)
     token = np.repeat(np.arange(len(trees.heads)), np.diff(arcs))
-    found = np.flatnonzero(heads == trees.heads[token])
-    assert len(found) == len(trees.heads), "a gold arc is no candidate"
-    return np.asarray(found - np.repeat(arcs[trees.offsets[:-1]], np.diff(trees.offsets)))
+    gold = np.flatnonzero(heads == trees.heads[token])
+    assert len(gold) == len(trees.heads), "a gold arc is no candidate"
+    return np.asarray(gold - np.repeat(arcs[trees.offsets[:-1]], np.diff(trees.offsets)))
 
 
 def allowed_arcs(trees: EncodedTrees, structure: Structure, group: str, labels: int) -> AllowedParts:
-    """The parts of a group that gold may have, of every token: its arcs, or with so many `labels` the labels on them.
+    """The parts of a group that gold outputs may have, of every token: its arcs, or where `labels` > 0 the labels on them.
 
-    Where the head is free, every arc may be; where the relation is, every label.
+    Where the gold head is not known all arcs are allowed; where the relation is not, all labels.
     """
     assert trees.heads is not None and trees.gold_sets is not None
     arcs, heads = candidate_arcs(trees)
@@ -175,10 +175,10 @@ def chosen_heads(trees: EncodedTrees, structure: Structure, outputs: SparseVecto
     arcs, heads = candidate_arcs(trees)
     parts, _ = structure.active_in(group, outputs)
     L = next(one.width for one in structure.groups if one.name == group)
-    found, token = heads[parts // L], np.repeat(np.arange(len(arcs) - 1), np.diff(arcs))[parts // L]
+    chosen_head, token = heads[parts // L], np.repeat(np.arange(len(arcs) - 1), np.diff(arcs))[parts // L]
     position = np.arange(len(arcs) - 1) - np.repeat(trees.offsets[:-1], np.diff(trees.offsets))
     chosen = np.zeros((len(arcs) - 1, 2), np.int32)
-    chosen[token, 0] = np.where(found == position[token], 0, found + 1)
+    chosen[token, 0] = np.where(chosen_head == position[token], 0, chosen_head + 1)
     chosen[token, 1] = parts % L if group == "label" else -1
     return chosen
 
@@ -187,10 +187,10 @@ def head_tables(structure: Structure, marginals: list[Array]) -> list[Array]:
     """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
     offsets = structure.spans("arc")[1].tolist()
     tables = []
-    for begin, end, found in zip(offsets, offsets[1:], marginals, strict=False):
-        head, modifier = structure.places["arc"][begin:end].T
+    for begin, end, of_arcs in zip(offsets, offsets[1:], marginals, strict=False):
+        head, modifier = structure.part_tokens["arc"][begin:end].T
         words = int(modifier[-1]) + 1
         table = np.zeros((words, words + 1))
-        table[modifier, np.where(head == ROOT, 0, head + 1)] = found.reshape(end - begin, -1).sum(axis=1)
+        table[modifier, np.where(head == ROOT, 0, head + 1)] = of_arcs.reshape(end - begin, -1).sum(axis=1)
         tables.append(table)
     return tables

@@ -10,8 +10,8 @@ import numpy as np
 from structopt.core.data.encoded import ROOT, Encoded
 from structopt.core.data.structure import Structure
 from structopt.core.factor_graph import Pruned, Pruning
-from structopt.factor_graph.corpora import trees_of
-from structopt.factor_graph.factor_blocks import ends_of
+from structopt.factor_graph.ragged import ends_of
+from structopt.factor_graph.tree_corpora import trees_of
 from structopt.kernels.waist.record import Array
 
 
@@ -66,7 +66,7 @@ class ArcPruning(Pruning):
         The metrics are the candidate heads a token, and the share of the gold arcs that are kept without `keep_gold`.
         """
         trees = trees_of(encoded)
-        head, modifier = structure.places["arc"].T
+        head, modifier = structure.part_tokens["arc"].T
         heads = np.where(head == ROOT, modifier, head)
         token = np.repeat(trees.offsets[:-1], np.diff(structure.spans("arc")[1])) + modifier
         tokens = int(trees.offsets[-1])

@@ -1,4 +1,4 @@
-"""All outputs of one graph of variables and factors, listed; the private parts follow the rule of each factor's kind."""
+"""All outputs of one graph of variables and factors, listed; the kind of a factor determines its private parts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,11 @@ def factor_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
 
 
 def _variable_parts(f: Factors, i: int, kinds: Mapping[int, FactorKind], most: int) -> Array:
-    """Indicators of all configurations of the variables; where exclusive groups of one factor cover them all, of those."""
+    """Indicators of the joint states of the variables.
+
+    Where a factor links all variables and has exclusive groups of them (`FactorKind.exclusive`), only those with one variable of
+    each group on are listed: no others are allowed.
+    """
     widths = f.widths[f.variables[i] : f.variables[i + 1]]
     for factor in range(f.factors[i], f.factors[i + 1]):
         links = f.linked[f.links[factor] : f.links[factor + 1]]

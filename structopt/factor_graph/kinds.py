@@ -6,8 +6,8 @@ from functools import partial
 from importlib import import_module
 
 from structopt.core.structure_kind import InferenceKernels, StructureKind
+from structopt.factor_graph.chain_and_tree_vertices import chain_vertices, single_vertices, tree_vertices
 from structopt.factor_graph.factor_vertices import factor_vertices
-from structopt.factor_graph.vertices import chain_vertices, single_vertices, tree_vertices
 
 
 def _algorithms(module: str) -> InferenceKernels:

@@ -12,9 +12,9 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.errors import ConfigError
-from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.kinds import CHAIN
-from structopt.factor_graph.labels import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import Array, Record
 
 LARGEST_STATE_SPACE = 1_000_000
@@ -159,7 +159,7 @@ def _ngram_name(order: int) -> str:
 
 
 def _shift(y: Array, distance: int) -> Array:
-    """Label `distance` places earlier (what stands at the very beginning is never used)."""
+    """The label `distance` positions earlier; the first `distance` entries are never used."""
     return np.concatenate([np.zeros(min(distance, len(y)), y.dtype), y[: max(0, len(y) - distance)]])
 
 

@@ -14,16 +14,14 @@ from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.errors import ConfigError
-from structopt.factor_graph.factor_blocks import Block, ends_of, interleaved, numbers
+from structopt.factor_graph.edges import Edges, check_edges, complete_edges, same_graph
 from structopt.factor_graph.kinds import LOOPY
-from structopt.factor_graph.labels import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.ragged import Ragged, interleaved, numbers
 from structopt.kernels.waist.record import Array, Record
 
 EDGE_BYTES = 100
 """About what an edge takes while its factor and its gold part are laid out, beside 8 bytes for each of its parts."""
-
-Edges = tuple[Array, Array]
-"""Where the edges of each instance begin, and the two variables of each, as in `EncodedGraphs.edges`."""
 
 
 class Pairwise(FactorGraph):
@@ -46,13 +44,14 @@ class Pairwise(FactorGraph):
 
     Examples
     --------
-    Graphs of one's own. Two of them, a triangle and a pair; states ``off`` and ``on``; two attributes of variables, with
+    Two graphs, a triangle and a pair of variables; states ``off`` and ``on``; two attributes of variables, with
     values; one weight for every pair of states, which all edges share:
 
     >>> from functools import partial
     >>> import numpy as np
     >>> from structopt import features
-    >>> from structopt.core.data.encoded import AttributeTable, EncodedGraphs
+    >>> from structopt.core.data.attribute_table import AttributeTable
+    >>> from structopt.core.data.encoded import EncodedGraphs
     >>> from structopt.factor_graph.pairwise import Pairwise
     >>> from structopt.inference.ad3 import AD3
     >>> from structopt.loss.family import LossFamily
@@ -99,8 +98,8 @@ class Pairwise(FactorGraph):
         ------
         ConfigError
             For what is no corpus of graphs; fewer than two states; edges that join no two variables, or the same one twice;
-            wide graphs that differ, or that are to have edges of the task, which gives none; features on edges where the edges
-            are others; and more edges than the machine has room for.
+            wide graphs that differ, or whose edges the task is to give and does not; features on edges that the task gives, with
+            other edges; and more edges than fit into memory.
         """
         graphs = _graphs_of(encoded)
         self._check_room(graphs)
@@ -124,7 +123,7 @@ class Pairwise(FactorGraph):
         states = graphs.gold[joined + np.repeat(graphs.offsets[:-1], np.diff(begin))[:, None]].astype(np.int64)
         first = np.repeat(K * np.diff(graphs.offsets), np.diff(begin))
         pairs = first + K * K * numbers(begin) + K * states[:, 0] + states[:, 1]
-        parts = interleaved([Block(graphs.offsets, labels), Block(begin, pairs)])
+        parts = interleaved([Ragged(graphs.offsets, labels), Ragged(begin, pairs)])
         return SparseVectors(graphs.offsets + begin, parts.astype(np.int32), np.ones(len(parts)))
 
     def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
@@ -152,8 +151,8 @@ class Pairwise(FactorGraph):
                     "factor_graph.edges=complete makes edges of its own, but the task gives features on its edges. "
                     "Type factor_graph.edges=task, or leave the features on edges out."
                 )
-            return _complete(graphs.offsets)
-        _check_edges(graphs)
+            return complete_edges(graphs.offsets)
+        check_edges(graphs)
         begin, joined = graphs.edges
         if graphs.wide and not len(joined) and np.diff(graphs.offsets).max(initial=0) > 1:
             raise ConfigError(
@@ -181,7 +180,7 @@ class Pairwise(FactorGraph):
         once = np.arange(m + 1, dtype=np.int64)
         labels, pairs = PartGroup("label", K, graphs.offsets), PartGroup("edge", K * K, edges[0])
         if graphs.wide:
-            variables, count = _same_graph(graphs, edges)
+            variables, count = same_graph(graphs, edges)
             table = graphs.tables.get("label")
             if table is None or len(table.offsets) == m + 1:
                 labels = PartGroup("label", variables * K, once)
@@ -205,50 +204,6 @@ def _graphs_of(encoded: Encoded) -> EncodedGraphs:
     return encoded
 
 
-def _check_edges(graphs: EncodedGraphs) -> None:
-    """Refuse edges that the graphs cannot have."""
-    begin, joined = graphs.edges
-    if len(begin) != len(graphs) + 1 or joined.shape != (int(begin[-1]), 2):
-        raise ConfigError(
-            f"edges: {len(graphs)} instances need {len(graphs) + 1} offsets, and an array of shape (edges, 2); "
-            f"these are {len(begin)} offsets, the last of them {int(begin[-1])}, and shape {joined.shape}."
-        )
-    variables = np.repeat(np.diff(graphs.offsets), np.diff(begin))
-    wrong = np.flatnonzero((joined[:, 0] < 0) | (joined[:, 0] >= joined[:, 1]) | (joined[:, 1] >= variables))
-    if len(wrong):
-        edge = int(wrong[0])
-        instance = int(np.searchsorted(begin, edge, side="right"))
-        raise ConfigError(
-            f"edges: instance {instance} has {int(variables[edge])} variables and an edge {joined[edge].tolist()}. An edge is "
-            "two different variables, numbered from 0 within the instance, the lower first."
-        )
-
-
-def _same_graph(graphs: EncodedGraphs, edges: Edges) -> tuple[int, int]:
-    """Numbers of variables and edges of wide graphs, which all must have the same."""
-    begin, joined = edges
-    sizes = np.stack([np.diff(graphs.offsets), np.diff(begin)], axis=1)
-    if not len(sizes):
-        return 0, 0
-    other = (sizes != sizes[0]).any(axis=1)
-    if not other.any():
-        other = (joined.reshape(len(sizes), -1) != joined[: sizes[0, 1]].ravel()).any(axis=1)
-    if other.any():
-        raise ConfigError(
-            "Wide graphs, whose every variable and edge has weights of its own, must all have the same variables and edges; "
-            f"instance {int(other.argmax()) + 1} has others than the first. Encode them with wide=False."
-        )
-    return int(sizes[0, 0]), int(sizes[0, 1])
-
-
-def _complete(offsets: Array) -> Edges:
-    """Edges between every two variables of each instance, in lexicographic order."""
-    lengths = np.diff(offsets)
-    made = {n: np.stack(np.triu_indices(n, 1), axis=1).astype(np.int32) for n in np.unique(lengths).tolist()}
-    joined = np.concatenate([np.zeros((0, 2), np.int32), *(made[n] for n in lengths.tolist())])
-    return ends_of(lengths * (lengths - 1) // 2), joined
-
-
 def _label_parts(graphs: EncodedGraphs) -> Array:
     """Parts, counted within their instance, of the gold states."""
     assert graphs.gold is not None
@@ -262,13 +217,13 @@ def _record(graphs: EncodedGraphs, edges: Edges) -> Record:
     (begin, joined), K, offsets = edges, len(graphs.labels), np.ascontiguousarray(graphs.offsets, np.int64)
     variables, count, lengths = int(offsets[-1]), len(joined), np.diff(offsets)
     starts = K * numbers(offsets).astype(np.int64)
-    ends = Block(np.arange(len(offsets)), K * lengths)
+    ends = Ragged(np.arange(len(offsets)), K * lengths)
     return FACTORS.pack(
         variables=offsets,
         widths=np.full(variables, K, np.int32),
         starts=starts,
         outputs=offsets,
-        choices=interleaved([Block(offsets, starts), ends]),
+        choices=interleaved([Ragged(offsets, starts), ends]),
         factors=begin,
         kinds=np.full(count, TABLE, np.int32),
         links=2 * np.arange(count + 1, dtype=np.int64),

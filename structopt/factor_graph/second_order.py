@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,16 +14,31 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
 from structopt.errors import ConfigError
-from structopt.factor_graph.arc_factored import allowed_arcs, arc_places, candidate_arcs, chosen_heads, gold_arcs, head_tables
+from structopt.factor_graph.arc_factored import allowed_arcs, arc_tokens, candidate_arcs, chosen_heads, gold_arcs, head_tables
 from structopt.factor_graph.arc_pruning import ArcPruning
-from structopt.factor_graph.corpora import trees_of
-from structopt.factor_graph.factor_blocks import Block, FactorBlock, ends_of, interleaved, numbers, pack_blocks, pairs
+from structopt.factor_graph.factor_lists import FactorList, pack_lists, pairs
 from structopt.factor_graph.kinds import LOOPY
-from structopt.factor_graph.repair import admitted
+from structopt.factor_graph.ragged import Ragged, ends_of, interleaved, numbers
+from structopt.factor_graph.tree_corpora import trees_of
+from structopt.factor_graph.tree_repair import admitted
 from structopt.kernels.waist.record import Array
 
-Listed = tuple[FactorBlock, Array, Array]
-"""Factors, where the parts of each sentence begin, and the places of the parts."""
+
+class PairedArcs(NamedTuple):
+    """Parts that join two arcs: siblings or grandparents.
+
+    Attributes
+    ----------
+    factors : FactorList
+    offsets : int64, shape (sentences + 1,)
+        Where the parts of each sentence begin.
+    tokens : int32, shape (parts, 3)
+        The tokens that each part joins, as in `Structure.part_tokens`.
+    """
+
+    factors: FactorList
+    offsets: Array
+    tokens: Array
 
 
 class SecondOrder(FactorGraph):
@@ -122,22 +137,22 @@ class SecondOrder(FactorGraph):
         begin, listed = candidate_arcs(trees)
         arcs, heads = np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(listed, np.int32)
         tokens = np.ascontiguousarray(trees.offsets, np.int64)
-        places = {"arc": arc_places(tokens, arcs, heads)}
+        part_tokens = {"arc": arc_tokens(tokens, arcs, heads)}
         groups = [PartGroup("arc", 1, arcs[tokens])]
-        factors = [self._tree(tokens, arcs, places["arc"])]
+        factors = [self._tree(tokens, arcs, part_tokens["arc"])]
         for name, listing in (("sibling", self._siblings), ("grandparent", self._grandparents)):
-            found = listing(tokens, arcs, heads, places["arc"][:, 1])
-            if found is not None:
-                made, offsets, places[name] = found
-                factors.append(made)
-                groups.append(PartGroup(name, 1, offsets))
+            paired = listing(tokens, arcs, heads, part_tokens["arc"][:, 1])
+            if paired is not None:
+                factors.append(paired.factors)
+                groups.append(PartGroup(name, 1, paired.offsets))
+                part_tokens[name] = paired.tokens
         return Structure(
-            record=pack_blocks(tokens, arcs, factors),
+            record=pack_lists(tokens, arcs, factors),
             groups=tuple(groups),
             parts=part_offsets(tuple(groups)),
             kind=self.kind,
             memory=np.zeros(len(trees) + 1, np.int64),
-            places=places,
+            part_tokens=part_tokens,
         )
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
@@ -164,20 +179,21 @@ class SecondOrder(FactorGraph):
         """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
         return head_tables(structure, marginals)
 
-    def _tree(self, tokens: Array, arcs: Array, places: Array) -> FactorBlock:
-        """One TREE factor a sentence, over all its arcs."""
+    def _tree(self, tokens: Array, arcs: Array, joined: Array) -> FactorList:
+        """One TREE factor a sentence, over all its arcs, given the two tokens that each joins."""
         from structopt.kernels.loopy.factors import TREE
 
-        owned, lengths = arcs[tokens], np.diff(tokens)
-        sizes = np.diff(owned)
+        sentences, lengths = arcs[tokens], np.diff(tokens)
+        sizes = np.diff(sentences)
         once = np.arange(len(tokens), dtype=np.int64)
         options = np.array([[int(n), self.single_root, self.projective] for n in lengths], np.int32).reshape(-1)
-        modifiers = places[:, 1]
-        ends = np.stack([modifiers, np.where(places[:, 0] < 0, modifiers, places[:, 0])], axis=1).astype(np.int32)
-        extra = interleaved([Block(3 * once, options), Block(2 * owned, ends.reshape(-1))])
-        return FactorBlock(once, TREE, sizes, np.zeros(len(sizes), np.int64), 3 + 2 * sizes, Block(owned, numbers(owned)), extra)
+        heads, modifiers = joined.T
+        ends = np.stack([modifiers, np.where(heads < 0, modifiers, heads)], axis=1).astype(np.int32)
+        extra = interleaved([Ragged(3 * once, options), Ragged(2 * sentences, ends.reshape(-1))])
+        linked, nothing = Ragged(sentences, numbers(sentences)), np.zeros(len(sizes), np.int64)
+        return FactorList(once, TREE, sizes, nothing, 3 + 2 * sizes, linked, extra)
 
-    def _siblings(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> Listed | None:
+    def _siblings(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> PairedArcs | None:
         """List head automata, or the pairs of arcs on one side."""
         from structopt.kernels.loopy.factors import AUTOMATON
         from structopt.kernels.trees import second_order as kernels
@@ -190,23 +206,20 @@ class SecondOrder(FactorGraph):
         k, bounds = np.diff(sides), 2 * tokens + np.arange(len(tokens))  # sides of each sentence
         parts = np.where(k > 0, (k + 1) * (k + 2) // 2, 0) if self.siblings == "consecutive" else k * (k - 1) // 2
         offsets = ends_of(parts)[bounds]
-        places = np.empty((int(offsets[-1]), 3), np.int32)
+        joined = np.empty((int(offsets[-1]), 3), np.int32)
         if self.siblings == "all":
-            linked = np.empty(2 * len(places), np.int32)
-            kernels.all_siblings(tokens, arcs, sides, order, modifiers, linked, places.reshape(-1))
-            return pairs(offsets, linked), offsets, places
-        kernels.consecutive_siblings(tokens, arcs, sides, order, modifiers, places.reshape(-1))
+            linked = np.empty(2 * len(joined), np.int32)
+            kernels.all_siblings(tokens, arcs, sides, order, modifiers, linked, joined.reshape(-1))
+            return PairedArcs(pairs(offsets, linked), offsets, joined)
+        kernels.consecutive_siblings(tokens, arcs, sides, order, modifiers, joined.reshape(-1))
         used = k > 0
-        return (
-            FactorBlock(
-                ends_of(used)[bounds], AUTOMATON, k[used], parts[used], np.zeros(int(used.sum()), np.int64),
-                Block(arcs[tokens], order), np.zeros(0, np.int32),
-            ),
-            offsets,
-            places,
+        factors = FactorList(
+            ends_of(used)[bounds], AUTOMATON, k[used], parts[used], np.zeros(int(used.sum()), np.int64),
+            Ragged(arcs[tokens], order), np.zeros(0, np.int32),
         )  # fmt: skip
+        return PairedArcs(factors, offsets, joined)
 
-    def _grandparents(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> Listed | None:
+    def _grandparents(self, tokens: Array, arcs: Array, heads: Array, modifiers: Array) -> PairedArcs | None:
         """List the pairs of arcs g -> h -> m."""
         from structopt.kernels.trees.second_order import grandparents
 
@@ -215,6 +228,6 @@ class SecondOrder(FactorGraph):
         ends, none = np.zeros(len(tokens) - 1, np.int64), np.zeros(0, np.int32)
         grandparents(tokens, arcs, heads, ends, none, none)
         offsets = np.concatenate([[0], ends])
-        linked, places = np.empty(2 * int(offsets[-1]), np.int32), np.empty((int(offsets[-1]), 3), np.int32)
-        grandparents(tokens, arcs, heads, ends, linked, places.reshape(-1))
-        return pairs(offsets, linked), offsets, places
+        linked, joined = np.empty(2 * int(offsets[-1]), np.int32), np.empty((int(offsets[-1]), 3), np.int32)
+        grandparents(tokens, arcs, heads, ends, linked, joined.reshape(-1))
+        return PairedArcs(pairs(offsets, linked), offsets, joined)

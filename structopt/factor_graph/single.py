@@ -12,9 +12,9 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.errors import ConfigError
-from structopt.factor_graph.corpora import refuse_trees
 from structopt.factor_graph.kinds import SINGLE
-from structopt.factor_graph.labels import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import EMPTY, Array
 
 
@@ -60,7 +60,7 @@ class Single(FactorGraph):
 
 
 def _check(encoded: Encoded) -> None:
-    """Refuse what a single variable cannot stand for."""
+    """Refuse corpora that a single variable an instance cannot represent."""
     lengths = np.diff(encoded.offsets)
     others = np.flatnonzero(lengths != 1)
     if len(others):

@@ -1,4 +1,4 @@
-"""Features attribute x configuration: what rows of weights there are, which may move, and the record the kernels open."""
+"""Features attribute x configuration: rows of weights, one an attribute of a part group."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class AttributeRows(Supported):
     @classmethod
     def of(cls, groups: Sequence[RowGroup], support: Array | None) -> AttributeRows:
         """Lay out rows of weights, of which those that a mask names may move (None: all)."""
-        made = cls()
-        made.groups = tuple(groups)
-        made.lay_out(sum(group.width * group.size for group in made.groups), support)
-        return made
+        rows = cls()
+        rows.groups = tuple(groups)
+        rows.lay_out(sum(group.width * group.size for group in rows.groups), support)
+        return rows
 
     def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> AttributeRows:
         """Lay out the weights for a training corpus."""
@@ -49,8 +49,8 @@ class AttributeRows(Supported):
         groups = [RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True)]
         if not self.seen:
             return self.of(groups, None)
-        given = [group.name in encoded.tables for group in structure.groups]
-        masks = [_seen(index, structure, table, gold, given[index]) for index, table in enumerate(tables)]
+        by_task = [group.name in encoded.tables for group in structure.groups]
+        masks = [_seen(index, structure, table, gold, by_task[index]) for index, table in enumerate(tables)]
         return self.of(groups, np.concatenate(masks))
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
@@ -67,13 +67,13 @@ class AttributeRows(Supported):
 
     @property
     def kernels(self) -> FeatureKernels:
-        """The kernels of the block."""
+        """The compiled operations, of `structopt.kernels.features.attribute_rows`."""
         from structopt.kernels.features import attribute_rows as k
 
         return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
-        """Bundle attributes that come together, and turn the tables round."""
+        """The features for evaluations over all instances: attributes in bundles, tables read by attribute."""
         from structopt.features.batch.attribute_rows import BatchFeatures
 
         return BatchFeatures(self, self.groups, self.tables(encoded, structure), structure)
@@ -89,17 +89,17 @@ class AttributeRows(Supported):
         return FeatureScratch(gradient, sum(entries), rows)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.Scorer`: rows by the names of attributes, places in them by those of labels."""
+        """See `structopt.core.scorer.Scorer`: rows by the names of attributes, weights of a row by those of labels."""
         if not isinstance(earlier, AttributeRows):
             raise ConfigError(OTHER_FEATURES)
-        found, blocks = np.zeros(self.dimension, array.dtype), dict(zip(earlier.groups, earlier.split(array), strict=True))
-        for group, view in zip(self.groups, self.split(found), strict=True):
+        carried, blocks = np.zeros(self.dimension, array.dtype), dict(zip(earlier.groups, earlier.split(array), strict=True))
+        for group, view in zip(self.groups, self.split(carried), strict=True):
             for old, block in blocks.items():
                 if old.name == group.name:
                     rows = matches.attributes(group.name, old.size, group.size)
-                    places = matches.configurations(group.name, old.width, group.width)
-                    view[np.ix_(rows[1], places[1])] = block[np.ix_(rows[0], places[0])]
-        return found
+                    columns = matches.configurations(group.name, old.width, group.width)
+                    view[np.ix_(rows[1], columns[1])] = block[np.ix_(rows[0], columns[0])]
+        return carried
 
     def split(self, array: Array) -> list[Array]:
         """Views of an array over the weights, one a group, of shape (attributes, weights of a row)."""
@@ -139,13 +139,13 @@ def _with_constant(table: AttributeTable) -> AttributeTable:
     return AttributeTable(table.offsets + np.arange(len(table.offsets)), ids, values, table.size + 1)
 
 
-def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseVectors, given: bool) -> Array:
+def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseVectors, by_task: bool) -> Array:
     """Which (attribute, configuration) pairs of one group occur in a gold output; all where the task gave no attributes."""
     from structopt.kernels.features.attribute_rows import mark_support
 
     group = structure.groups[index]
     support = np.zeros(table.size * group.width)
-    if group.tied or not given:
+    if group.tied or not by_task:
         return np.ones(len(support), bool)
     positions, configurations = _gold_positions(index, structure, gold)
     mark_support(support, table.offsets, table.ids, positions, configurations, group.width)
@@ -166,6 +166,6 @@ def _gold_positions(index: int, structure: Structure, gold: SparseVectors) -> tu
 
 
 def _most_entries(group: PartGroup, table: AttributeTable) -> int:
-    """Largest number of attributes that one instance has in this group."""
+    """The most attributes that an instance has in this group, counted at each position."""
     ends = table.offsets[group.offsets]
     return int(np.diff(ends).max(initial=0))

@@ -1,4 +1,4 @@
-"""How many features share a weight: counted where weights belong to features of gold outputs, estimated where to all."""
+"""How many hashed features share a weight: counted over the features of gold outputs, estimated over those of all parts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from structopt.features.template_layout import KINDS, Layout
 from structopt.kernels.waist.record import Array, Record
 
 MOST = 2**22
-"""About as many occurrences of features are looked at where they are those of all parts."""
+"""About how many occurrences of features are looked at, where all parts have them."""
 WORTH_MENTIONING = 0.05
 
 
 def collisions(layout: Layout, record: Record, structure: Structure, gold: SparseVectors | None) -> str:
-    """Tell in a sentence how many distinct features there are, and how many of them share their weight with others.
+    """A sentence on how many distinct features there are, and how many of them share their weight with others.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def collisions(layout: Layout, record: Record, structure: Structure, gold: Spars
     gold : SparseVectors or None
         The gold parts, whose features are counted exactly; None: the features of all parts, estimated from a sample of them.
     """
-    told = []
+    sentences = []
     which = "gold parts" if gold is not None else "all parts"
     for rows, size, key, what in (
         (False, layout.weights, "hash_bits", "weights"),
@@ -36,8 +36,8 @@ def collisions(layout: Layout, record: Record, structure: Structure, gold: Spars
     ):
         features, alone = _counts(layout, record, structure, gold, rows, size) if size else (0, 0.0)
         if features:
-            told.append(_sentence(f"{features:,} distinct features of {which}", features, alone, size, key, what))
-    return "; ".join(told)
+            sentences.append(_sentence(f"{features:,} distinct features of {which}", features, alone, size, key, what))
+    return "; ".join(sentences)
 
 
 def _counts(
@@ -57,15 +57,15 @@ def _counts(
         for t in range(first, first + len(layout.ordered(name))):
             none = np.zeros(0, np.int64)
             keys = np.zeros(occurrences(record, k, t, offsets, parts, sample, none, none), np.int64)
-            places = np.zeros_like(keys)
+            indices = np.zeros_like(keys)
             if not len(keys):
                 continue
-            occurrences(record, k, t, offsets, parts, sample, keys, places)
+            occurrences(record, k, t, offsets, parts, sample, keys, indices)
             _, unlike = np.unique(keys, return_index=True)
             features += len(unlike)
-            places, counts = np.unique(places[unlike], return_counts=True)
-            often[places] |= once[places] | (counts > 1)
-            once[places] = True
+            indices, counts = np.unique(indices[unlike], return_counts=True)
+            often[indices] |= once[indices] | (counts > 1)
+            once[indices] = True
     if not sample:
         return features, float(np.count_nonzero(once & ~often))
     features <<= sample

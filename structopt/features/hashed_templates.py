@@ -21,7 +21,7 @@ OTHER_CODES = (
     "otherwise. Leave warm_start.vocabulary=union."
 )
 FEWEST = 4096
-"""Places of the smallest table that the kernels use."""
+"""Slots of the smallest table that the kernels use."""
 
 
 class HashedTemplates(Supported):
@@ -29,7 +29,7 @@ class HashedTemplates(Supported):
 
     Every feature has a weight, plain, and one for each direction and distance (of an arc) or for the sides the tokens are on
     (of siblings and grandparents); a feature of the labels on an arc has a row of weights, plain, and one for each direction.
-    Weights stand where a hash of template and codes says, so that different features may share one.
+    A hash of template and codes is the index of a feature's weight, so that different features may share one.
 
     With support ``seen`` a weight may move only if one of its features occurs in a gold output.
 
@@ -68,10 +68,10 @@ class HashedTemplates(Supported):
     @classmethod
     def of(cls, layout: Layout, support: Array | None, note: str = "") -> HashedTemplates:
         """Lay out hashed weights, of which those that a mask names may move (None: all)."""
-        made = cls()
-        made.layout, made.note = layout, note
-        made.lay_out(layout.dimension, support)
-        return made
+        features = cls()
+        features.layout, features.note = layout, note
+        features.lay_out(layout.dimension, support)
+        return features
 
     def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> HashedTemplates:
         """Lay out the weights for a training corpus; the note tells how many features share weights."""
@@ -87,7 +87,7 @@ class HashedTemplates(Supported):
 
     @property
     def kernels(self) -> FeatureKernels:
-        """The kernels of the block."""
+        """The compiled operations, of `structopt.kernels.features.hashed_templates`."""
         from structopt.kernels.features import hashed_templates as k
 
         return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
@@ -100,24 +100,23 @@ class HashedTemplates(Supported):
         return self.layout.record(_trees(encoded), structure, self.support)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
-        """See `structopt.core.scorer.Scorer`: weights keep their places, those of labels by the labels' names.
+        """See `structopt.core.scorer.Scorer`: weights keep their indices; in rows of label weights they go by the labels' names.
 
         That is right only where codes are the same: values that the earlier model knew must have kept theirs.
         """
         same = isinstance(earlier, HashedTemplates) and self._hashing() == earlier._hashing()
         if not isinstance(earlier, HashedTemplates) or not same or not matches.keeps_codes:
             raise ConfigError(OTHER_FEATURES if not same else OTHER_CODES)
-        found, first = np.zeros(self.dimension, array.dtype), self.layout.weights
-        found[:first] = array[:first]
+        carried, first = np.zeros(self.dimension, array.dtype), self.layout.weights
+        carried[:first] = array[:first]
         if self.layout.labels and earlier.layout.labels:
-            places = matches.configurations("label", earlier.layout.labels, self.layout.labels)
-            rows = (one.layout.rows for one in (self, earlier))
-            own, old = (part.reshape(count, -1) for part, count in zip((found[first:], array[first:]), rows, strict=True))
-            own[:, places[1]] = old[:, places[0]]
-        return found
+            columns = matches.configurations("label", earlier.layout.labels, self.layout.labels)
+            rows, old_rows = carried[first:].reshape(self.layout.rows, -1), array[first:].reshape(earlier.layout.rows, -1)
+            rows[:, columns[1]] = old_rows[:, columns[0]]
+        return carried
 
     def _hashing(self) -> dict[str, Any]:
-        """What must agree for the same feature to have the same place; not how many labels there are."""
+        """What must agree for the same feature to have the same index; not how many labels there are."""
         return {key: value for key, value in self.layout.state().items() if key != "relations"}
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
@@ -131,7 +130,7 @@ class HashedTemplates(Supported):
         from structopt.kernels.features.template_gradient import GRADIENT
 
         layout = self.layout
-        weights, rows = (int(found.max(initial=0)) for found in _most_features(layout, _trees(encoded), structure))
+        weights, rows = (int(bounds.max(initial=0)) for bounds in _most_features(layout, _trees(encoded), structure))
         touched, touched_rows = min(weights, layout.weights), min(rows, layout.rows)
         gradient = GRADIENT.pack(
             slot=_table_size(touched),
@@ -156,8 +155,8 @@ class HashedTemplates(Supported):
     @classmethod
     def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> HashedTemplates:
         """Undo `state`."""
-        found = Layout.restore(layout)
-        return cls.of(found, unpacked(arrays, found.dimension))
+        restored = Layout.restore(layout)
+        return cls.of(restored, unpacked(arrays, restored.dimension))
 
     def _seen(self, record: Record, structure: Structure, gold: SparseVectors) -> Array:
         """Which weights have a feature that occurs in a gold output."""

@@ -1,45 +1,17 @@
-"""Which weights of sparse features may move, vectors of weights without the others, and room for vectors."""
+"""The support of sparse features: which weights may move, and vectors of these weights alone."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ConfigError
+from structopt.features.vector_pool import VectorPool
 from structopt.kernels.waist.record import Array
-
-
-class Pool:
-    """Vectors that no thread is using: as many as were ever in use at once, since to find room takes longer than to fill it.
-
-    To other processes an empty pool travels.
-    """
-
-    def __init__(self) -> None:
-        self._idle: deque[Array] = deque()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Pool, ()
-
-    @contextmanager
-    def lend(self, length: int) -> Iterator[Array]:
-        """Lend a vector, whatever it may hold."""
-        try:
-            vector = self._idle.pop()
-        except IndexError:
-            vector = np.empty(length)
-        if len(vector) < length:
-            vector = np.empty(length)
-        try:
-            yield vector[:length]
-        finally:
-            self._idle.append(vector)
 
 OTHER_FEATURES = (
     "warm_start: that model's features are not this one's; give the same features.* and task, or leave warm_start out."
@@ -47,7 +19,7 @@ OTHER_FEATURES = (
 
 
 class Supported(SparseFeatures):
-    """Base of the sparse features whose weights may move only where a gold output has them, if so asked.
+    """Base of sparse features whose support can be the weights of gold outputs.
 
     Parameters
     ----------
@@ -58,12 +30,14 @@ class Supported(SparseFeatures):
     ----------
     seen : bool
         Whether `support` was ``seen``.
+    pool : VectorPool
+        Vectors as long as the weights, which evaluations over all instances borrow.
     """
 
     def __init__(self, support: Literal["seen", "all"] = "seen") -> None:
         if support not in ("seen", "all"):
             raise ConfigError(f"features.support={support} is none of: seen, all.")
-        self.seen, self.pool = support == "seen", Pool()
+        self.seen, self.pool = support == "seen", VectorPool()
 
     def lay_out(self, dimension: int, support: Array | None) -> None:
         """Set the number of weights, and the mask of those that may move (None: all)."""
@@ -76,7 +50,7 @@ class Supported(SparseFeatures):
 
     @cached_property
     def moving(self) -> Array | None:
-        """Where the weights that may move stand, int64, shape (count,); None when all may."""
+        """Indices of the weights that may move, int64, shape (count,); None when all may."""
         return None if self.support is None else np.flatnonzero(self.support)
 
     def compress(self, weights: Array) -> Array:
@@ -99,11 +73,11 @@ class Supported(SparseFeatures):
         return weights
 
     def with_more(self, more: Array) -> Array | None:
-        """Return the support and the weights that a mask names."""
+        """The support with the weights that a mask names added."""
         return None if self.support is None else self.support | more
 
     def packed_support(self) -> dict[str, Array]:
-        """Return the support as packed bits under its name, empty when all weights may move."""
+        """The array ``support`` of a saved model: packed bits, none when all weights may move."""
         return {"support": np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)}
 
 

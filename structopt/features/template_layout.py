@@ -1,4 +1,4 @@
-"""What the weights of hashed templates mean: templates, numbers of bits, distance bins; and the records that kernels open."""
+"""The layout of hashed templates: templates, numbers of bits, distance bins; and the record that kernels open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from structopt.templates.arc_templates import BETWEEN, ROLES, Template, check_co
 
 KINDS = {"label": "labels", "arc": "templates", "sibling": "siblings", "grandparent": "grandparents"}
 """The templates that score each part group, in the order in which the kernels number the kinds of parts."""
-PLACES = {"label": "arc", "arc": "arc", "sibling": "sibling", "grandparent": "grandparent"}
+JOINED = {"label": "arc", "arc": "arc", "sibling": "sibling", "grandparent": "grandparent"}
+"""The entry of `Structure.part_tokens` that has the tokens of each kind's parts."""
 SHAPES = 4
 VARIANTS, ROW_VARIANTS = 16, 4
 MOST_DISTANCES = 6
@@ -52,15 +53,15 @@ class Layout:
     @classmethod
     def fit(
         cls,
-        given: Mapping[str, Sequence[str]],
+        texts: Mapping[str, Sequence[str]],
         columns: Sequence[str],
         labels: int,
         hash_bits: int,
         label_bits: int,
         distances: Sequence[int],
     ) -> Layout:
-        """Read the lists of templates for a corpus with these columns and so many labels, or raise `ConfigError`."""
-        lists = {which: parse(given[which], which) for which in ROLES}
+        """Parse the lists of templates for a corpus with these columns and so many labels, or raise `ConfigError`."""
+        lists = {which: parse(texts[which], which) for which in ROLES}
         for which, templates in lists.items():
             check_columns(templates, which, columns)
         return cls(
@@ -74,7 +75,7 @@ class Layout:
 
     @cached_property
     def templates(self) -> dict[str, tuple[Template, ...]]:
-        """The lists of templates, read."""
+        """The lists of templates, parsed."""
         return {which: parse(self.texts[which], which) for which in ROLES}
 
     @property
@@ -128,7 +129,7 @@ class Layout:
         kinds = list(KINDS)
         groups = [kinds.index(_known(group.name)) for group in structure.groups]
         bounds, templates, atoms = self._tables()
-        places, starts = _slots(structure)
+        slots, starts = _slots(structure)
         bits, row_bits = (np.zeros(0, np.int64),) * 2 if support is None else self._support_words(support)
         return HASHED.pack(
             hash_bits=self.hash_bits,
@@ -141,7 +142,7 @@ class Layout:
             atoms=atoms,
             bins=distance_bins(self.distances),
             codes=self.codes(encoded),
-            places=places,
+            places=slots,
             starts=starts,
             tokens=encoded.offsets,
             positions=np.concatenate([[], *(g.offsets for g in structure.groups)]),
@@ -164,11 +165,11 @@ class Layout:
         atoms: list[tuple[int, int, int]] = []
         for k, (kind, which) in enumerate(KINDS.items()):
             for number, template in self.ordered(kind):
-                found = [(ROLES[which].index(a.role), self.column_number(a.column), a.offset) for a in template.atoms]
-                templates.append([number, len(atoms), len(atoms) + len(found), self.column_number(template.between)])
-                atoms += found
+                own = [(ROLES[which].index(a.role), self.column_number(a.column), a.offset) for a in template.atoms]
+                templates.append([number, len(atoms), len(atoms) + len(own), self.column_number(template.between)])
+                atoms += own
                 shapes.append(SHAPES * k + shape(template, which))
-        bounds = [sum(found < k for found in shapes) for k in range(SHAPES * len(KINDS) + 1)]
+        bounds = [sum(shape < k for shape in shapes) for k in range(SHAPES * len(KINDS) + 1)]
         return bounds, templates, atoms
 
     def _support_words(self, support: Array) -> tuple[Array, Array]:
@@ -181,7 +182,7 @@ class Layout:
 
 
 def shape(template: Template, which: str) -> int:
-    """Which places a template looks at: 0 the head, 1 the modifier (or none), 2 several, 3 between them too."""
+    """Which tokens of a part a template looks at: 0 the head, 1 the modifier (or none), 2 several, 3 those between them too."""
     roles = {atom.role for atom in template.atoms}
     if which not in ("templates", "labels"):
         return 2
@@ -205,16 +206,16 @@ def _known(group: str) -> str:
 def _slots(structure: Structure) -> tuple[Array, list[int]]:
     """Slots of the parts' tokens (position + 2), one array a role, and where those of each kind and role begin."""
     arrays, starts, size = [np.zeros(0, np.int32)], {}, 0
-    for name, places in structure.places.items():
-        roles = places.shape[1]
-        starts[name] = [size + len(places) * (role if role < roles else 0) for role in range(3)]
-        arrays += [places[:, role].astype(np.int32) + np.int32(2) for role in range(roles)]
-        size += places.size
-    return np.concatenate(arrays), [start for kind in KINDS for start in starts.get(PLACES[kind], [0, 0, 0])]
+    for name, tokens in structure.part_tokens.items():
+        roles = tokens.shape[1]
+        starts[name] = [size + len(tokens) * (role if role < roles else 0) for role in range(3)]
+        arrays += [tokens[:, role].astype(np.int32) + np.int32(2) for role in range(roles)]
+        size += tokens.size
+    return np.concatenate(arrays), [start for kind in KINDS for start in starts.get(JOINED[kind], [0, 0, 0])]
 
 
 def check_sizes(hash_bits: int, label_bits: int, distances: Sequence[int]) -> None:
-    """Raise `ConfigError` at a number of bits, or bins of distances, that the kernels cannot do with."""
+    """Refuse numbers of bits and bins of distances that the kernels do not take, with a `ConfigError`."""
     _check_bits("hash_bits", hash_bits, 10, 28)
     _check_bits("label_bits", label_bits, 4, 24)
     _check_distances(distances)
@@ -226,10 +227,10 @@ def _check_bits(key: str, value: Any, least: int, most: int) -> None:
 
 
 def _check_distances(distances: Any) -> None:
-    found = list(distances)
-    whole = all(isinstance(d, int) and not isinstance(d, bool) and d > 0 for d in found)
-    if not whole or sorted(set(found)) != found or len(found) > MOST_DISTANCES:
+    bounds = list(distances)
+    whole = all(isinstance(d, int) and not isinstance(d, bool) and d > 0 for d in bounds)
+    if not whole or sorted(set(bounds)) != bounds or len(bounds) > MOST_DISTANCES:
         raise ConfigError(
-            f"features.distances={found} must be at most {MOST_DISTANCES} ascending whole numbers from 1, the upper bounds of "
+            f"features.distances={bounds} must be at most {MOST_DISTANCES} ascending whole numbers from 1, the upper bounds of "
             "the distance bins."
         )

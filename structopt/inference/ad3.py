@@ -17,10 +17,10 @@ from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array, Record
 
 TOLERANCE, OF_TABLES = 1e-3, 2e-5
-"""When the passes end by themselves: the second in graphs of tables alone, where a pass takes little and converges fast."""
+"""Default tolerances; the second is for graphs of tables alone, where a pass takes little time and converges fast."""
 
 CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
-"""When copies count as converged."""
+"""Options with which copies count as converged."""
 
 
 class AD3(Inference):
@@ -45,7 +45,7 @@ class AD3(Inference):
     Notes
     -----
     Martins et al. (2015). Compiled; O(passes) times the work of the factors' own maximisations. With `warm_start` the value
-    depends on earlier visits; `converged` is what it comes to.
+    depends on earlier visits; `converged` is its limit.
     """
 
     of_factors = FactorAbility.MAXIMUM
@@ -112,7 +112,7 @@ class AD3(Inference):
         return replace(structure, work=work, memory=np.concatenate([[0], np.cumsum(held)]).astype(np.int64))
 
     def converged(self, structure: Structure | None = None) -> Inference:
-        """Return itself, or with `warm_start` what its value comes to: itself stateless, and run until the copies agree."""
+        """Return itself, or with `warm_start` the limit of its value: itself stateless, and run until the copies agree."""
         if not self.warm_start:
             return self
         passes, tolerance = max(self.passes, CONVERGED["passes"]), min(self.tolerance or inf, CONVERGED["tolerance"])
@@ -120,7 +120,7 @@ class AD3(Inference):
 
 
 class Sizes:
-    """What the instances of a record of factor graphs need.
+    """Sizes of the scratch and the memory that instances of a record of factor graphs need.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Sizes:
     most_linked, most_kept, most_private : int
         Of any factor: linked parts, configurations of an active set, and private parts.
     tolerance : float
-        What ends the passes where none was given.
+        The default tolerance.
     """
 
     def __init__(self, record: Record) -> None:

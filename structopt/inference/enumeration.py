@@ -17,7 +17,7 @@ MOST_OUTPUTS = 1_000_000
 
 
 class Enumeration(Inference):
-    """Visit every output of an instance. In plain Python: a driver that is given it runs un-compiled.
+    """Visit every output of an instance. In plain Python: drivers run it un-compiled.
 
     Refuses instances with more than a million outputs.
     """

@@ -34,8 +34,8 @@ class Program:
 
     Notes
     -----
-    A model belongs to one thread at a time. What it answers depends on its arguments alone, never on earlier ones: the solver
-    forgets everything before it starts.
+    A model belongs to one thread at a time. Answers depend on the arguments alone, never on earlier ones: the solver is cleared
+    before it starts.
     """
 
     def __init__(self, polytope: CompactPolytope, time_limit: float = inf, gap: float = 0.0) -> None:
@@ -105,8 +105,8 @@ class Program:
             status = self._run()
             if status == "infeasible":
                 return self._nothing()
-            found = self._model.getInfo()
-            bound, gap, z = self._constant + found.mip_dual_bound, found.mip_gap, self._output(s)
+            info = self._model.getInfo()
+            bound, gap, z = self._constant + info.mip_dual_bound, info.mip_gap, self._output(s)
         if status == "limit":
             self._options(time_limit=inf)
             relaxed = self.best_point(s)

@@ -17,7 +17,7 @@ from structopt.kernels.waist.record import Array, Record
 class IntegerProgram(Inference):
     """max s^T z over the outputs of any factor graph, by branch and bound; exponential in the worst case.
 
-    In plain Python: a driver that is given it runs un-compiled. The programs are those of `lp`, with integers.
+    In plain Python: drivers run it un-compiled. The programs are those of `lp`, with integers.
 
     Parameters
     ----------

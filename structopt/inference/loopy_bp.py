@@ -72,7 +72,7 @@ class LoopyBP(Inference):
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
-        """Give the structure scratch for its largest instance, and for each instance a place for the passes it took."""
+        """Give the structure scratch for its largest instance, and each instance memory for the number of its passes."""
         from structopt.inference.factor_sizes import factor_sizes
         from structopt.kernels.loopy.loopy_bp import PROPAGATION
 

@@ -18,7 +18,7 @@ from structopt.kernels.waist.record import Array, Record
 class LinearProgram(Inference):
     """max s^T z over the local polytope of the factor graph: an upper bound on the best score, exact where z is integral.
 
-    In plain Python: a driver that is given it runs un-compiled. It is the reference for `ad3`, which is the faster one.
+    In plain Python: drivers run it un-compiled. It is the reference for `ad3`, which is faster.
 
     Parameters
     ----------
@@ -26,8 +26,8 @@ class LinearProgram(Inference):
         Whether an instance starts from the basis where its last visit ended, which its memory keeps: a number for each row and
         column of its program. That pays, several times over on large graphs, where scores hardly move between visits; while
         they do move, in the first passes of learning, it costs up to twice the time. The value stays the same function of the
-        scores, but for rounding; where several points are best, which of them is found depends on the visits before, and so a
-        run that is resumed may differ in them. Without it, answers depend on the scores alone.
+        scores, but for rounding; where several points are best, the one that is returned depends on earlier visits, so that a
+        resumed run may differ. Without it, answers depend on the scores alone.
 
     Notes
     -----

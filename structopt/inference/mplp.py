@@ -18,7 +18,7 @@ from structopt.inference.refusals import check_kind
 from structopt.kernels.waist.record import Array, Record
 
 CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
-"""When messages count as converged: the bound falls by no more than this in a pass."""
+"""Options with which messages count as converged: a pass lowers the bound by no more than the tolerance."""
 
 
 class MPLP(Inference):
@@ -35,7 +35,7 @@ class MPLP(Inference):
     tolerance : float
         Passes end when one lowers the bound by no more than this (scores' unit); 0 does them all.
     smoothing : float
-        K of the soft maximum (1/K) log sum exp(K .) that stands for every maximum, in units of one over the scores': the value
+        K of the soft maximum (1/K) log sum exp(K .) that replaces every maximum, in units of one over the scores': the value
         lies above the bound, by at most log(configurations) / K a variable or edge. 0 takes the maximum itself.
     warm_start : bool
         Whether an instance starts from the messages of its last visit: few passes then do, for a number an edge and variable
@@ -135,8 +135,8 @@ def _check_factors(kinds: Array, widths: Array) -> None:
     numbers = np.unique(kinds[kinds != TABLE]).tolist()
     others = [component_of(number).name.upper() for number in numbers]
     if others or (widths < 2).any():
-        found = f"factors of other kinds: {', '.join(others)}" if others else "variables that are not listed state by state"
+        unfit = f"factors of other kinds: {', '.join(others)}" if others else "variables that are not listed state by state"
         raise CompatibilityError(
-            f"inference=mplp passes messages along tables over two variables, and this factor graph has {found}. Type "
+            f"inference=mplp passes messages along tables over two variables, and this factor graph has {unfit}. Type "
             "inference=ad3, which takes all kinds, or lp or ilp."
         )

@@ -86,12 +86,12 @@ def open_numbers(kinds: Array) -> list[int]:
 
 
 def _taking(provided: FactorAbility) -> list[str]:
-    """Names of the installed inferences that can do with this."""
-    found = []
+    """Names of the installed inferences for which this is enough."""
+    names = []
     for name, component in installed("inference").items():
         try:
             asked: FactorAbility | None = component.load(Inference).of_factors
         except ConfigError:  # it cannot be imported: then it is no advice either
             continue
-        found += [name] if asked is not None and not asked & ~provided else []
-    return found
+        names += [name] if asked is not None and not asked & ~provided else []
+    return names

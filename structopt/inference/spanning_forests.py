@@ -5,7 +5,7 @@
     grid, row by row:       its rows, and its columns;
     without cycles:         the graph itself;
     other graphs:           edges, one after another, go to the forest with the fewest of those where they close no cycle, and
-                            then every forest is made as large as can be, by the edges that the fewest forests have.
+                            then every forest is completed with edges, first those that the fewest forests have.
 
 All forests weigh the same, so that an edge appears in a share `copies / forests` of them.
 """
@@ -46,7 +46,7 @@ class Forests(NamedTuple):
     nodes: Array
 
     def packed(self) -> Array:
-        """All of them in one array, after the number of forests, as the kernel reads them."""
+        """The arrays one after the other, after the number of forests, as the kernel reads them."""
         return np.concatenate([[len(self.nodes)], *(field.ravel() for field in self)]).astype(np.int32)
 
 
@@ -60,8 +60,8 @@ def spanning_forests(n: int, edges: Array) -> Forests:
     if len(number) == len(pairs) and columns:
         rows = [e for e, (a, b) in enumerate(pairs) if abs(a - b) == 1]
         return _rooted(n, pairs, [rows, sorted(set(range(len(pairs))) - set(rows))], range(n))
-    made = _rooted(n, pairs, _greedy(n, pairs), range(n))
-    return made._replace(order=made.downwards[0])
+    forests = _rooted(n, pairs, _greedy(n, pairs), range(n))
+    return forests._replace(order=forests.downwards[0])
 
 
 def _paths(n: int) -> Iterator[list[frozenset[int]]]:
@@ -82,8 +82,8 @@ def _columns(n: int, number: dict[frozenset[int], int]) -> int:
     return 0
 
 
-class _Parts:
-    """Which variables of a forest hang together (union-find)."""
+class _Trees:
+    """The trees of a forest: which variables are connected (union-find)."""
 
     def __init__(self, n: int) -> None:
         self.above = list(range(n))
@@ -105,14 +105,14 @@ class _Parts:
 
 
 def _greedy(n: int, pairs: list[tuple[int, int]]) -> list[list[int]]:
-    """Forests as large as can be that hold every edge: as few as do, but `LEAST` where there are cycles."""
-    single = _Parts(n)
+    """Maximal forests that together have every edge: `LEAST` or more where there are cycles, else one."""
+    single = _Trees(n)
     if all(single.join(e, a, b) for e, (a, b) in enumerate(pairs)):
         return [single.edges]
-    forests = [_Parts(n) for _ in range(LEAST)]
+    forests = [_Trees(n) for _ in range(LEAST)]
     for e, (a, b) in enumerate(pairs):
         if not any(forest.join(e, a, b) for forest in sorted(forests, key=lambda forest: len(forest.edges))):
-            forests.append(_Parts(n))
+            forests.append(_Trees(n))
             forests[-1].join(e, a, b)
     copies = np.ones(len(pairs), np.int64)
     for forest in forests:

@@ -93,7 +93,7 @@ class TreeReweightedBP(Inference):
         return Ability.MAP | Ability.MARGINALS | Ability.UPPER if kind.loopy else Ability(0)
 
     def converged(self, structure: Structure | None = None) -> TreeReweightedBP:
-        """Return itself, or with `warm_start` what its bound comes to: itself stateless, and given more passes."""
+        """Return itself, or with `warm_start` the limit of its bound: itself stateless, with more passes."""
         if not self.warm_start:
             return self
         passes, tolerance = max(self.passes, 1000), min(self.tolerance, 1e-6)
@@ -116,7 +116,7 @@ class TreeReweightedBP(Inference):
         options = {"passes": self.passes, "tolerance": self.tolerance, "smoothing": self.smoothing}
         work = WORK.pack(
             reweighting=options | _scratch(structure.record, bool((graph < 0).any())),
-            forests=_room(structure.record, graph, forests),
+            forests=_forest_work(structure.record, graph, forests),
         )
         memory = np.zeros(len(structure) + 1, np.int64)
         if self.warm_start:
@@ -127,22 +127,22 @@ class TreeReweightedBP(Inference):
 
 
 def _forests(record: Record) -> tuple[list[Forests], Array]:
-    """Forests of the different graphs of pairs, and the number of each instance's; -1: it is no such graph."""
+    """The forests of every different graph of pairs, and of each instance the number of its graph; -1: it is no such graph."""
     from structopt.kernels.loopy.factors import FACTORS, TABLE
 
     f = FACTORS.open(record)
     others = np.cumsum([0, *(f.kinds != TABLE)])[f.factors], np.cumsum([0, *(f.widths < 2)])[f.variables]
     numbers: dict[tuple[int, bytes], int] = {}
-    made: list[Forests] = []
+    forests: list[Forests] = []
     graph = np.full(len(f.shared), -1)
     for i in np.flatnonzero((np.diff(others[0]) == 0) & (np.diff(others[1]) == 0)).tolist():
         n, linked = int(f.variables[i + 1] - f.variables[i]), f.linked[f.links[f.factors[i]] : f.links[f.factors[i + 1]]]
         key = n, linked.tobytes()
         if key not in numbers:
-            numbers[key] = len(made)
-            made.append(spanning_forests(n, linked.reshape(-1, 2)))
+            numbers[key] = len(forests)
+            forests.append(spanning_forests(n, linked.reshape(-1, 2)))
         graph[i] = numbers[key]
-    return made, graph
+    return forests, graph
 
 
 def _scratch(record: Record, used: bool) -> dict[str, int]:
@@ -156,8 +156,8 @@ def _scratch(record: Record, used: bool) -> dict[str, int]:
     return sizes if used else dict.fromkeys(sizes, 0)
 
 
-def _room(record: Record, graph: Array, forests: list[Forests]) -> dict[str, Any]:
-    """The forests, the number of each instance's, and sizes of the scratch for the largest."""
+def _forest_work(record: Record, graph: Array, forests: list[Forests]) -> dict[str, Any]:
+    """The forests, the number of each instance's graph, and sizes of the scratch for the largest."""
     from structopt.inference.factor_sizes import factor_sizes
     from structopt.kernels.loopy.factors import FACTORS
 

@@ -28,8 +28,10 @@ class LossDifference(LossFamily):
         Inverse temperature: from 1e-12 to 1e12, or inf.
     gamma : float
         Weight of the cost: greater than 0, to 1e12.
-    cost, cost_weights
-        As of the family.
+    cost : Cost
+        What a wrong output costs, as in loss=family.
+    cost_weights : mapping of str to float
+        The cost's own numbers, as in loss=family.
     convex_passes : int or "auto"
         Passes over the data that minimise L_{beta,gamma}, which is convex, before those that minimise the difference.
         ``auto``: 10, and none where the weights of a trained model are the start.

@@ -58,10 +58,10 @@ class WarmStart:
         return task.fit(corpus, self.model.task)
 
     def transfer(self, task: Task, scorer: Scorer) -> tuple[Scorer, Array]:
-        """Carry over every weight that has a place in the new model.
+        """Carry over every weight that the new model has too.
 
-        Of attributes, those whose part group, name and labels exist there; hashed weights keep their places, if the hashing is
-        the same. Weights that could move in the earlier model can move in the new one.
+        Of attributes, those whose part group, name and labels exist there; hashed weights keep their indices, if the hashing
+        is the same. Weights that could move in the earlier model can move in the new one.
 
         Parameters
         ----------
@@ -104,10 +104,10 @@ class _Names:
 
     def counted(self) -> str:
         """How many names of each kind came from the earlier model, are new, or were dropped."""
-        found = [_counts(kind, len(old), len(new), len({*old} & {*new})) for kind, (old, new) in self._kinds().items()]
+        counts = [_counts(kind, len(old), len(new), len({*old} & {*new})) for kind, (old, new) in self._kinds().items()]
         if self._groups:
-            found.insert(0, _counts("attributes", *(sum(column) for column in zip(*self._groups.values(), strict=True))))
-        return ", ".join(found)
+            counts.insert(0, _counts("attributes", *(sum(column) for column in zip(*self._groups.values(), strict=True))))
+        return ", ".join(counts)
 
     def _kinds(self) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
         old, new = self._values
@@ -115,10 +115,10 @@ class _Names:
 
     def _attributes(self, group: str, earlier: int, size: int) -> tuple[Array, Array]:
         old, new = (_padded(task.attribute_names(group), n) for task, n in zip(self.tasks, (earlier, size), strict=True))
-        found = _matches(old, new)
+        matches = _matches(old, new)
         named = [[isinstance(name, str) for name in names] for names in (old, new)]
-        self._groups[group] = sum(named[0]), sum(named[1]), sum(named[0][i] for i in found[0])
-        return found
+        self._groups[group] = sum(named[0]), sum(named[1]), sum(named[0][i] for i in matches[0])
+        return matches
 
     def _configurations(self, group: str, earlier: int, width: int) -> tuple[Array, Array]:
         old, new = (_named(task, group, n) for task, n in zip(self.tasks, (earlier, width), strict=True))
@@ -131,7 +131,7 @@ def _counts(kind: str, old: int, new: int, both: int) -> str:
 
 
 def _padded(names: Sequence[str], size: int) -> list[Any]:
-    """Attribute names of a group; what the scorer adds itself is called by its place from the end."""
+    """Attribute names of a group; those that the scorer adds itself come after the task's, and are numbered."""
     known: list[Any] = list(names)[:size]
     return known + [("constant", k) for k in range(size - len(known))]
 
@@ -148,6 +148,6 @@ def _named(task: Task, group: str, width: int) -> list[Any]:
 
 def _matches(old: list[Any], new: list[Any]) -> tuple[Array, Array]:
     """Indices of the names that both lists have."""
-    places = {name: j for j, name in enumerate(new)}
-    pairs = [(i, places[name]) for i, name in enumerate(old) if name in places]
+    indices = {name: j for j, name in enumerate(new)}
+    pairs = [(i, indices[name]) for i, name in enumerate(old) if name in indices]
     return np.array([i for i, _ in pairs], np.int64), np.array([j for _, j in pairs], np.int64)

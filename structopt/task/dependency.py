@@ -128,7 +128,7 @@ class Dependency(Task):
 
     def input_example(self) -> dict[str, list[Any]]:
         """Return two sentences of values of the training data."""
-        values = {column.name: self._columns.values(column.own)[:6] or [column.own] for column in self.input_schema}
+        values = {column.name: self._columns.values(column.task_name)[:6] or [column.task_name] for column in self.input_schema}
         return example_sentences(values)
 
     def fit(self, corpus: Trees, earlier: Dependency | None = None) -> EncodedTrees:

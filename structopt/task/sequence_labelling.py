@@ -116,7 +116,7 @@ class SequenceLabelling(TokenLabelling):
 
     def input_example(self) -> dict[str, list[Any]]:
         """Return two sentences of values of the training data."""
-        return example_sentences({column.name: self._some_values(column.own) for column in self.input_schema})
+        return example_sentences({column.name: self._some_values(column.task_name) for column in self.input_schema})
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Columns:
         """Read a file; with `labelled` it must have every column, otherwise only the word.

@@ -34,15 +34,15 @@ class ExecutorSuite:
 
     def test_every_shard_once(self, executor: Executor) -> None:
         """No shard is left out or done twice, from one call to the next."""
-        met, lock = [], Lock()
+        done, lock = [], Lock()
 
-        def meet(shard: int) -> None:
+        def record(shard: int) -> None:
             with lock:
-                met.append(shard)
+                done.append(shard)
 
         for _ in range(3):
-            executor.map(meet, range(20))
-        assert sorted(met) == sorted([*range(20)] * 3)
+            executor.map(record, range(20))
+        assert sorted(done) == sorted([*range(20)] * 3)
 
     def test_errors_reach_the_caller(self, executor: Executor) -> None:
         """An exception of a shard is raised, and the executor can be used again."""
@@ -51,15 +51,15 @@ class ExecutorSuite:
         assert executor.map(abs, [-1, 2]) == [1, 2]
 
     def test_shards_are_made_once_and_stay(self, executor: Executor) -> None:
-        """Each keeps what it met before; results come in the order of the pieces, also where every shard has an argument."""
+        """Each keeps its state from call to call; results come in shard order, also where every shard has an argument."""
         placement = executor.place(Counter, [10, 20, 30])
         assert list(placement.call("add", 1)) == [11, 21, 31]
         assert list(placement.call("add", each=[1, 2, 3])) == [12, 23, 34]
 
     def test_same_bits_as_in_one_thread(self, executor: Executor) -> None:
         """Loss and gradient over all instances do not depend on the executor."""
-        made = {"factor_graph": "linear_chain", "loss": "crf", "inference": "exact"}
-        graph, loss, inference = (registry.create(kind, {"name": name}) for kind, name in made.items())
+        names = {"factor_graph": "linear_chain", "loss": "crf", "inference": "exact"}
+        graph, loss, inference = (registry.create(kind, {"name": name}) for kind, name in names.items())
         problem = make_problem(random_encoded(0, lengths=(3, 1, 4, 2, 5, 3, 2, 6, 1, 4)), graph, loss, inference)
         weights = random_weights(problem, 1)
         expected = problem.gradient(weights)
@@ -70,7 +70,7 @@ class ExecutorSuite:
 
 
 class Counter:
-    """A shard that adds up what it is told."""
+    """A shard that adds up numbers."""
 
     def __init__(self, start: int) -> None:
         self.total = start

@@ -95,7 +95,7 @@ class FactorGraphSuite:
             np.testing.assert_array_equal(graph.view("labels", encoded, structure, gold), encoded.gold)
         if "heads" in graph.views and isinstance(encoded, EncodedTrees) and encoded.heads is not None:
             heads, relations = graph.view("heads", encoded, structure, gold).T
-            np.testing.assert_array_equal(heads, self._told_heads(encoded))
+            np.testing.assert_array_equal(heads, self._gold_heads(encoded))
             np.testing.assert_array_equal(relations, encoded.gold if graph.traits.labeled else -1)
 
     def test_outputs_survive_their_views(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
@@ -146,9 +146,9 @@ class FactorGraphSuite:
         assert encoded.free_heads is not None
         heads, relations = view.T
         known = (relations < 0) | encoded.gold_sets[np.arange(len(view)), relations]
-        return np.asarray(known & (encoded.free_heads | (heads == self._told_heads(encoded))))
+        return np.asarray(known & (encoded.free_heads | (heads == self._gold_heads(encoded))))
 
-    def _told_heads(self, encoded: EncodedTrees) -> Array:
+    def _gold_heads(self, encoded: EncodedTrees) -> Array:
         """Gold heads as views have them: 0 for the root, else counted from 1."""
         assert encoded.heads is not None
         position = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
@@ -186,10 +186,10 @@ class FactorGraphSuite:
         gold, cost = graph.gold(encoded, structure), graph.cost(encoded, structure, weights)
         for i, size in enumerate(np.diff(structure.parts)):
             z, p, vertices = dense(gold, i, int(size)), dense(cost, i, int(size)), self.outputs(structure, i)
-            found, most = vertices @ p - z @ p, weights[slice(*encoded.offsets[i : i + 2])].sum()
-            assert found.min() == pytest.approx(0.0, abs=1e-12)
-            assert found.max() <= most + 1e-12
-            np.testing.assert_allclose(found[(vertices == z).all(axis=1)], 0.0, atol=1e-12)
+            costs, most = vertices @ p - z @ p, weights[slice(*encoded.offsets[i : i + 2])].sum()
+            assert costs.min() == pytest.approx(0.0, abs=1e-12)
+            assert costs.max() <= most + 1e-12
+            np.testing.assert_allclose(costs[(vertices == z).all(axis=1)], 0.0, atol=1e-12)
 
     def test_positional(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
         """Where it has closed forms, asked for positions it ties no parts, and the gold output is still one."""

@@ -177,6 +177,6 @@ def _best_point(kind: FactorKind, factor: OneFactor, s: Array, integral: bool) -
     costs, columns = np.zeros(rows.columns), np.arange(rows.columns)
     costs[: len(s)] = -s
     constraint = LinearConstraint(polytope.matrix, polytope.lower, polytope.upper)
-    found = milp(costs, integrality=integral & (columns < shared), bounds=Bounds(0, 1), constraints=constraint)
-    assert found.status == 0, found.message
-    return -float(found.fun)
+    solution = milp(costs, integrality=integral & (columns < shared), bounds=Bounds(0, 1), constraints=constraint)
+    assert solution.status == 0, solution.message
+    return -float(solution.fun)

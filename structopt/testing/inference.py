@@ -33,7 +33,7 @@ def finite_differences(value: Any, s: Array, step: float = 1e-5) -> Array:
 
 
 def best_listed(k_best: Any, structure: Structure, i: int, s: Array, count: int) -> tuple[Array, Array]:
-    """Scores and part vectors of the k best outputs of one instance, (found,) and (found, parts), from scratch.
+    """Scores and part vectors of the k best outputs of one instance, shapes (outputs,) and (outputs, parts), from scratch.
 
     What the kernel writes is checked: it keeps within the room that `Structure.most_active` leaves, and lists no part twice.
     """
@@ -41,15 +41,15 @@ def best_listed(k_best: Any, structure: Structure, i: int, s: Array, count: int)
     values, offsets = np.full(count, np.nan), np.full(count + 1, -1, np.int64)
     parts, counts = np.full(room + spare, -7, np.int32), np.full(room + spare, np.nan)
     work = Record(*(buffer.copy() for buffer in structure.work))
-    found = int(k_best(structure.record, i, s.copy(), count, values, offsets, parts[:room], counts[:room], work))
+    listed = int(k_best(structure.record, i, s.copy(), count, values, offsets, parts[:room], counts[:room], work))
     assert (parts[room:] == -7).all() and np.isnan(counts[room:]).all(), "the kernel writes beyond its room"
     assert offsets[0] == 0
-    assert (np.diff(offsets[: found + 1]) <= structure.most_active).all()
-    vectors = np.zeros((found, len(s)))
-    for vector, begin, end in zip(vectors, offsets[:found], offsets[1:], strict=False):
+    assert (np.diff(offsets[: listed + 1]) <= structure.most_active).all()
+    vectors = np.zeros((listed, len(s)))
+    for vector, begin, end in zip(vectors, offsets[:listed], offsets[1:], strict=False):
         assert len(np.unique(parts[begin:end])) == end - begin, "a part is listed twice"
         vector[parts[begin:end]] = counts[begin:end]
-    return values[:found], vectors
+    return values[:listed], vectors
 
 
 class InferenceSuite:

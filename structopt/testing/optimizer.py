@@ -42,56 +42,56 @@ class OptimizerSuite:
 
     @pytest.fixture
     def problem(self) -> Any:
-        """Make a function that makes a small problem, the same each time, with the `seed` it is given."""
+        """Make a function that makes a small problem, the same each time for the same `seed`."""
         raise NotImplementedError
 
     def test_same_seed_same_bits(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Two runs agree to the last bit."""
         runs = []
         for _ in range(2):
-            method, made = optimizer(), problem(seed=3)
-            runs.append(method.weights(passes(method, made, method.init(made, np.zeros(made.dimension)), 3)))
+            method, small = optimizer(), problem(seed=3)
+            runs.append(method.weights(passes(method, small, method.init(small, np.zeros(small.dimension)), 3)))
         np.testing.assert_array_equal(runs[0], runs[1])
 
     def test_resumes(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Four passes equal two, a checkpoint restored by other objects, and two more."""
-        method, made = optimizer(), problem(seed=3)
-        whole = method.weights(passes(method, made, method.init(made, np.zeros(made.dimension)), 4))
-        method, made = optimizer(), problem(seed=3)
-        half = stored(passes(method, made, method.init(made, np.zeros(made.dimension)), 2))
-        messages = made.messages
-        method, made = optimizer(), problem(seed=3)
-        made.messages[:] = messages
-        np.testing.assert_array_equal(method.weights(passes(method, made, half, 2)), whole)
+        method, small = optimizer(), problem(seed=3)
+        whole = method.weights(passes(method, small, method.init(small, np.zeros(small.dimension)), 4))
+        method, small = optimizer(), problem(seed=3)
+        half = stored(passes(method, small, method.init(small, np.zeros(small.dimension)), 2))
+        messages = small.messages
+        method, small = optimizer(), problem(seed=3)
+        small.messages[:] = messages
+        np.testing.assert_array_equal(method.weights(passes(method, small, half, 2)), whole)
 
     def test_state_is_arrays_and_scalars(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """A checkpoint can hold the state."""
-        method, made = optimizer(), problem(seed=0)
-        state = passes(method, made, method.init(made, np.zeros(made.dimension)), 1)
+        method, small = optimizer(), problem(seed=0)
+        state = passes(method, small, method.init(small, np.zeros(small.dimension)), 1)
         assert all(isinstance(value, np.ndarray | bool | int | float | str) for value in state.values())
 
     def test_starts_from_given_weights(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
-        """A warm start begins at the given weights and leaves their array alone."""
-        method, made = optimizer(), problem(seed=0)
-        given = random_weights(made, 1)
-        kept = given.copy()
-        state = method.init(made, given)
-        np.testing.assert_array_equal(method.weights(state), given)
-        passes(method, made, state, 1)
-        np.testing.assert_array_equal(given, kept)
+        """A warm start begins at the initial weights and leaves their array alone."""
+        method, small = optimizer(), problem(seed=0)
+        initial = random_weights(small, 1)
+        kept = initial.copy()
+        state = method.init(small, initial)
+        np.testing.assert_array_equal(method.weights(state), initial)
+        passes(method, small, state, 1)
+        np.testing.assert_array_equal(initial, kept)
 
     def test_asking_for_weights_changes_nothing(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Weights are finite, of the right size, and can be asked for at any time."""
-        method, made = optimizer(), problem(seed=0)
-        state = passes(method, made, method.init(made, np.zeros(made.dimension)), 1)
+        method, small = optimizer(), problem(seed=0)
+        state = passes(method, small, method.init(small, np.zeros(small.dimension)), 1)
         first = method.weights(state).copy()
-        assert first.shape == (made.dimension,)
+        assert first.shape == (small.dimension,)
         assert np.isfinite(first).all()
         np.testing.assert_array_equal(method.weights(state), first)
 
     def test_objective_decreases(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Some passes take the primal objective clearly below that of zero weights."""
-        method, made = optimizer(), problem(seed=0)
-        state = passes(method, made, method.init(made, np.zeros(made.dimension)), self.many)
-        start, end = (made.objective(w) for w in (np.zeros(made.dimension), method.weights(state)))
+        method, small = optimizer(), problem(seed=0)
+        state = passes(method, small, method.init(small, np.zeros(small.dimension)), self.many)
+        start, end = (small.objective(w) for w in (np.zeros(small.dimension), method.weights(state)))
         assert end <= self.decrease * start

@@ -120,8 +120,8 @@ def random_trees(
     gold = generator.integers(0, labels, len(heads)).astype(np.int32)
     kept = None
     if candidates:
-        given = zip(heads.tolist(), np.repeat(lengths, lengths).tolist(), strict=True)
-        rows = [np.flatnonzero((generator.random(n) < 0.6) | (np.arange(n) == head)) for head, n in given]
+        tokens = zip(heads.tolist(), np.repeat(lengths, lengths).tolist(), strict=True)
+        rows = [np.flatnonzero((generator.random(n) < 0.6) | (np.arange(n) == head)) for head, n in tokens]
         listed = np.concatenate([np.zeros(0, np.int32), *rows]).astype(np.int32)
         kept = np.cumsum([0, *map(len, rows)]).astype(np.int64), listed
     names = tuple(f"r{k}" for k in range(labels))
@@ -210,10 +210,10 @@ def make_problem(
 
     Without a `scorer` the features are those of attributes; of trees, templates with the `options`.
     """
-    made: Scorer = AttributeRows(support)
+    features: Scorer = AttributeRows(support)
     if isinstance(encoded, EncodedTrees):
-        made = HashedTemplates(support, **(options or {}))
-    return Problem.of(encoded, graph, loss, inference, (scorer or made).fit, Settings(C, seed, variant), positional)
+        features = HashedTemplates(support, **(options or {}))
+    return Problem.of(encoded, graph, loss, inference, (scorer or features).fit, Settings(C, seed, variant), positional)
 
 
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:

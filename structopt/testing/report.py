@@ -28,8 +28,8 @@ class ReportSuite:
     @pytest.fixture(params=["small", "full"])
     def report(self, request: pytest.FixtureRequest, reporter: Any, records: Sequence[RunRecord]) -> Report:
         """Report on the runs, at either scale."""
-        made: Report = reporter(records, request.param)
-        return made
+        report: Report = reporter(records, request.param)
+        return report
 
     def test_says_what_it_repeats(self, report: Report) -> None:
         """Title, source, and a table at least."""
@@ -42,7 +42,7 @@ class ReportSuite:
         assert all(len(row) == len(table.columns) for table in report.tables for row in table.rows)
 
     def test_claims_have_evidence(self, report: Report) -> None:
-        """What holds or does not hold here is told with the numbers that decide it."""
+        """Claims that hold or do not hold come with the numbers that decide it."""
         assert all(claim.text for claim in report.claims)
         assert all(claim.evidence for claim in report.claims if claim.held is not None)
 

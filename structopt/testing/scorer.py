@@ -63,10 +63,10 @@ class ScorerContract:
         parts, examples = problem.structure.parts, problem.examples
         whole = examples.scores(weights, np.arange(problem.m))
         order = np.arange(problem.m)[::-2]
-        found = examples.scores(weights, order)
+        scores = examples.scores(weights, order)
         expected = np.concatenate([whole[parts[i] : parts[i + 1]] for i in order])
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-        np.testing.assert_array_equal(found, examples.scores(weights, order))
+        np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(scores, examples.scores(weights, order))
         assert examples.scores(weights, order[:0]).shape == (0,)
 
     def test_an_empty_corpus(self, problem: Problem, weights: Array) -> None:
@@ -98,10 +98,10 @@ class ScorerContract:
     def test_all_at_once_or_in_batches(self, problem: Problem, weights: Array) -> None:
         """The gradient over all instances is the sum of those of batches."""
         order = np.random.default_rng(0).permutation(problem.m)
-        found = [problem.minibatch(weights, batch) for batch in np.array_split(order, 2)]
+        batches = [problem.minibatch(weights, batch) for batch in np.array_split(order, 2)]
         losses, gradient = problem.gradient(weights)
-        assert losses == pytest.approx(sum(one for one, _ in found), rel=1e-10)
-        np.testing.assert_allclose(gradient, sum(one for _, one in found), rtol=1e-9, atol=1e-12)
+        assert losses == pytest.approx(sum(one for one, _ in batches), rel=1e-10)
+        np.testing.assert_allclose(gradient, sum(one for _, one in batches), rtol=1e-9, atol=1e-12)
 
     def test_stores_all_that_it_learnt(self, problem: Problem, weights: Array) -> None:
         """A stored state scores to the same bits; its values survive JSON, and its arrays have names without dots."""

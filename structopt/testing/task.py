@@ -70,110 +70,111 @@ class TaskSuite:
 
     def test_attributes(self, task: Callable[[], Task]) -> None:
         """The program reads files, limit, columns and the main metric."""
-        made = task()
-        assert all(isinstance(path, Path) for path in made.files.values())
-        assert made.limit is None or made.limit >= 1
-        assert isinstance(made.main_metric, str)
-        assert isinstance(made.view, str)
-        assert isinstance(made.partial, bool)
-        assert len(made.columns) == len(set(made.columns))
+        component = task()
+        assert all(isinstance(path, Path) for path in component.files.values())
+        assert component.limit is None or component.limit >= 1
+        assert isinstance(component.main_metric, str)
+        assert isinstance(component.view, str)
+        assert isinstance(component.partial, bool)
+        assert len(component.columns) == len(set(component.columns))
 
     def test_fit_encodes_as_encode_does(self, task: Callable[[], Task], path: Path) -> None:
         """The training corpus, encoded again, gives the same arrays; its labels are all known."""
-        made = task()
-        corpus = made.read(path)
-        encoded = made.fit(corpus)
-        assert_same(encoded, made.encode(corpus))
+        component = task()
+        corpus = component.read(path)
+        encoded = component.fit(corpus)
+        assert_same(encoded, component.encode(corpus))
         assert len(encoded) >= 3
-        assert tuple(made.labels) == tuple(encoded.labels)
+        assert tuple(component.labels) == tuple(encoded.labels)
         assert encoded.gold is not None
         assert encoded.gold.min() >= 0
 
     def test_limit(self, task: Callable[[], Task], path: Path) -> None:
         """The first instances only."""
-        made = task()
-        assert len(made.fit(made.read(path, limit=2))) == 2
+        component = task()
+        assert len(component.fit(component.read(path, limit=2))) == 2
 
     def test_gold_decodes_to_a_perfect_score(self, task: Callable[[], Task], path: Path) -> None:
         """Gold outputs, coded and decoded, score 1; the metrics have names and the report is text."""
-        made = task()
-        corpus = made.read(path)
-        encoded = made.fit(corpus)
-        outputs = made.decode(encoded, self.gold_view(encoded))
+        component = task()
+        corpus = component.read(path)
+        encoded = component.fit(corpus)
+        outputs = component.decode(encoded, self.gold_view(encoded))
         assert len(outputs) == len(encoded)
-        metrics = made.evaluate(corpus, outputs)
-        assert metrics[made.main_metric] == 1.0
+        metrics = component.evaluate(corpus, outputs)
+        assert metrics[component.main_metric] == 1.0
         assert all(0.0 <= value <= 1.0 for value in metrics.values())
-        assert len(made.written(outputs)) == len(encoded)
-        assert made.report(corpus, outputs).strip()
+        assert len(component.written(outputs)) == len(encoded)
+        assert component.report(corpus, outputs).strip()
 
     def test_outcomes_add_up_to_the_scores(self, task: Callable[[], Task], path: Path) -> None:
         """What the instances add to the counts comes to the metrics of `evaluate`, for outputs that are partly wrong."""
-        made = task()
-        corpus = made.read(path)
-        encoded = made.fit(corpus)
+        component = task()
+        corpus = component.read(path)
+        encoded = component.fit(corpus)
         gold = self.gold_view(encoded)
-        outputs = made.decode(encoded, np.where(np.arange(len(gold)).reshape(-1, *[1] * (gold.ndim - 1)) % 3, gold, gold[:1]))
-        found = made.outcomes(corpus, outputs)
-        assert len(found) == len(encoded)
-        assert found.scores() == pytest.approx(made.evaluate(corpus, outputs))
+        third = np.arange(len(gold)).reshape(-1, *[1] * (gold.ndim - 1)) % 3 == 0
+        outputs = component.decode(encoded, np.where(third, gold[:1], gold))
+        outcomes = component.outcomes(corpus, outputs)
+        assert len(outcomes) == len(encoded)
+        assert outcomes.scores() == pytest.approx(component.evaluate(corpus, outputs))
 
     def test_state_is_all_it_learnt(self, task: Callable[[], Task], path: Path) -> None:
         """Another object with the state encodes the corpus alike; the state is JSON and arrays, without the file's path."""
-        made, other = task(), task()
-        corpus = made.read(path)
-        encoded = made.fit(corpus)
-        values, arrays = made.state()
+        component, other = task(), task()
+        corpus = component.read(path)
+        encoded = component.fit(corpus)
+        values, arrays = component.state()
         stored = json.dumps(values)
         assert str(path) not in stored
         assert all(isinstance(array, np.ndarray) for array in arrays.values())
         other.restore(json.loads(stored), arrays)
         assert_same(encoded, other.encode(other.read(path)))
-        assert tuple(other.labels) == tuple(made.labels)
+        assert tuple(other.labels) == tuple(component.labels)
 
     def test_an_earlier_vocabulary_is_kept(self, task: Callable[[], Task], path: Path) -> None:
         """Fitted to fewer instances beside an earlier task, it knows all that the earlier one does, and encodes as it says."""
-        earlier, made = task(), task()
+        earlier, component = task(), task()
         earlier.fit(earlier.read(path))
-        corpus = made.read(path, limit=1)
-        encoded = made.fit(corpus, earlier)
-        assert_same(encoded, made.encode(corpus))
+        corpus = component.read(path, limit=1)
+        encoded = component.fit(corpus, earlier)
+        assert_same(encoded, component.encode(corpus))
         for kind, names in earlier.vocabulary().items():
-            assert set(names) <= set(made.vocabulary()[kind])
+            assert set(names) <= set(component.vocabulary()[kind])
         for name, table in encoded.tables.items():
-            assert set(earlier.attribute_names(name)) <= set(made.attribute_names(name))
-            assert len(made.attribute_names(name)) == table.size
+            assert set(earlier.attribute_names(name)) <= set(component.attribute_names(name))
+            assert len(component.attribute_names(name)) == table.size
 
     def test_tables(self, task: Callable[[], Task], path: Path) -> None:
         """The example is as the input schema says and survives JSON; outputs are as the output schema says."""
-        made = task()
-        made.fit(made.read(path))
-        example = json.loads(json.dumps(made.input_example()))
-        assert set(example) <= {column.name for column in made.input_schema}
-        checked = made.input_schema.checked(example)
-        encoded = made.encode(made.corpus(made.instances(checked)))
+        component = task()
+        component.fit(component.read(path))
+        example = json.loads(json.dumps(component.input_example()))
+        assert set(example) <= {column.name for column in component.input_schema}
+        checked = component.input_schema.checked(example)
+        encoded = component.encode(component.corpus(component.instances(checked)))
         assert len(encoded) == len(next(iter(example.values())))
-        assert Schema.restore(json.loads(json.dumps(made.output_schema.state()))) == made.output_schema
+        assert Schema.restore(json.loads(json.dumps(component.output_schema.state()))) == component.output_schema
 
     def test_attributes_have_names(self, task: Callable[[], Task], path: Path) -> None:
         """One for each attribute of a table; none for a part group that the task does not know."""
-        made = task()
-        encoded = made.fit(made.read(path))
+        component = task()
+        encoded = component.fit(component.read(path))
         for name, table in encoded.tables.items():
-            names = made.attribute_names(name)
+            names = component.attribute_names(name)
             assert len(names) == table.size
             assert len(set(names)) == table.size
-        assert len(made.attribute_names("no such group")) == 0
+        assert len(component.attribute_names("no such group")) == 0
 
     def test_predictions_are_written(self, task: Callable[[], Task], path: Path, unlabelled: Path, tmp_path: Path) -> None:
         """A file without labels has as many instances, lacks no column but these, and predictions for it are written."""
-        made = task()
-        encoded = made.fit(made.read(path))
-        corpus = made.read(unlabelled, labelled=False)
-        assert len(made.encode(corpus)) == len(encoded)
-        assert isinstance(made.missing_columns(corpus), list)
-        outputs, target = made.written(made.decode(encoded, self.gold_view(encoded))), tmp_path / "predicted"
-        made.write_outputs(corpus, target, outputs)
+        component = task()
+        encoded = component.fit(component.read(path))
+        corpus = component.read(unlabelled, labelled=False)
+        assert len(component.encode(corpus)) == len(encoded)
+        assert isinstance(component.missing_columns(corpus), list)
+        outputs, target = component.written(component.decode(encoded, self.gold_view(encoded))), tmp_path / "predicted"
+        component.write_outputs(corpus, target, outputs)
         assert target.stat().st_size > 0
 
     def test_malformed_file(self, task: Callable[[], Task], malformed: tuple[Path, int] | None) -> None:
@@ -182,6 +183,6 @@ class TaskSuite:
             pytest.skip("no malformed file was given")
         file, line = malformed
         with pytest.raises(DataError) as refused:
-            made = task()
-            made.fit(made.read(file))
+            component = task()
+            component.fit(component.read(file))
         assert str(refused.value).startswith(f"{file}:{line}: ")

@@ -36,27 +36,28 @@ class TrackerSuite:
 
     def test_a_run(self, tracker: Callable[[], Tracker], run: Run) -> None:
         """Start, passes, end; the methods return nothing."""
-        made = tracker()
-        told = [made.start(run), *(made.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2))]
-        assert [*told, made.finish("FINISHED", {"dev.f1": 0.5})] == [None] * 4
+        component = tracker()
+        started = component.start(run)
+        passes = [component.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2)]
+        assert [started, *passes, component.finish("FINISHED", {"dev.f1": 0.5})] == [None] * 4
 
     @pytest.mark.parametrize("status", ["FAILED", "KILLED"])
     def test_a_run_that_ends_early(self, tracker: Callable[[], Tracker], run: Run, status: str) -> None:
         """A run may end before its first pass, without any metric."""
-        made = tracker()
-        made.start(run)
-        made.finish(status, {})
+        component = tracker()
+        component.start(run)
+        component.finish(status, {})
 
     def test_metrics_that_are_no_numbers(self, tracker: Callable[[], Tracker], run: Run) -> None:
-        """Infinite and undefined metrics, and names that were never met before, do no harm."""
-        made = tracker()
-        made.start(run)
-        made.log_epoch(1, {"train.loss": float("inf"), "dev.f1": float("nan")})
-        made.log_epoch(2, {"something.else": 1.0})
-        made.finish("FINISHED", {"dev.f1": float("nan")})
+        """Infinite and undefined metrics, and names of metrics that are new, do no harm."""
+        component = tracker()
+        component.start(run)
+        component.log_epoch(1, {"train.loss": float("inf"), "dev.f1": float("nan")})
+        component.log_epoch(2, {"something.else": 1.0})
+        component.finish("FINISHED", {"dev.f1": float("nan")})
 
     def test_a_sweep(self, tracker: Callable[[], Tracker], run: Run) -> None:
-        """Where it knows of runs within runs: the sweep's run is opened, found again, and closed after those of its jobs."""
+        """Where it knows of runs within runs: the sweep's run is opened, opened again, and closed after those of its jobs."""
         folder, command = run.folder.parent, "structopt seed=0,1"
         parent = tracker().open_sweep("a sweep", folder, command, "")
         if not parent:
@@ -71,9 +72,9 @@ class TrackerSuite:
         """It warns, once, and the run goes on."""
         if broken is None:
             pytest.skip("no store to break")
-        made = broken()
-        made.start(run)
+        component = broken()
+        component.start(run)
         for epoch in range(1, 4):
-            made.log_epoch(epoch, {"train.loss": 1.0})
-        made.finish("FINISHED", {"dev.f1": 0.5})
+            component.log_epoch(epoch, {"train.loss": 1.0})
+        component.finish("FINISHED", {"dev.f1": 0.5})
         assert len([record for record in caplog.records if record.levelname == "WARNING"]) == 1

@@ -17,7 +17,7 @@ import pytest
 from structopt.core.data.encoded import EncodedTrees
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
-from structopt.factor_graph.arc_factored import arc_places, candidate_arcs, gold_arcs
+from structopt.factor_graph.arc_factored import arc_tokens, candidate_arcs, gold_arcs
 from structopt.factor_graph.kinds import ARBORESCENCE
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.kernels.waist.record import EMPTY
@@ -89,9 +89,9 @@ def lay_out(trees: EncodedTrees, labeled: bool) -> tuple[Structure, SparseVector
     arcs, heads = candidate_arcs(trees)
     owned, L = arcs[trees.offsets], len(trees.labels) if labeled else 0
     groups = (PartGroup("label", L, owned), PartGroup("arc", 1, owned))[0 if labeled else 1 :]
-    places = {"arc": arc_places(trees.offsets, arcs, heads)}
+    part_tokens = {"arc": arc_tokens(trees.offsets, arcs, heads)}
     memory = np.zeros(len(trees) + 1, np.int64)
-    structure = Structure(EMPTY, groups, part_offsets(groups), ARBORESCENCE, memory, places=places)
+    structure = Structure(EMPTY, groups, part_offsets(groups), ARBORESCENCE, memory, part_tokens=part_tokens)
     found = gold_arcs(trees, structure)
     if not labeled:
         return structure, SparseVectors(trees.offsets, found.astype(np.int32), np.ones(len(found)))

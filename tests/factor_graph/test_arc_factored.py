@@ -48,7 +48,7 @@ def test_layout_without_labels():
     assert [(g.name, g.width, g.tied) for g in structure.groups] == [("arc", 1, False)]
     assert structure.parts.tolist() == [0, 4, 13]
     assert structure.active == 3
-    assert structure.places["arc"][:5].tolist() == [[ROOT, 0], [1, 0], [0, 1], [ROOT, 1], [ROOT, 0]]
+    assert structure.part_tokens["arc"][:5].tolist() == [[ROOT, 0], [1, 0], [0, 1], [ROOT, 1], [ROOT, 0]]
     assert ArcFactored(projective=True).build(small()).kind is kinds.PROJECTIVE
 
 
@@ -60,7 +60,7 @@ def test_layout_with_labels_and_candidates():
     assert [tuple(map(np.ndarray.tolist, structure.spans(name))) for name in ("label", "arc")] == [
         ([0, 0], [0, 6, 16]), ([6, 10], [0, 3, 8])
     ]  # fmt: skip
-    assert structure.places["arc"].tolist() == [[ROOT, 0], [1, 0], [ROOT, 1], [ROOT, 0], [2, 0], [0, 1], [1, 2], [ROOT, 2]]
+    assert structure.part_tokens["arc"].tolist() == [[ROOT, 0], [1, 0], [ROOT, 1], [ROOT, 0], [2, 0], [0, 1], [1, 2], [ROOT, 2]]
 
 
 def test_gold_indicators():
@@ -111,10 +111,10 @@ def test_gold_is_an_output(projective, labeled, candidates):
 
 def test_head_tables():
     """Two sentences, pruned candidates; two labels an arc, or none."""
-    places = np.array([[ROOT, 0], [1, 0], [ROOT, 1], [0, 1], [ROOT, 0]])
+    tokens = np.array([[ROOT, 0], [1, 0], [ROOT, 1], [0, 1], [ROOT, 0]])
     arcs, nothing = np.array([0, 4, 5]), np.zeros(3, np.int64)
     groups = (PartGroup("label", 2, arcs), PartGroup("arc", 1, arcs))
-    structure = Structure(EMPTY, groups, part_offsets(groups), kinds.ARBORESCENCE, nothing, places={"arc": places})
+    structure = Structure(EMPTY, groups, part_offsets(groups), kinds.ARBORESCENCE, nothing, part_tokens={"arc": tokens})
     labels = [np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.5, 0.25, 0.25]), np.array([0.75, 0.25])]
     for marginals in (labels, [table.reshape(-1, 2).sum(axis=1) for table in labels]):
         first, second = ArcFactored(labeled=True).probabilities("heads", small(), structure, marginals)

@@ -79,9 +79,9 @@ def names_of(structure, i):
     """Name of every part of an instance; a pair (NONE, NONE) has the side of the automaton that it belongs to."""
     f, names = open_factors(structure.record), []
     for group in structure.groups:
-        rows = structure.places[group.name][group.offsets[i] : group.offsets[i + 1]].tolist()
+        rows = structure.part_tokens[group.name][group.offsets[i] : group.offsets[i + 1]].tolist()
         names += [(group.name, *row) for row in rows]
-    arcs = structure.places["arc"][structure.groups[0].offsets[i] :]
+    arcs = structure.part_tokens["arc"][structure.groups[0].offsets[i] :]
     for factor in range(f.factors[i], f.factors[i + 1]):
         first = private_start(f, i, factor)
         for part in range(first, first + f.privates[factor + 1] - f.privates[factor]):
@@ -94,7 +94,7 @@ def names_of(structure, i):
 def vertices_of(structure, i):
     """Part vectors of all trees that the kind lists, by their heads."""
     begin, end = structure.groups[0].offsets[i : i + 2]
-    arcs, found = structure.places["arc"][begin:end].tolist(), {}
+    arcs, found = structure.part_tokens["arc"][begin:end].tolist(), {}
     for vertex in structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 10_000):
         heads = {m: m if h == ROOT else h for (h, m), on in zip(arcs, vertex, strict=False) if on}
         found[tuple(heads[m] for m in range(len(heads)))] = vertex
@@ -121,12 +121,12 @@ def test_pairs_of_an_automaton_are_numbered_in_lexicographic_order():
 def test_parts_of_two_tokens_by_hand():
     structure = SecondOrder().build(trees([0, 0]))
     assert [group.name for group in structure.groups] == ["arc", "sibling", "grandparent"]
-    assert structure.places["arc"].tolist() == [[ROOT, 0], [1, 0], [0, 1], [ROOT, 1]]
+    assert structure.part_tokens["arc"].tolist() == [[ROOT, 0], [1, 0], [0, 1], [ROOT, 1]]
     right_of_0 = [[0, NONE, 1], [0, NONE, NONE], [0, 1, NONE]]
     left_of_1 = [[1, NONE, 0], [1, NONE, NONE], [1, 0, NONE]]
     root = [[ROOT, NONE, 0], [ROOT, NONE, 1], [ROOT, NONE, NONE], [ROOT, 0, 1], [ROOT, 0, NONE], [ROOT, 1, NONE]]
-    assert structure.places["sibling"].tolist() == right_of_0 + left_of_1 + root
-    assert structure.places["grandparent"].tolist() == [[ROOT, 1, 0], [ROOT, 0, 1]]
+    assert structure.part_tokens["sibling"].tolist() == right_of_0 + left_of_1 + root
+    assert structure.part_tokens["grandparent"].tolist() == [[ROOT, 1, 0], [ROOT, 0, 1]]
     assert structure.parts.tolist() == [0, 4 + 12 + 2]
 
 
@@ -150,8 +150,8 @@ def test_gold_of_a_hand_made_tree():
     arcs, siblings = (int(group.offsets[-1]) for group in structure.groups[:2])
     arc, sibling = gold.parts[gold.parts < arcs], gold.parts[(gold.parts >= arcs) & (gold.parts < arcs + siblings)] - arcs
     grandparent = gold.parts[gold.parts >= arcs + siblings] - arcs - siblings
-    assert structure.places["arc"][arc].tolist() == [[1, 0], [ROOT, 1], [1, 2], [2, 3], [2, 4], [1, 5]]
-    chains = structure.places["sibling"][sibling].tolist()
+    assert structure.part_tokens["arc"][arc].tolist() == [[1, 0], [ROOT, 1], [1, 2], [2, 3], [2, 4], [1, 5]]
+    chains = structure.part_tokens["sibling"][sibling].tolist()
     assert [row for row in chains if row[1:] != [NONE, NONE]] == [
         [1, NONE, 0], [1, 0, NONE],
         [1, NONE, 2], [1, 2, 5], [1, 5, NONE],
@@ -160,7 +160,7 @@ def test_gold_of_a_hand_made_tree():
     ]  # fmt: skip
     assert [row[0] for row in chains if row[1:] == [NONE, NONE]] == [0, 2, 3, 3, 4, 4, 5]  # 0 and 5: no left, no right side
     chains = [[ROOT, 1, 0], [ROOT, 1, 2], [1, 2, 3], [1, 2, 4], [ROOT, 1, 5]]
-    assert structure.places["grandparent"][grandparent].tolist() == chains
+    assert structure.part_tokens["grandparent"][grandparent].tolist() == chains
     assert (gold.values == 1.0).all()
 
 
@@ -207,7 +207,7 @@ def test_factors_link_the_arcs_that_their_parts_name(siblings):
     structure = SecondOrder(siblings=siblings, projective=True, single_root=False).build(corpus)
     f = open_factors(structure.record)
     for i in range(len(corpus)):
-        arcs = structure.places["arc"][structure.groups[0].offsets[i] : structure.groups[0].offsets[i + 1]]
+        arcs = structure.part_tokens["arc"][structure.groups[0].offsets[i] : structure.groups[0].offsets[i + 1]]
         names, at = names_of(structure, i), len(arcs)
         assert f.variables[i + 1] - f.variables[i] == f.shared[i] == len(arcs)
         assert f.starts[f.variables[i] : f.variables[i + 1]].tolist() == list(range(len(arcs)))

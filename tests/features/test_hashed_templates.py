@@ -79,13 +79,13 @@ def structure_of(trees, groups=("label", "arc")):
     offsets = np.concatenate([np.zeros((1, 3), np.int64), np.cumsum(np.array(sizes).reshape(-1, 3), axis=0)]).astype(np.int64)
     column = {"label": 0, "arc": 0, "sibling": 1, "grandparent": 2}
     found = tuple(PartGroup(g, len(trees.labels) if g == "label" else 1, offsets[:, column[g]]) for g in groups)
-    places = {
+    part_tokens = {
         name: np.array(rows, np.int32).reshape(-1, width)
         for name, rows, width in (("arc", arcs, 2), ("sibling", triples, 3), ("grandparent", others, 3))
         if name in groups or (name == "arc" and "label" in groups)
     }
     kind, memory = StructureKind("by hand"), np.zeros(len(lengths) + 1, np.int64)
-    return Structure(EMPTY, found, part_offsets(found), kind, memory, places=places)
+    return Structure(EMPTY, found, part_offsets(found), kind, memory, part_tokens=part_tokens)
 
 
 def gold_of(trees, structure):
@@ -98,7 +98,7 @@ def gold_of(trees, structure):
             if group.name in ("sibling", "grandparent"):
                 parts += range(start, start + end - begin, 3)
             else:
-                for e, (h, m) in enumerate(structure.places["arc"][begin:end].tolist()):
+                for e, (h, m) in enumerate(structure.part_tokens["arc"][begin:end].tolist()):
                     if trees.heads[first + m] == (m if h == ROOT else h):
                         parts.append(start + e * group.width + (trees.gold[first + m] if group.name == "label" else 0))
             start += (end - begin) * group.width
@@ -177,7 +177,8 @@ def matrix(trees, structure, i, options, labelled=True):
     bits, row_bits = options["hash_bits"], options["label_bits"]
     columns = []
     for group in structure.groups:
-        for places in structure.places["arc" if group.name == "label" else group.name][slice(*group.offsets[i : i + 2])].tolist():
+        joined = structure.part_tokens["arc" if group.name == "label" else group.name]
+        for places in joined[slice(*group.offsets[i : i + 2])].tolist():
             part = np.zeros((2**bits + 2**row_bits * L, group.width))
             for h in hashes(group.name, places, codes, options):
                 size, width = (4, row_bits) if group.name == "label" else (16, bits)
@@ -436,7 +437,7 @@ def test_report_of_collisions():
             labels = np.diff(structure.groups[0].offsets)[i] * 3
             if part < labels:
                 continue
-            arc = structure.places["arc"][structure.groups[1].offsets[i] + part - labels].tolist()
+            arc = structure.part_tokens["arc"][structure.groups[1].offsets[i] + part - labels].tolist()
             for h in hashes("arc", arc, codes, options):
                 for v in (0, variant("arc", arc)):
                     places[h, v] = (h >> 54) // 16 * 16 + ((h >> 54) + v) % 16

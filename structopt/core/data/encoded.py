@@ -1,4 +1,4 @@
-"""What travels between components: attribute tables, encoded corpora, part layouts; ragged data as buffers and offsets."""
+"""Encoded corpora, made by tasks, of which factor graphs and scorers are built; ragged data as buffers and offsets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from typing import Any, Self
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
+
+ROOT = -1
+"""The root, among tokens that are numbered by their positions in the sentence."""
+NONE = -2
+"""No token: before the first modifier of a head, and after the last."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +57,12 @@ class Encoded:
         return replace(self, **self._sliced(Encoded, first, last))
 
     def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
-        """The fields of this class as they are for a subset; `known` is the class whose fields the caller knows to slice.
+        """The fields of this class for the instances first <= i < last; `known` is the class whose fields the caller slices.
 
         Raises
         ------
         ConfigError
-            Where there are others, or tables of which it is not known how many rows an instance has.
+            Where there are further fields, or tables of which it is not known how many rows an instance has.
         """
         if len(fields(self)) > len(fields(known)):
             raise ConfigError(
@@ -94,11 +99,11 @@ class EncodedTrees(Encoded):
     columns : tuple of str
         Names of the columns of `codes`.
     codes : int32, shape (tokens, columns)
-        Interned values of the columns; 0 where the value was not seen in training, 1 where the cell is empty.
+        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell is empty.
     heads : int32, shape (tokens,), or None
-        Position of the gold head within the sentence, from 0; a token's own position stands for the root.
+        Position of the gold head within the sentence, from 0; a token's own position means the root.
     free_heads : bool, shape (tokens,), or None
-        Which tokens may have any head, where training data do not say it; `heads` is then one of them.
+        Tokens whose gold head is not known, so that it may be any; `heads` then has one of the possible ones.
     candidates : (int64 of shape (tokens + 1,), int32 of shape (arcs,)), or None
         Heads that a token may take, ascending, in the same numbering, and where those of each token begin; None when it
         may take all.
@@ -113,13 +118,13 @@ class EncodedTrees(Encoded):
     def subset(self, first: int, last: int) -> Self:
         """The sentences first <= i < last."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
-        kept = None
+        candidates = None
         if self.candidates is not None:
             starts, heads = self.candidates
-            kept = starts[begin : end + 1] - starts[begin], heads[starts[begin] : starts[end]]
-        given, free = (None if one is None else one[begin:end] for one in (self.heads, self.free_heads))
+            candidates = starts[begin : end + 1] - starts[begin], heads[starts[begin] : starts[end]]
+        gold, free = (None if array is None else array[begin:end] for array in (self.heads, self.free_heads))
         known = self._sliced(EncodedTrees, first, last)
-        return replace(self, **known, codes=self.codes[begin:end], heads=given, free_heads=free, candidates=kept)
+        return replace(self, **known, codes=self.codes[begin:end], heads=gold, free_heads=free, candidates=candidates)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,20 +163,3 @@ class EncodedGraphs(Encoded):
             return first, last
         starts = self.offsets if name == "label" else self.edges[0]
         return int(starts[first]), int(starts[last])
-
-
-ROOT = -1
-"""The root, where places name tokens by their position in the sentence."""
-NONE = -2
-"""No token: before the first modifier of a head, and after the last."""
-
-
-
-
-
-
-
-
-
-
-Config = Mapping[str, Any]

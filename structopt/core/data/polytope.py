@@ -1,4 +1,4 @@
-"""Polytopes by sparse rows, and how their rows are gathered factor by factor."""
+"""Polytopes by sparse rows, and their rows as they are collected factor by factor."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Polytope(NamedTuple):
 
 
 class Rows:
-    """Rows of a sparse matrix as they are gathered, and how many columns they use so far."""
+    """The rows of a polytope, collected factor by factor, and the number of columns so far."""
 
     def __init__(self, columns: int) -> None:
         self.columns = columns
@@ -36,7 +36,7 @@ class Rows:
         self._bounds: list[tuple[Array, Array]] = []
 
     def more_columns(self, count: int) -> Array:
-        """Take further columns, and return their numbers."""
+        """Add columns, and return their indices."""
         self.columns += count
         return np.arange(self.columns - count, self.columns)
 

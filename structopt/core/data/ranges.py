@@ -1,7 +1,7 @@
-"""How large numbers may be: values of features in data, and numbers that users choose; what is refused and in which words.
+"""Ranges of numbers: values of features in data, and settings; what is refused, and the messages.
 
 Learning multiplies values, weights and scores with each other and squares them. The bounds leave room for that: what lies
-within them may still overflow together, which is told when it happens.
+within them may still overflow together, which is an error when it happens.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def fault(value: float) -> str:
 
 
 def first_fault(values: Array) -> int:
-    """Place of the first number that cannot be a feature's value; -1 where all can."""
+    """Index of the first number that cannot be a feature's value; -1 where all can."""
     sound = np.abs(values.astype(np.float64, copy=False)) <= LARGEST_VALUE  # false for nan
     return -1 if sound.all() else int(np.argmin(sound))
 

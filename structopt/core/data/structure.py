@@ -1,4 +1,4 @@
-"""The graphs of a corpus: groups of parts, and where the parts of every instance stand."""
+"""The factor graphs of a corpus: groups of parts, and the offsets of every instance in vectors over parts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class PartGroup:
     """A run of parts of every instance: `positions` of them, each with `width` configurations.
 
     The part vector of an instance is the concatenation, over the groups in order, of its positions x width parts.
-    A *tied* group has one position an instance, whose parts stand for all the factors that share their scores, and
-    whose marginals are expected counts.
+    A *tied* group has one position an instance, whose parts all factors with the same scores share; their marginals are
+    expected counts.
 
     Attributes
     ----------
@@ -54,10 +54,10 @@ class Structure:
         Scratch for one thread, large enough for the largest instance.
     active : int or None
         The most parts that an output has; None: all of its instance.
-    places : mapping of part group name to int32 array, shape (positions, tokens a part)
-        Positions in the sentence of the tokens that a part joins, where features are computed from them: ``arc``: head,
-        modifier; ``sibling``: head, nearer modifier, farther modifier; ``grandparent``: head's head, head, modifier.
-        `ROOT` and `NONE` are -1 and -2.
+    part_tokens : mapping of part group name to int32 array, shape (positions, tokens a part)
+        The tokens that a part joins, by their positions in the sentence, where features are computed from them. ``arc``: head,
+        modifier; ``sibling``: head, nearer modifier, farther modifier; ``grandparent``: head's head, head, modifier. The root
+        and no token are `structopt.core.data.encoded.ROOT` and `NONE`.
     """
 
     record: Record
@@ -67,7 +67,7 @@ class Structure:
     memory: Array
     work: Record = field(default=EMPTY)
     active: int | None = None
-    places: Mapping[str, Array] = field(default_factory=dict)
+    part_tokens: Mapping[str, Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -79,7 +79,13 @@ class Structure:
         return int(np.diff(self.parts).max(initial=0)) if self.active is None else self.active
 
     def spans(self, name: str) -> tuple[Array, Array]:
-        """Where the parts of a group begin within each instance, and where those of each begin in a vector over the group's."""
+        """Where the parts of a group begin within each instance, and the offsets of the instances in a vector over the group.
+
+        Raises
+        ------
+        KeyError
+            For a group that the structure does not have.
+        """
         begins = np.zeros(len(self), np.int64)
         for group in self.groups:
             if group.name == name:
@@ -88,16 +94,16 @@ class Structure:
         raise KeyError(name)
 
     def numbered_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
-        """Numbers of all parts of outputs in a vector over the parts of a group, and which of them belong to the group."""
+        """Indices of all parts of outputs in a vector over the parts of a group, and which of them belong to the group."""
         begins, offsets = self.spans(name)
         instance = np.repeat(np.arange(len(self)), np.diff(outputs.offsets))
         within = outputs.parts - begins[instance]
         return within + offsets[instance], (within >= 0) & (within < np.diff(offsets)[instance])
 
     def active_in(self, name: str, outputs: SparseVectors) -> tuple[Array, Array]:
-        """The parts of outputs that belong to a group: their numbers in a vector over the group's, ascending, and how often."""
-        numbers, inside = self.numbered_in(name, outputs)
-        return numbers[inside], outputs.values[inside]
+        """The parts of outputs that belong to a group: their indices in a vector over the group, and their values."""
+        indices, inside = self.numbered_in(name, outputs)
+        return indices[inside], outputs.values[inside]
 
 
 def part_offsets(groups: tuple[PartGroup, ...]) -> Array:

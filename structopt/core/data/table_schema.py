@@ -1,4 +1,4 @@
-"""What a task takes and gives as tables, one row an instance: all that MLflow's signatures and served models are made of."""
+"""Schemas of the tables of inputs and outputs, one row an instance, from which MLflow's signatures are made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from structopt.errors import DataError
 TABLE = "<table>"
 Kind = Literal["string", "long", "double"]
 TYPES: dict[str, tuple[type, ...]] = {"string": (str, int, float), "long": (int,), "double": (float, int)}
-"""What may stand for an element of a kind; it is turned into the first of them."""
+"""The types that an element of a kind may have; it is converted to the first of them."""
 PLURALS = {"string": "strings", "long": "whole numbers", "double": "numbers"}
 
 
@@ -34,7 +34,7 @@ class Column:
     alias : str
         Another name under which it may be given, and the one that the task itself uses.
     filler : str, float or None
-        The element that stands in for a cell that an optional column lacks.
+        The element that replaces a cell that an optional column lacks.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Column:
     filler: str | float | None = None
 
     @property
-    def own(self) -> str:
+    def task_name(self) -> str:
         """The name that the task uses."""
         return self.alias or self.name
 
@@ -88,34 +88,34 @@ class Schema:
             For a required column that is missing, columns of different lengths, and a cell of another form than the schema's or
             of other lengths than the column has that it is like; the number after ``<table>:`` counts the rows from 1.
         """
-        given = {column: table[name] for column in self for name in (column.name, column.alias) if name in table}
+        present = {column: table[name] for column in self for name in (column.name, column.alias) if name in table}
         for column in self:
-            if column.required and column not in given:
+            if column.required and column not in present:
                 raise DataError(TABLE, None, f"there is no column '{column.name}'. The columns are: {', '.join(map(str, self))}.")
-        found: dict[str, list[Any]] = {}
-        for column, cells in given.items():
+        checked: dict[str, list[Any]] = {}
+        for column, cells in present.items():
             rows = _rows(column, cells)
             first = self.columns[0].name
-            if found and len(rows) != len(found[first]):
-                message = f"'{column.name}' has {len(rows)} rows and '{first}' {len(found[first])}: give as many of both."
+            if checked and len(rows) != len(checked[first]):
+                message = f"'{column.name}' has {len(rows)} rows and '{first}' {len(checked[first])}: give as many of both."
                 raise DataError(TABLE, None, message)
-            found[column.name] = _matched(column, rows, found.get(column.like))
-        return {name: rows for name, rows in found.items() if not self._says_nothing(name, rows)}
+            checked[column.name] = _matched(column, rows, checked.get(column.like))
+        return {name: rows for name, rows in checked.items() if not self._says_nothing(name, rows)}
 
     def records(self, table: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
         """The rows of a table that was checked, as mappings from the task's own names of columns to cells."""
-        given = [column for column in self if column.name in table]
-        rows = zip(*(table[column.name] for column in given), strict=True)
-        return [dict(zip([column.own for column in given], row, strict=True)) for row in rows]
+        present = [column for column in self if column.name in table]
+        rows = zip(*(table[column.name] for column in present), strict=True)
+        return [dict(zip([column.task_name for column in present], row, strict=True)) for row in rows]
 
-    def check_outputs(self, made: Mapping[str, Sequence[Any]], given: Mapping[str, list[Any]]) -> None:
-        """Raise DataError unless columns made for the rows of a checked input are this schema's, with lengths as it says."""
-        rows = len(next(iter(given.values())))
+    def check_outputs(self, outputs: Mapping[str, Sequence[Any]], inputs: Mapping[str, list[Any]]) -> None:
+        """Raise `DataError` unless output columns have this schema's form, and the lengths of the checked input's rows."""
+        rows = len(next(iter(inputs.values())))
         for column in self:
-            cells = _rows(column, made[column.name])
+            cells = _rows(column, outputs[column.name])
             if len(cells) != rows:
                 raise DataError(TABLE, None, f"the task made {len(cells)} outputs '{column.name}' for {rows} rows.")
-            _matched(column, cells, given.get(column.like))
+            _matched(column, cells, inputs.get(column.like))
 
     def state(self) -> list[dict[str, Any]]:
         """As JSON values."""
@@ -134,7 +134,7 @@ class Schema:
 def example_sentences(values: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
     """Two sentences, of four tokens and of two, from the first values of every column."""
     spans = (range(4), range(4, 6))
-    return {name: [[own[t % len(own)] for t in span] for span in spans] for name, own in values.items()}
+    return {name: [[cells[t % len(cells)] for t in span] for span in spans] for name, cells in values.items()}
 
 
 def vector_columns(name: str, kind: Kind) -> Schema:

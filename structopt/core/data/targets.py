@@ -1,4 +1,4 @@
-"""What outputs shall be: gold outputs that are known, or sets of outputs that agree with what is known."""
+"""Targets of training: gold outputs that are known, or sets of outputs that agree with what is known."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ class AllowedParts:
 
 @dataclass(frozen=True)
 class Targets:
-    """What the outputs of a training corpus shall be: a point, or a set of outputs, for each instance.
+    """The targets of a training corpus: for each instance a point, or a set of outputs.
 
     Attributes
     ----------
     points : SparseVectors
-        Gold indicators z_i; nothing where the target is a set.
+        Gold indicators z_i; no entries where the target is a set.
     sets : bool, shape (instances,)
         Whose target is a set.
     allowed : AllowedParts
@@ -95,7 +95,7 @@ class Targets:
     allowed: AllowedParts
 
     def possible(self, parts: Array) -> SparseVectors:
-        """Parts that some allowed output may have: of points theirs, of sets all but the restricted variables' other parts.
+        """Parts that some allowed output may have: those of points; of sets all but the excluded parts of restricted variables.
 
         Parameters
         ----------
@@ -112,9 +112,9 @@ class Targets:
         kept[points] = True
         values = kept.astype(np.float64)
         values[points] = self.points.values
-        found = np.flatnonzero(kept)
-        offsets = np.searchsorted(found, parts).astype(np.int64)
-        return SparseVectors(offsets, (found - np.repeat(parts[:-1], np.diff(offsets))).astype(np.int32), values[found])
+        indices = np.flatnonzero(kept)
+        offsets = np.searchsorted(indices, parts).astype(np.int64)
+        return SparseVectors(offsets, (indices - np.repeat(parts[:-1], np.diff(offsets))).astype(np.int32), values[indices])
 
     @classmethod
     def of_points(cls, points: SparseVectors) -> Targets:

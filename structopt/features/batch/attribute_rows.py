@@ -36,7 +36,7 @@ class BatchGroup(Protocol):
     rows: int
 
     def open(self, wide: Array) -> Array:
-        """Take the group's part of the widened weights; return the vector that its rows are to be written to."""
+        """Take the group's section of the widened weights; return the vector that its rows are to be written to."""
 
     def widen(self) -> None:
         """Make the widened weights of the rows."""
@@ -53,14 +53,14 @@ class Share(NamedTuple):
     group : BatchGroup
     rows : float64 vector
         Weights of the attributes that occur.
-    places, to : int64, shape (moving,)
-        Where those that may move stand among all weights that may, and in `rows`.
+    coordinates, indices : int64, shape (moving,)
+        Indices of those that may move, among all weights that may, and in `rows`.
     """
 
     group: BatchGroup
     rows: Array
-    places: Array
-    to: Array
+    coordinates: Array
+    indices: Array
 
 
 class BatchFeatures:
@@ -84,16 +84,16 @@ class BatchFeatures:
         self, rows: Supported, groups: Sequence[RowGroup], tables: Sequence[AttributeTable], structure: Structure
     ) -> None:
         widths = [group.width for group in groups]
-        self.groups = [_batch_group(*one) for one in zip(tables, widths, _places(structure), strict=True)]
+        self.groups = [_batch_group(*one) for one in zip(tables, widths, _row_starts(structure), strict=True)]
         wide = [RowGroup(g.name, g.width, batch.rows) for g, batch in zip(groups, self.groups, strict=True)]
         self.record: Record = pack_rows(wide, None, [group.table for group in self.groups], structure)
         self._weights = np.zeros(starts_of(wide)[-1])
         runs = zip(groups, self.groups, starts_of(groups), pairwise(starts_of(wide)), strict=False)
         self._shares = [_share(rows, g, batch, at, self._weights[slice(*run)]) for g, batch, at, run in runs]
-        self.coordinates: Array = np.concatenate([share.places for share in self._shares])
-        ends = np.cumsum([len(share.places) for share in self._shares])[:-1]
-        own = np.split(self.coordinates, ends)
-        self._shares = [share._replace(places=places) for share, places in zip(self._shares, own, strict=True)]
+        self.coordinates: Array = np.concatenate([share.coordinates for share in self._shares])
+        ends = np.cumsum([len(share.coordinates) for share in self._shares])[:-1]
+        views = np.split(self.coordinates, ends)
+        self._shares = [share._replace(coordinates=view) for share, view in zip(self._shares, views, strict=True)]
         self._pool = rows.pool
 
     @contextmanager
@@ -102,7 +102,7 @@ class BatchFeatures:
         from structopt.kernels.arrays.coordinates import carry
 
         for share in self._shares:
-            carry(moving, share.places, share.to, share.rows)
+            carry(moving, share.coordinates, share.indices, share.rows)
             share.group.widen()
         yield self._weights
 
@@ -112,32 +112,32 @@ class BatchFeatures:
 
         out, end = np.empty(len(self.coordinates)), 0
         for share in self._shares:
-            begin, end = end, end + len(share.to)
+            begin, end = end, end + len(share.indices)
             with self._pool.lend(len(share.rows)) as rows:
                 share.group.gradient(residuals, rows)
-                take(rows, share.to, out[begin:end])
+                take(rows, share.indices, out[begin:end])
         return out
 
 
-def _batch_group(table: AttributeTable, width: int, places: Array) -> BatchGroup:
-    return DenseGroup.find(table, width, places) or SparseGroup(table, width, places)
+def _batch_group(table: AttributeTable, width: int, row_starts: Array) -> BatchGroup:
+    return DenseGroup.find(table, width, row_starts) or SparseGroup(table, width, row_starts)
 
 
 def _share(rows: Supported, layout: RowGroup, group: BatchGroup, start: int, wide: Array) -> Share:
-    """Find what a group, whose weights begin at `start`, has of the weights that may move."""
+    """The weights of a group, which begin at `start` among all, that may move."""
     opened = group.open(wide)
-    stand = (start + group.attributes[:, np.newaxis] * layout.width + np.arange(layout.width)).ravel()
+    weights = (start + group.attributes[:, np.newaxis] * layout.width + np.arange(layout.width)).ravel()
     if rows.moving is None or rows.support is None:
-        return Share(group, opened, stand, np.arange(len(stand)))
-    to = np.flatnonzero(rows.support[stand])
-    return Share(group, opened, np.searchsorted(rows.moving, stand[to]), to)
+        return Share(group, opened, weights, np.arange(len(weights)))
+    indices = np.flatnonzero(rows.support[weights])
+    return Share(group, opened, np.searchsorted(rows.moving, weights[indices]), indices)
 
 
-def _places(structure: Structure) -> list[Array]:
+def _row_starts(structure: Structure) -> list[Array]:
     """Where the row of every position begins in a vector over the parts of all instances, group by group."""
-    found, before = [], np.zeros(len(structure), np.int64)
+    row_starts, before = [], np.zeros(len(structure), np.int64)
     for group in structure.groups:
         first = structure.parts[:-1] + before - group.offsets[:-1] * group.width  # of a position 0 of each instance
-        found.append(np.repeat(first, np.diff(group.offsets)) + np.arange(int(group.offsets[-1])) * group.width)
+        row_starts.append(np.repeat(first, np.diff(group.offsets)) + np.arange(int(group.offsets[-1])) * group.width)
         before += np.diff(group.offsets) * group.width
-    return found
+    return row_starts

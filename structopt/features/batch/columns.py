@@ -20,37 +20,37 @@ class Columns:
     width : int
         Weights an attribute.
     offsets : int64, shape (attributes + 1,)
-        Where the occurrences of each attribute begin in `places`.
-    places : int64, shape (entries,)
+        Where the occurrences of each attribute begin in `row_starts`.
+    row_starts : int64, shape (entries,)
         Where the row of an occurrence's position begins in a vector over the parts of all instances.
     values : float64, shape (entries,) or (0,)
     """
 
     width: int
     offsets: Array
-    places: Array
+    row_starts: Array
     values: Array
 
     @classmethod
-    def of(cls, table: AttributeTable, width: int, places: Array) -> Columns:
-        """Turn a table round; `places` is where the row of each position begins."""
+    def of(cls, table: AttributeTable, width: int, row_starts: Array) -> Columns:
+        """Read a table by attribute; the row of each position begins at `row_starts`."""
         from scipy.sparse import csr_matrix
 
-        entries = csr_matrix((np.arange(len(table.ids)), table.ids, table.offsets), (len(places), table.size)).tocsc()
-        owner = np.repeat(places, np.diff(table.offsets))
+        entries = csr_matrix((np.arange(len(table.ids)), table.ids, table.offsets), (len(row_starts), table.size)).tocsc()
+        owner = np.repeat(row_starts, np.diff(table.offsets))
         values = np.zeros(0) if table.values is None else table.values[entries.data]
         return cls(width, entries.indptr.astype(np.int64), owner[entries.data], values)
 
     def split(self, size: int) -> tuple[Columns, Columns]:
         """The first `size` columns, and the others."""
         first, rest = self.offsets[: size + 1], self.offsets[size:]
-        return Columns(self.width, first, self.places, self.values), Columns(self.width, rest, self.places, self.values)
+        return Columns(self.width, first, self.row_starts, self.values), Columns(self.width, rest, self.row_starts, self.values)
 
     def gradient(self, residuals: Array, out: Array) -> None:
         """Fill `out` with a row of the gradient for every attribute: the sum over the positions that have it."""
         from structopt.kernels.features.attribute_rows import gather
 
-        gather(self.offsets, self.places, self.values, self.width, 0, len(self.offsets) - 1, residuals, out)
+        gather(self.offsets, self.row_starts, self.values, self.width, 0, len(self.offsets) - 1, residuals, out)
 
 
 class SparseGroup:
@@ -61,16 +61,16 @@ class SparseGroup:
     table : AttributeTable
     width : int
         Weights an attribute.
-    places : int64, shape (positions,)
+    row_starts : int64, shape (positions,)
         Where the row of a position begins in a vector over the parts of all instances.
     """
 
-    def __init__(self, table: AttributeTable, width: int, places: Array) -> None:
+    def __init__(self, table: AttributeTable, width: int, row_starts: Array) -> None:
         self.attributes, ids = np.unique(table.ids, return_inverse=True)
         own = AttributeTable(table.offsets, ids.astype(np.int32), table.values, len(self.attributes))
         self.bundles, self.width = Bundles.find(own), width
         self.table, self.rows = self.bundles.table, self.bundles.size + self.bundles.count
-        self._columns, self._bundled = Columns.of(self.table, width, places).split(self.bundles.size)
+        self._columns, self._bundled = Columns.of(self.table, width, row_starts).split(self.bundles.size)
         self._wide, self._sums = np.zeros(0), np.zeros(self.bundles.count * width)
 
     def open(self, wide: Array) -> Array:

@@ -23,7 +23,7 @@ class DenseGroup:
         X; a view of the table.
     width : int
         Weights an attribute.
-    places : int64, shape (positions,)
+    row_starts : int64, shape (positions,)
         Where the row of a position begins in a vector over the parts of all instances.
 
     Notes
@@ -33,17 +33,17 @@ class DenseGroup:
     scores, as many again for the residuals where other groups' parts lie between the positions at unequal distances.
     """
 
-    def __init__(self, values: Array, width: int, places: Array) -> None:
-        self.values, self.width, self.places = values, width, places
+    def __init__(self, values: Array, width: int, row_starts: Array) -> None:
+        self.values, self.width, self.row_starts = values, width, row_starts
         self.rows, size = values.shape
         self.attributes = np.arange(size)
         self._weights, self._scores = np.zeros(size * width), np.zeros(0)
         self.table = AttributeTable(np.arange(self.rows + 1), np.arange(self.rows, dtype=np.int32), None, self.rows)
-        self._stride = _stride(places, width)
+        self._stride = _stride(row_starts, width)
         self._gathered = np.empty(0 if self._stride else self.rows * width)
 
     @classmethod
-    def find(cls, table: AttributeTable, width: int, places: Array) -> DenseGroup | None:
+    def find(cls, table: AttributeTable, width: int, row_starts: Array) -> DenseGroup | None:
         """Return the group, if every position has all attributes, in order, with values."""
         positions = len(table.offsets) - 1
         if table.values is None or table.size < LEAST or not positions or len(table.ids) != positions * table.size:
@@ -52,7 +52,7 @@ class DenseGroup:
             return None
         if not (np.diff(table.offsets) == table.size).all():
             return None
-        return cls(table.values.reshape(positions, -1), width, places)
+        return cls(table.values.reshape(positions, -1), width, row_starts)
 
     def open(self, wide: Array) -> Array:
         """Return room for the weights; the widened ones are the scores."""
@@ -73,14 +73,14 @@ class DenseGroup:
 
         if self._stride:
             steps = self._stride * residuals.itemsize, residuals.itemsize
-            return as_strided(residuals[self.places[0] :], (self.rows, self.width), steps, writeable=False)
+            return as_strided(residuals[self.row_starts[0] :], (self.rows, self.width), steps, writeable=False)
         once = np.arange(self.rows + 1)
-        gather(once, self.places, np.zeros(0), self.width, 0, self.rows, residuals, self._gathered)
+        gather(once, self.row_starts, np.zeros(0), self.width, 0, self.rows, residuals, self._gathered)
         return self._gathered.reshape(self.rows, -1)
 
 
-def _stride(places: Array, width: int) -> int:
+def _stride(row_starts: Array, width: int) -> int:
     """Distance of positions that lie at equal distances; 0 for others."""
-    distances = np.diff(places)
+    distances = np.diff(row_starts)
     stride = int(distances[0]) if len(distances) else width
     return stride if (distances == stride).all() else 0

@@ -1,4 +1,4 @@
-"""Which corpora a factor graph is made for."""
+"""Corpora of trees: required by some factor graphs, refused by others."""
 
 from __future__ import annotations
 

@@ -13,8 +13,20 @@ from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
 
-class Demand(NamedTuple):
-    """What a graph may ask of its trees, and how trees are changed to meet it."""
+class Requirement(NamedTuple):
+    """What a graph may require of its trees, and how trees are changed to meet it.
+
+    Attributes
+    ----------
+    option : str
+        The parameter of the graph that asks for it.
+    fault : str
+        What trees do that do not meet it, for messages.
+    change : callable
+        Given the offsets of the sentences and heads, heads that meet it.
+    moved, done : str
+        What is changed, and how, for messages.
+    """
 
     option: str
     fault: str
@@ -29,13 +41,13 @@ def admitted(trees: EncodedTrees, projective: bool, single_root: bool, repair: s
     Parameters
     ----------
     trees : EncodedTrees
-        Returned as it is where it has no gold trees, or all are in the graph. Trees of which some heads are free stay as they
-        are: whether the graph has a tree with the others, its inference tells.
+        Returned as it is where it has no gold trees, or all are in the graph. Trees of which some heads are not known stay as
+        they are: inference finds out whether the graph has a tree with the known ones.
     projective, single_root : bool
         What the graph asks for.
     repair : str
-        ``lift``: the roots after the first become modifiers of the first (the way Universal Dependencies attach what
-        stands side by side), and then the shortest non-projective arc is moved to its head's head until none is left.
+        ``lift``: the roots after the first become modifiers of the first (as Universal Dependencies attach words that are
+        side by side), and then the shortest non-projective arc is moved to its head's head until none is left.
         ``drop``: such sentences are left out. ``refuse``: they are an error.
 
     Returns
@@ -50,31 +62,32 @@ def admitted(trees: EncodedTrees, projective: bool, single_root: bool, repair: s
     """
     if trees.heads is None:
         return trees, ""
-    demands = [ONE_ROOT] * single_root + [PROJECTIVE] * projective
+    requirements = [ONE_ROOT] * single_root + [PROJECTIVE] * projective
     open_trees = _open_trees(trees)
-    repaired, broken, said = trees.heads, np.zeros(len(trees), bool), []
-    for demand in demands:
-        before, repaired = repaired, np.where(open_trees, repaired, demand.change(trees.offsets, repaired)).astype(repaired.dtype)
+    repaired, broken, changes = trees.heads, np.zeros(len(trees), bool), []
+    for requirement in requirements:
+        before, changed = repaired, requirement.change(trees.offsets, repaired)
+        repaired = np.where(open_trees, before, changed).astype(before.dtype)
         moved = np.flatnonzero(repaired != before)
-        found = np.unique(np.searchsorted(trees.offsets, moved, side="right") - 1)
-        if len(found) == 0:
+        sentences = np.unique(np.searchsorted(trees.offsets, moved, side="right") - 1)
+        if len(sentences) == 0:
             continue
-        fault = f"{len(found)} of {len(trees)} gold trees {demand.fault}"
+        fault = f"{len(sentences)} of {len(trees)} gold trees {requirement.fault}"
         if repair == "refuse":
             raise ConfigError(
-                f"factor_graph.repair=refuse: {fault}, the first in training sentence {found[0] + 1}. "
-                f"Set factor_graph.{demand.option}=false, or factor_graph.repair=lift or drop."
+                f"factor_graph.repair=refuse: {fault}, the first in training sentence {sentences[0] + 1}. "
+                f"Set factor_graph.{requirement.option}=false, or factor_graph.repair=lift or drop."
             )
-        broken[found] = True
-        changed = f"{len(moved)} {demand.moved}{' was' if len(moved) == 1 else 's were'} {demand.done}"
-        said.append(f"{fault}: {changed if repair == 'lift' else 'their sentences were left out'}")
-    if not said:
+        broken[sentences] = True
+        lifted = f"{len(moved)} {requirement.moved}{' was' if len(moved) == 1 else 's were'} {requirement.done}"
+        changes.append(f"{fault}: {lifted if repair == 'lift' else 'their sentences were left out'}")
+    if not changes:
         return trees, ""
-    return (_with_heads(trees, repaired) if repair == "lift" else _kept(trees, ~broken)), "; ".join(said)
+    return (_with_heads(trees, repaired) if repair == "lift" else _kept(trees, ~broken)), "; ".join(changes)
 
 
 def _open_trees(trees: EncodedTrees) -> Array:
-    """Of every token whether a head of its sentence is free."""
+    """Of every token whether some head of its sentence is not known."""
     lengths = np.diff(trees.offsets)
     if trees.free_heads is None:
         return np.zeros(int(trees.offsets[-1]), bool)
@@ -101,8 +114,8 @@ def _lifted(offsets: Array, heads: Array) -> Array:
     return changed
 
 
-ONE_ROOT = Demand("single_root", "have several roots", _one_root, "root", "attached to the first")
-PROJECTIVE = Demand("projective", "are not projective", _lifted, "arc", "lifted")
+ONE_ROOT = Requirement("single_root", "have several roots", _one_root, "root", "attached to the first")
+PROJECTIVE = Requirement("projective", "are not projective", _lifted, "arc", "lifted")
 
 
 def _with_heads(trees: EncodedTrees, heads: Array) -> EncodedTrees:

@@ -1,4 +1,4 @@
-"""Labels of variables that all have the same ones, whose label parts stand side by side in the group ``label``."""
+"""Label parts, side by side in the group ``label``, of variables that all have the same labels."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ import pytest
 
 from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import ConfigError
-from structopt.factor_graph.repair import admitted
+from structopt.factor_graph.tree_repair import admitted
 from structopt.testing.problems import random_trees
 
 
