@@ -141,7 +141,7 @@ class Layout:
             atoms=atoms,
             bins=distance_bins(self.distances),
             codes=self.codes(encoded),
-            places=places,
+            slots=places,
             starts=starts,
             tokens=encoded.offsets,
             positions=np.concatenate([[], *(g.offsets for g in structure.groups)]),

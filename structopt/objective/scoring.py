@@ -20,7 +20,7 @@ def kernels_of(scorer: Scorer) -> FeatureKernels:
     """The kernels of sparse features; of other scorers those that copy scores which are computed before."""
     if isinstance(scorer, SparseFeatures):
         return scorer.kernels
-    from structopt.kernels.features import given_scores as k
+    from structopt.kernels.features import precomputed_scores as k
 
     return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
 
@@ -32,9 +32,9 @@ def record_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> Record:
 
 def given_scores(structure: Structure, first: int) -> Record:
     """What the kernels open that copy scores, given those of a run of instances that begins with the first."""
-    from structopt.kernels.features.given_scores import GIVEN
+    from structopt.kernels.features.precomputed_scores import PRECOMPUTED
 
-    return GIVEN.pack(begin=int(structure.parts[first]), parts=structure.parts)
+    return PRECOMPUTED.pack(begin=int(structure.parts[first]), parts=structure.parts)
 
 
 def scratch_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> FeatureScratch:
