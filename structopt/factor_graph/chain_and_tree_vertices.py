@@ -13,7 +13,9 @@ from structopt.kernels.waist.record import Array, Record
 
 def chain_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
     """Part vectors of all labellings of chain i that the hard constraints allow."""
-    from structopt.kernels.chain.any_order import CHAIN, constrain, mark
+    from structopt.kernels.chain.constraints import constrain
+    from structopt.kernels.chain.ngram_parts import mark
+    from structopt.kernels.chain.record import CHAIN
 
     c = CHAIN.open(structure)
     n, L = int(c.tokens[i + 1] - c.tokens[i]), c.labels

@@ -16,7 +16,7 @@ def _algorithms(module: str) -> InferenceKernels:
     return InferenceKernels(algorithms.solve, algorithms.k_best)
 
 
-CHAIN = StructureKind("chain", partial(_algorithms, "chain.any_order"), chain_vertices, lists=True)
+CHAIN = StructureKind("chain", partial(_algorithms, "chain.linear_chain"), chain_vertices, lists=True)
 """Viterbi, forward-backward, k-best Viterbi, whatever the order."""
 SINGLE = StructureKind("single", partial(_algorithms, "chain.single_variable"), single_vertices, lists=True)
 """A look at every label."""

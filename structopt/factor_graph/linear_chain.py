@@ -121,10 +121,10 @@ class LinearChain(FactorGraph):
         return labels, *(PartGroup(_ngram_name(j), L ** (j + 1), once, tied=True) for j in range(1, self.order + 1))
 
     def _record(self, encoded: Encoded, L: int, anchored: bool) -> Record:
-        from structopt.kernels.chain import any_order
+        from structopt.kernels.chain.record import CHAIN
 
         excluded_offsets, excluded = _excluded(encoded)
-        return any_order.CHAIN.pack(
+        return CHAIN.pack(
             labels=L,
             order=self.order,
             anchored=anchored,
@@ -138,8 +138,8 @@ class LinearChain(FactorGraph):
 
     def _work(self, offsets: Array, L: int, anchored: bool) -> Record:
         """Scratch for the longest sentence; rows of labels are padded where the order is 1."""
-        from structopt.kernels.chain.any_order import SCRATCH
         from structopt.kernels.chain.first_order import padded
+        from structopt.kernels.chain.record import SCRATCH
 
         n = int(np.diff(offsets).max(initial=1))
         if self.order == 1:

@@ -120,7 +120,7 @@ class SecondOrder(FactorGraph):
     @property
     def rounding(self) -> Any:
         """The kernel that makes a tree of fractional arc marginals."""
-        from structopt.kernels.trees.rounding import round_trees
+        from structopt.kernels.loopy.rounding import round_trees
 
         return round_trees
 
@@ -157,7 +157,7 @@ class SecondOrder(FactorGraph):
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
         """Indicators of the gold arcs, and of the siblings and grandparents among them."""
-        from structopt.kernels.trees.second_order import list_output
+        from structopt.kernels.loopy.output_parts import list_output
 
         trees = trees_of(encoded)
         tokens, chosen = trees.offsets, gold_arcs(trees, structure).astype(np.int64)

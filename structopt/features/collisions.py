@@ -44,7 +44,7 @@ def _counts(
     layout: Layout, record: Record, structure: Structure, gold: SparseVectors | None, rows: bool, size: int
 ) -> tuple[int, float]:
     """Number of distinct features, and of those that share their weight with no other."""
-    from structopt.kernels.features.hashed_templates import occurrences
+    from structopt.kernels.features.template_occurrences import occurrences
 
     features, once, often = 0, np.zeros(size, bool), np.zeros(size, bool)
     groups = [k for k, group in enumerate(structure.groups) if (group.name == "label") == rows]

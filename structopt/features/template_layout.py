@@ -142,7 +142,7 @@ class Layout:
             atoms=atoms,
             bins=distance_bins(self.distances),
             codes=self.codes(encoded),
-            places=slots,
+            slots=slots,
             starts=starts,
             tokens=encoded.offsets,
             positions=np.concatenate([[], *(g.offsets for g in structure.groups)]),

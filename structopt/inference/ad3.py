@@ -101,7 +101,7 @@ class AD3(Inference):
             passes=self.passes, exact=self.exact, spent=1,
             tolerance=sizes.tolerance if self.tolerance is None else self.tolerance, eta=self.eta,
             part=C, begins=F + 1, counts=F, fixed=P, state=P,
-            multipliers=C, copies=C, asked=C, share=P, degree=P, mean=P, sums=P, output=P, best=N, scores=N,
+            multipliers=C, copies=C, inputs=C, share=P, degree=P, mean=P, sums=P, output=P, best=N, scores=N,
             sets=sizes.sets.max(initial=0), members=sizes.members.max(initial=0), total=C, centre=P,
             scratch={
                 "image": kept, "target": kept, "sines": kept, "residual": k, "vector": k,

@@ -121,7 +121,7 @@ def _check_reached(reached: int) -> None:
 
 def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executor: Executor) -> list[KBest]:
     """Return the k best outputs of every instance, best first (fewer where there are fewer)."""
-    from structopt.kernels.waist.missing import no_k_best
+    from structopt.kernels.waist.stand_ins import no_k_best
 
     if kernels.k_best is no_k_best:
         raise ConfigError("This inference has no lists of the k best outputs; inference=exact and enumeration have.")

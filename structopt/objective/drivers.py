@@ -27,14 +27,14 @@ def compose(
 ) -> Kernels:
     """Put the kernels side by side; where the inference is plain Python, so is the loss, which calls it."""
     from structopt.kernels.loss import family as loss
-    from structopt.kernels.waist import missing
+    from structopt.kernels.waist import stand_ins
 
     evaluate = evaluate or loss.family
     if is_compiled(evaluate) and not is_compiled(inference.solve):
         evaluate = evaluate.py_func
-    closed_forms = graph.calculus or Calculus(missing.no_entropy, missing.no_slope, missing.no_conditionals)
-    lists = inference.k_best or missing.no_k_best
-    return Kernels(*features, evaluate, inference.solve, lists, graph.rounding or missing.no_rounding, *closed_forms)
+    closed_forms = graph.calculus or Calculus(stand_ins.no_entropy, stand_ins.no_slope, stand_ins.no_conditionals)
+    lists = inference.k_best or stand_ins.no_k_best
+    return Kernels(*features, evaluate, inference.solve, lists, graph.rounding or stand_ins.no_rounding, *closed_forms)
 
 
 def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:

@@ -75,7 +75,8 @@ class Examples:
         """Data and weights for a driver over a range of instances; scores stand for weights where the scorer has no kernels."""
         if isinstance(self.scorer, SparseFeatures):
             return data, weights
-        return data._replace(features=scoring.given_scores(self.structure, bounds[0])), self.scores(weights, np.arange(*bounds))
+        record = scoring.precomputed_scores(self.structure, bounds[0])
+        return data._replace(features=record), self.scores(weights, np.arange(*bounds))
 
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""

@@ -20,21 +20,21 @@ def kernels_of(scorer: Scorer) -> FeatureKernels:
     """The kernels of sparse features; for other scorers, kernels that copy scores computed before the driver runs."""
     if isinstance(scorer, SparseFeatures):
         return scorer.kernels
-    from structopt.kernels.features import given_scores as k
+    from structopt.kernels.features import precomputed_scores as k
 
     return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
 
 
 def record_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> Record:
     """The record that these kernels open: the features, or where the scores of each instance begin."""
-    return scorer.record(encoded, structure) if isinstance(scorer, SparseFeatures) else given_scores(structure, 0)
+    return scorer.record(encoded, structure) if isinstance(scorer, SparseFeatures) else precomputed_scores(structure, 0)
 
 
-def given_scores(structure: Structure, first: int) -> Record:
+def precomputed_scores(structure: Structure, first: int) -> Record:
     """The record of kernels that copy scores, computed for consecutive instances from `first` on."""
-    from structopt.kernels.features.given_scores import GIVEN
+    from structopt.kernels.features.precomputed_scores import PRECOMPUTED
 
-    return GIVEN.pack(begin=int(structure.parts[first]), parts=structure.parts)
+    return PRECOMPUTED.pack(begin=int(structure.parts[first]), parts=structure.parts)
 
 
 def scratch_of(scorer: Scorer, encoded: Encoded, structure: Structure) -> FeatureScratch:
@@ -94,7 +94,7 @@ class AllScores:
 
     def __init__(self, scorer: Scorer, encoded: Encoded, structure: Structure) -> None:
         self.scorer, self.structure = scorer, structure
-        self.record, self.instances = given_scores(structure, 0), np.arange(len(structure))
+        self.record, self.instances = precomputed_scores(structure, 0), np.arange(len(structure))
         self.prepared = scorer.prepare(encoded, structure)
         self._weights = np.zeros(scorer.dimension)
 

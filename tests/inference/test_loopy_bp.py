@@ -12,7 +12,7 @@ from structopt.factor_graph import kinds
 from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.kernels.loopy import loopy_bp as kernels
+from structopt.kernels.loopy.bp_in_odds import MODERATE
 from structopt.kernels.loopy.factors import PAIRS
 from structopt.kernels.waist.record import Record
 from structopt.testing.inference import InferenceSuite, finite_differences, run
@@ -129,10 +129,10 @@ def test_odds_and_logs_agree(name, damping):
     for seed in range(5):
         for scale in (1.0, 8.0):
             s = random_scores(rows, seed, scale)
-            far = np.concatenate([s[:wide], [0.0, 0.0], s[wide:], [kernels.MODERATE + 10.0]])
+            far = np.concatenate([s[:wide], [0.0, 0.0], s[wide:], [MODERATE + 10.0]])
             value, z = propagated(inference, rows, s, 1.0)
             other, y = propagated(inference, apart, far, 1.0)
-            assert value == pytest.approx(other - np.log(3.0 + np.exp(kernels.MODERATE + 10.0)), rel=1e-6, abs=1e-6)
+            assert value == pytest.approx(other - np.log(3.0 + np.exp(MODERATE + 10.0)), rel=1e-6, abs=1e-6)
             np.testing.assert_allclose(z, np.concatenate([y[:wide], y[wide + 2 : -1]]), atol=1e-6)
 
 

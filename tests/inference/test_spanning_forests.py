@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structopt.inference.spanning_forests import spanning_forests
-from structopt.kernels.loopy.spanning_forests import CHILD, DEPTH, EDGE, FIELDS, PARENT, ROOT, SIBLING
+from structopt.kernels.loopy.forests.layout import CHILD, DEPTH, EDGE, FIELDS, PARENT, ROOT, SIBLING
 
 
 def complete(n):

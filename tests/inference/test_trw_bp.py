@@ -15,8 +15,9 @@ from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.trw_bp import TreeReweightedBP
-from structopt.kernels.loopy import trw_bp as kernels
 from structopt.kernels.loopy.factors import open_factors
+from structopt.kernels.loopy.trw_bound import count_links, evaluate, find_cover, slope
+from structopt.kernels.loopy.trw_bp import WORK
 from structopt.kernels.waist.record import Record
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.factor_problems import ACYCLIC, LOOPY, arc_bounds, factor_structure, random_scores, table_rows, tree_rows
@@ -61,21 +62,21 @@ class Messages:
 
     def __init__(self, rows, smoothing):
         structure = TreeReweightedBP(smoothing=smoothing).prepare(factor_structure([rows]))
-        self.f, self.x = open_factors(structure.record), kernels.WORK.open(structure.work).reweighting
-        self.cover = kernels.find_cover(self.f, 0)
-        kernels.count_links(self.f, 0, self.cover, self.x.degree)
+        self.f, self.x = open_factors(structure.record), WORK.open(structure.work).reweighting
+        self.cover = find_cover(self.f, 0)
+        count_links(self.f, 0, self.cover, self.x.degree)
         covered = 0 if self.cover < 0 else int(self.f.links[self.cover + 1] - self.f.links[self.cover])
         self.count = len(self.x.messages) - covered
         self.parts = len(self.x.z)
 
     def value(self, messages, s, temperature):
         self.x.messages[: self.count] = messages
-        return kernels.evaluate(self.f, 0, self.cover, s, temperature, self.x)
+        return evaluate(self.f, 0, self.cover, s, temperature, self.x)
 
     def gradients(self, messages, s, temperature):
         """By the scores, and by the messages."""
         self.value(messages, s, temperature)
-        kernels.slope(self.f, 0, self.cover, self.x)
+        slope(self.f, 0, self.cover, self.x)
         return self.x.z.copy(), self.x.local[: self.count].copy()
 
 

@@ -11,7 +11,7 @@ from structopt.inference.enumeration import Enumeration
 from structopt.inference.lp import LinearProgram
 from structopt.inference.spanning_forests import spanning_forests
 from structopt.inference.trw_bp import TreeReweightedBP
-from structopt.kernels.loopy.spanning_forests import EDGE
+from structopt.kernels.loopy.forests.layout import EDGE
 from structopt.kernels.waist.record import Record
 from structopt.reference.relaxation import tree_weighted
 from structopt.testing.inference import InferenceSuite, finite_differences, run

@@ -19,7 +19,7 @@ from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.problems import make_problem, random_encoded
 
-MODULES = [import_module(found.name) for found in walk_packages(kernels.__path__, "structopt.kernels.") if not found.ispkg]
+MODULES = [import_module(module.name) for module in walk_packages(kernels.__path__, "structopt.kernels.") if not module.ispkg]
 KERNELS = [
     one
     for module in MODULES
@@ -55,7 +55,7 @@ def test_optimizers_name_the_modules_that_their_steps_import():
     """In a new process, a step imports no kernels but those that the optimizer names and those that they import."""
     code = (
         "import sys, importlib, numpy as np\n"
-        "from structopt import pairs\n"
+        "from structopt.config import pairs\n"
         "from structopt.testing.problems import make_problem, random_encoded\n"
         "method, loss = pairs.preset('optimizer', sys.argv[1]), pairs.preset('loss', sys.argv[2])\n"
         "graph = pairs.preset('factor_graph', 'linear_chain')\n"

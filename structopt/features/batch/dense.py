@@ -69,7 +69,7 @@ class DenseGroup:
 
     def _residuals(self, residuals: Array) -> Array:
         """R, shape (positions, width): a view where the positions lie at equal distances."""
-        from structopt.kernels.features.attribute_rows import gather
+        from structopt.kernels.features.attribute_columns import gather
 
         if self._stride:
             steps = self._stride * residuals.itemsize, residuals.itemsize

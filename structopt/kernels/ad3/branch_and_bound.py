@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from structopt.kernels.ad3.relaxation import relax
-from structopt.kernels.loopy.factor_kinds import fill_private
+from structopt.kernels.loopy.private_parts import fill_private
 from structopt.kernels.waist.signatures import inlined
 from structopt.kernels.waist.target import product
 
@@ -13,7 +13,7 @@ from structopt.kernels.waist.target import product
 @inlined
 def most_fractional(f, i, depth, w):
     """The part whose u is nearest to 1/2 among those that are not fixed yet; -1 where all are."""
-    found, least = -1, inf
+    nearest, least = -1, inf
     for part in range(f.shared[i]):
         distance = abs(w.mean[part] - 0.5)
         if w.degree[part] > 0.0 and w.scores[part] > -inf and distance < least:
@@ -21,25 +21,25 @@ def most_fractional(f, i, depth, w):
             for j in range(depth):
                 free = free and w.fixed[j] != part
             if free:
-                found, least = part, distance
-    return found
+                nearest, least = part, distance
+    return nearest
 
 
 @inlined
 def fix(s, w, depth, length, weight):
     """Scores at the first fixed parts: -inf for those that are off; those that are on get more than anything could cost.
 
-    What they get too much is returned.
+    Returns how much they get in all, which scores then have too much.
     """
     w.scores[:length] = s
-    given = 0.0
+    surplus = 0.0
     for j in range(depth):
         if w.state[j] % 2 == 1:
             w.scores[w.fixed[j]] += weight
-            given += weight
+            surplus += weight
         else:
             w.scores[w.fixed[j]] = -inf
-    return given
+    return surplus
 
 
 @inlined
@@ -52,14 +52,14 @@ def branch(f, i, s, memory, w, z):
         if s[r] > -inf:
             weight += abs(s[r])
     while True:
-        given = fix(s, w, depth, N, weight)
+        surplus = fix(s, w, depth, N, weight)
         slack = 1e-10 * max(1.0, abs(incumbent)) if incumbent > -inf else 0.0
         kept = memory[: len(memory) if depth == 0 else 0]
-        value, found = relax(f, i, w.scores[:N], kept, incumbent + slack + given, w, z)
+        value, best_score = relax(f, i, w.scores[:N], kept, incumbent + slack + surplus, w, z)
         part = -1
-        if value - given > incumbent + slack:
-            part = most_fractional(f, i, depth, w) if value > found else -1
-            if found > -inf:
+        if value - surplus > incumbent + slack:
+            part = most_fractional(f, i, depth, w) if value > best_score else -1
+            if best_score > -inf:
                 z[: f.shared[i]] = w.output[: f.shared[i]]
                 fill_private(f, i, z)
                 output = product(z, s)

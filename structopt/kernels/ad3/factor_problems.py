@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import nan
 
-from structopt.kernels.ad3 import active_set
-from structopt.kernels.ad3.active_set import open_set, solve_quadratic
+from structopt.kernels.ad3 import configuration_set
+from structopt.kernels.ad3.active_set import solve_quadratic
+from structopt.kernels.ad3.configuration_set import open_set
 from structopt.kernels.ad3.projections import (
     joint_mass,
     project_onto_budget,
@@ -16,9 +17,18 @@ from structopt.kernels.ad3.projections import (
 )
 from structopt.kernels.ad3.table_active_set import solve_table, table_capacity, table_size
 from structopt.kernels.ad3.work import copies_of, private_parts
-from structopt.kernels.loopy.automaton import row_start
-from structopt.kernels.loopy.factor_kinds import extra_numbers, first_width
-from structopt.kernels.loopy.factors import AUTOMATON, BUDGET, EXACTLY_ONE, FIRST_OPEN, PAIRS, TABLE, TREE
+from structopt.kernels.loopy.factors import (
+    AUTOMATON,
+    BUDGET,
+    EXACTLY_ONE,
+    FIRST_OPEN,
+    PAIRS,
+    TABLE,
+    TREE,
+    extra_numbers,
+    first_width,
+)
+from structopt.kernels.loopy.kinds.automaton import row_start
 from structopt.kernels.loopy.open_kinds import extend
 from structopt.kernels.waist.signatures import inlined
 
@@ -30,18 +40,18 @@ def set_size(kind, k):
     """Floats and ints of the set of configurations that is kept for a factor of k linked parts; none for closed forms."""
     if kind == TABLE:
         return table_size(k) if k > 4 else (0, 0)
-    return active_set.set_size(kind, k)
+    return configuration_set.set_size(kind, k)
 
 
 @inlined
 def kept_size(kind, k):
-    """Scratch floats that go with it, a vector."""
-    return table_capacity(k) + 1 if kind == TABLE else active_set.capacity(kind, k)
+    """Length of a scratch vector that the solution of such a factor needs."""
+    return table_capacity(k) + 1 if kind == TABLE else configuration_set.capacity(kind, k)
 
 
 @inlined
 def solve_factor(f, i, factor, a, p, eta, slot, member, w, q):
-    """Fill q with the best copy of a factor that is no table, a = u + (s / d + lambda) / eta; whether it is the best already."""
+    """Fill q with the best copy of a factor that is no table, a = u + (s / d + lambda) / eta; whether it is the best."""
     kind, k, number = f.kinds[factor], len(a), factor - f.factors[i]
     if kind == EXACTLY_ONE:
         project_onto_sum(a, 1.0, q)
@@ -57,29 +67,29 @@ def solve_factor(f, i, factor, a, p, eta, slot, member, w, q):
 
 
 @inlined
-def ask(first, last, part, mean, share, multipliers, inverse, unmoved, again, asked):
-    """Write the inputs of the copies of one factor; whether any has moved, or all count as moved (`again`).
+def update_inputs(first, last, part, mean, share, multipliers, inverse, unmoved, again, inputs):
+    """Update the inputs of the copies of one factor; return whether any has moved, or all count as moved (`again`).
 
-    Those that have hardly moved stay as they were.
+    Inputs that have hardly moved stay as they were.
     """
     moved = again
     for c in range(first, last):
         r = part[c]
-        wanted = mean[r] + (share[r] + multipliers[c]) * inverse
-        if again or (wanted != asked[c] and not abs(wanted - asked[c]) <= unmoved):
-            moved, asked[c] = True, wanted
+        target = mean[r] + (share[r] + multipliers[c]) * inverse
+        if again or (target != inputs[c] and not abs(target - inputs[c]) <= unmoved):
+            moved, inputs[c] = True, target
     return moved
 
 
 @inlined
 def factor_pass(f, i, s, eta, again, w):
-    """Solve the problem of every factor; those whose input has not moved keep their answer, unless `again`.
+    """Solve the problem of every factor; those whose input has not moved keep their copies, unless `again`.
 
-    Returns whether all are solved; others go on in the next pass. Tables, of which there are many small ones, are solved in
-    place: a call with all the arrays of f and w, or a view of them, costs more than the solution.
+    Returns whether all are solved; others go on in the next pass. The solution of tables, of which
+    there are many small ones, is given the arrays it reads: a call with all the arrays of f and w, or a view of them, costs more.
     """
-    part, mean, share, multipliers, asked, copies, begins = (
-        w.part, w.mean, w.share, w.multipliers, w.asked, w.copies, w.begins,
+    part, mean, share, multipliers, inputs, copies, begins = (
+        w.part, w.mean, w.share, w.multipliers, w.inputs, w.copies, w.begins,
     )  # fmt: skip
     kinds, sets, members, counts, scratch = f.kinds, w.sets, w.members, w.counts, w.scratch
     slot, member, solved, unmoved, inverse = 0, 0, True, UNMOVED * w.tolerance, 1.0 / eta
@@ -87,19 +97,19 @@ def factor_pass(f, i, s, eta, again, w):
     for factor in range(begin, f.factors[i + 1]):
         c, end, kind = begins[factor - begin], begins[factor - begin + 1], kinds[factor]
         k, first, done = end - c, private + f.privates[factor], True
-        if ask(c, end, part, mean, share, multipliers, inverse, unmoved, again, asked):
+        if update_inputs(c, end, part, mean, share, multipliers, inverse, unmoved, again, inputs):
             if kind != TABLE:
                 p = s[first : private + f.privates[factor + 1]]
-                done = solve_factor(f, i, factor, asked[c:end], p, eta, slot, member, w, copies[c:end])
+                done = solve_factor(f, i, factor, inputs[c:end], p, eta, slot, member, w, copies[c:end])
             elif k == 4:
-                project_small_table(asked, c, s, first, eta, copies)
+                project_small_table(inputs, c, s, first, eta, copies)
             else:
                 K = first_width(f, i, factor)
                 done = solve_table(
-                    asked, c, s, first, K, k - K, eta, sets, slot, members, member, counts, factor - begin, scratch, copies
+                    inputs, c, s, first, K, k - K, eta, sets, slot, members, member, counts, factor - begin, scratch, copies
                 )
             if not done:
-                solved, asked[c] = False, nan  # the next pass finds it moved
+                solved, inputs[c] = False, nan  # the next pass finds it moved
         floats, ints = set_size(kind, k)
         slot, member = slot + floats, member + ints
     return solved
@@ -107,7 +117,7 @@ def factor_pass(f, i, s, eta, again, w):
 
 @inlined
 def write_answer(f, i, s, w, z):
-    """Write u, and the private parts: the best ones given u where these have a closed form, else those of the factor's set."""
+    """Write u, and the private parts: the best ones at u where these have a closed form, else those of the factor's set."""
     slot, member = 0, 0
     for part in range(f.shared[i]):
         if w.degree[part] > 0.0:
@@ -143,20 +153,20 @@ def write_answer(f, i, s, w, z):
 @inlined
 def average_private(kind, extra, x, k, scratch, private):
     """Average the private parts of the configurations in a set, for a kind that the core does not know."""
-    states, own = scratch.vector[:k], scratch.private[: len(private)]
+    states, indicators = scratch.vector[:k], scratch.private[: len(private)]
     private[:] = 0.0
     for j in range(x.count[0]):
         states[:] = 0.0
         for m in range(j * k, j * k + x.sizes[j]):
             states[x.members[m]] = 1.0
-        extend(kind, extra, states, own)
-        for r in range(len(own)):
-            private[r] += x.weights[j] * own[r]
+        extend(kind, extra, states, indicators)
+        for r in range(len(indicators)):
+            private[r] += x.weights[j] * indicators[r]
 
 
 @inlined
 def add_path(on, k, weight, private):
-    """Add the private parts of an AUTOMATON factor's configuration, given which of k linked parts are on; times its weight."""
+    """Add `weight` to the private parts of an AUTOMATON factor's configuration, whose linked parts `on`, of k, are on."""
     before = 0
     for j in on:
         private[row_start(k, before) + j + 1] += weight

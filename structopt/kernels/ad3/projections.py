@@ -105,7 +105,7 @@ def project_forbidding_table(a, c, p, first, eta, q):
 
 @inlined
 def small_table_masses(on, also, p, first, z):
-    """Write the best weights of the four pairs of states to z[first :], given those of both first states."""
+    """Write the best weights of the four pairs of states to z[first :]; `on` and `also` are those of both first states."""
     joint = p[first] - p[first + 1] - p[first + 2] + p[first + 3]
     both = joint_mass(on, also, joint) if -inf < joint < inf else forced_mass(on, also, p, first)
     z[first], z[first + 1], z[first + 2], z[first + 3] = both, on - both, also - both, 1.0 - on - also + both
@@ -127,7 +127,7 @@ def forced_mass(on, also, p, first):
 
 @inlined
 def joint_mass(q, r, c):
-    """The best p given q and r; 0 where it is forbidden, even if q and r do not quite exclude each other yet."""
+    """The best p at fixed q and r; 0 where it is forbidden, even if q and r do not quite exclude each other yet."""
     if c == -inf:
         return 0.0
     return min(q, r) if c >= 0.0 else max(0.0, q + r - 1.0)
@@ -137,9 +137,9 @@ def joint_mass(q, r, c):
 def project_onto_sum(a, total, q):
     """Project a onto {q in [0, 1]^k : sum q = total}: q_j = unit(a_j - tau).
 
-    The sum falls in tau from k to 0, piece by piece linear: Newton steps kept between the ends, which reach the root's piece
-    and then the root, and halve the rest where a piece is flat; O(k) each. Entries of -inf are 0, and where there are too
-    few others they are all 1.
+    The sum is piecewise linear in tau and falls from k to 0: Newton steps, kept within an interval that shrinks, reach the root's
+    segment and then the root, and bisect the interval where a segment is flat; O(k) each. Entries of -inf are 0, and the others
+    are all 1 where they are too few.
     """
     low, high, count = inf, -inf, 0
     for j in range(len(a)):

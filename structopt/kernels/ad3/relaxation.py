@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from structopt.kernels.ad3.bounds import bound, round_output
+from structopt.kernels.ad3.bounds import bound
 from structopt.kernels.ad3.factor_problems import factor_pass, write_answer
+from structopt.kernels.ad3.rounding import round_output
 from structopt.kernels.ad3.work import divide, gather, remember
-from structopt.kernels.loopy.factor_kinds import fill_private
+from structopt.kernels.loopy.private_parts import fill_private
 from structopt.kernels.waist.signatures import inlined
 
-RELAXATION = 1.5  # of the copies, towards what lies beyond them
+RELAXATION = 1.5  # over-relaxation of the copies: steps are longer by this factor
 BALANCED = 10  # passes between two looks at eta
 LOOK = 5  # passes between two looks at the bound and at an output near u
 PROVED = 1e-10  # relative difference at which the score of an output is the bound
@@ -24,7 +25,7 @@ RANGE = 16.0  # how far eta may go from where it began
 
 @inlined
 def start(f, i, copies, memory, w):
-    """Take lambda and u from the last visit, if there was one; else lambda is 0 and u is not there yet."""
+    """Take lambda and u from the last visit's messages, or set lambda to 0; return whether there were any messages."""
     recalled = len(memory) > 0 and memory[len(memory) - 1] != 0.0
     w.multipliers[:copies] = 0.0
     if recalled:
@@ -109,7 +110,7 @@ def balance(eta, first, disagreement, movement):
 
 @inlined
 def look(f, i, s, alone, fresh, w, z):
-    """Upper bound at the present lambda, and the score of an output near u, or the maximisers' if they agree.
+    """Upper bound at the present lambda, and the score of an output near u, or of the maximisers' output if they agree.
 
     The output goes to z. `fresh`: u becomes the maximisers' mean before.
     """
@@ -124,15 +125,15 @@ def look(f, i, s, alone, fresh, w, z):
 
 @inlined
 def relax(f, i, s, memory, worthless, w, z):
-    """Upper bound on the best score under s, and the best score of an output found, which is in w.output.
+    """Upper bound on the best score under s, and the best score of an output met, which is in w.output.
 
     z is that output, and the value its score, where the bound meets it; else z is u, with private parts near a factor's
-    own solution. The bound may stop at `worthless`; where it is -inf, z is zero.
+    own solution. Passes end once the bound is no more than `worthless`; where it is -inf, z is zero.
     """
     copies, shared = gather(f, i, w), f.shared[i]
     alone = divide(f, i, s, w, z)
     recalled = start(f, i, copies, memory, w)
-    value, found, t, again, done = inf, -inf, 0, True, False
+    value, best_score, t, again, done = inf, -inf, 0, True, False
     unit = score_unit(s)
     eta, level, since = w.eta * unit, inf, 0
     while True:
@@ -142,12 +143,12 @@ def relax(f, i, s, memory, worthless, w, z):
             if value == -inf:
                 z[:] = 0.0
                 return value, -inf
-            if score > found:
-                found = score
+            if score > best_score:
+                best_score = score
                 w.output[:shared] = z[:shared]
             if value < level - STALLED * w.tolerance * unit:
                 level, since = value, t
-            if value - found <= PROVED * max(1.0, abs(value)) or value <= worthless:
+            if value - best_score <= PROVED * max(1.0, abs(value)) or value <= worthless:
                 break
             if done or t == w.passes or t - since >= PATIENCE * w.passes:
                 break
@@ -163,11 +164,11 @@ def relax(f, i, s, memory, worthless, w, z):
         if t % AVERAGED == 0 and not done:
             take_average(f, i, copies, AVERAGED, s, w)
     w.spent[0] = t
-    if value - found <= PROVED * max(1.0, abs(value)):
-        value = found
+    if value - best_score <= PROVED * max(1.0, abs(value)):
+        value = best_score
         w.mean[:shared] = z[:shared] = w.output[:shared]
         fill_private(f, i, z)
     else:
         write_answer(f, i, s, w, z)
     remember(copies, shared, w, memory)
-    return value, found
+    return value, best_score

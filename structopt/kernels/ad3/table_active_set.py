@@ -21,7 +21,7 @@ from math import inf
 from structopt.kernels.waist.signatures import inlined
 
 MOST = 256  # pairs that are kept of a table
-CALLS = 4  # best pairs that one visit asks for
+CALLS = 4  # best pairs that one visit computes
 STEPS = 20  # walks of one visit
 CYCLE = 1e-6  # below every pivot of a forest's matrix
 
@@ -49,15 +49,15 @@ def begin(x, y, floats, weights, inverse, members, member):
 
 @inlined
 def take_out(gone, count, floats, weights, inverse, members, member):
-    """Remove a pair from a set of `count`; the last one takes its place. O(N^2)."""
+    """Remove a pair from a set of `count`; the last one takes its index. O(N^2)."""
     M = inverse - weights + 1
     row = inverse + (gone + 1) * M
     pivot = floats[row + gone + 1]
     for j in range(count + 1):
-        factor, own = floats[row + j] / pivot, inverse + j * M
+        factor, target = floats[row + j] / pivot, inverse + j * M
         if factor != 0.0 and j != gone + 1:
             for m in range(count + 1):
-                floats[own + m] -= factor * floats[row + m]
+                floats[target + m] -= factor * floats[row + m]
     last = count - 1
     if gone < last:
         moved = inverse + (last + 1) * M
@@ -113,10 +113,10 @@ def put_in(x, y, count, floats, weights, inverse, members, member, h):
         pivot, _ = border(x, y, count, floats, weights, inverse, members, member, h)
     new = inverse + (count + 1) * (N + 1)
     for j in range(count + 1):
-        factor, own = h[j] / pivot, inverse + j * (N + 1)
+        factor, row = h[j] / pivot, inverse + j * (N + 1)
         for m in range(count + 1):
-            floats[own + m] += factor * h[m]
-        floats[own + count + 1] = floats[new + j] = -factor
+            floats[row + m] += factor * h[m]
+        floats[row + count + 1] = floats[new + j] = -factor
     floats[new + count + 1], floats[weights + count] = 1.0 / pivot, weight
     members[member + 2 * count], members[member + 2 * count + 1] = x, y
     return count + 1
@@ -148,9 +148,9 @@ def best_pair(a, p, first, K, L, inverse_eta):
     """The states of the best a_x + b_y + p_xy / eta, and its value; a holds K and L numbers."""
     top, best_x, best_y, row = -inf, 0, 0, first
     for x in range(K):
-        own = a[x]
+        first_score = a[x]
         for y in range(L):
-            value = own + a[K + y] + p[row + y] * inverse_eta
+            value = first_score + a[K + y] + p[row + y] * inverse_eta
             if value > top:
                 top, best_x, best_y = value, x, y
         row += L
@@ -159,10 +159,10 @@ def best_pair(a, p, first, K, L, inverse_eta):
 
 @inlined
 def solve_table(a, c, p, first, K, L, eta, floats, weights, members, member, counts, number, w, q):
-    """Fill q[c :] with the solution for a table with scores p[first :], a[c :] those of the K + L states.
+    """Fill q[c :] with the solution for a table with scores p[first :], a[c :] being those of the K + L states.
 
     The set lies at floats[weights :] and members[member :] and has counts[number] pairs, w is scratch. Returns False where CALLS
-    or STEPS ended the visit before: q is then the best found, and the next visit goes on from it.
+    or STEPS ended the visit before: q is then the best so far, and the next visit goes on from it.
     """
     count, inverse, inverse_eta, residual, calls = counts[number], weights + table_capacity(K + L), 1.0 / eta, w.residual, 0
     aim, target = w.image, w.target

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.ad3.active_set import Scratch
+from structopt.kernels.ad3.configuration_set import Scratch
 from structopt.kernels.loopy.factors import private_start
 from structopt.kernels.waist.fields import Flag, Float, Floats, Ints, Long, Longs
 from structopt.kernels.waist.layout import RecordLayout
@@ -29,7 +29,7 @@ class Work(NamedTuple):
     counts : (F,) configurations in the active sets
     fixed : (P,) parts that are fixed while branching, by depth
     state : (P,) at each depth: the value that is tried, plus 2 where it is the second
-    multipliers, copies, asked : (C,) lambda, q, and the input that q answers
+    multipliers, copies, inputs : (C,) lambda, q, and the input that q is the solution of
     share, degree, mean, sums : (P,) s_v / d_v, d_v, u, and sums over copies
     output : (P,) states of the variables in the best output found
     best : (N,) the best output while branching
@@ -51,7 +51,7 @@ class Work(NamedTuple):
     state: Ints
     multipliers: Floats
     copies: Floats
-    asked: Floats
+    inputs: Floats
     share: Floats
     degree: Floats
     mean: Floats

@@ -1,6 +1,6 @@
-"""Vectors over some coordinates of longer ones: gathered, scattered, and added up where they stand.
+"""Vectors over some coordinates of longer ones: gathered, scattered, and added.
 
-What is only read may be a read-only array, such as one that lies in the memory of several processes.
+Sources may be read-only arrays, such as those in memory that several processes share.
 """
 
 from __future__ import annotations
@@ -9,32 +9,25 @@ from numba import types
 
 from structopt.kernels.waist.signatures import LONGS, VECTOR, kernel
 
-GIVEN = types.Array(types.float64, 1, "C", readonly=True)
+READ_ONLY = types.Array(types.float64, 1, "C", readonly=True)
 
 
-@kernel(types.void(GIVEN, LONGS, VECTOR))
-def take(source, places, target):
-    """target_q = source_{places_q}."""
-    for q in range(len(places)):
-        target[q] = source[places[q]]
+@kernel(types.void(READ_ONLY, LONGS, VECTOR))
+def take(source, indices, target):
+    """target_q = source_{indices_q}."""
+    for q in range(len(indices)):
+        target[q] = source[indices[q]]
 
 
-@kernel(types.void(GIVEN, LONGS, LONGS, VECTOR))
-def carry(source, places, to, target):
-    """target_{to_q} = source_{places_q}."""
-    for q in range(len(places)):
-        target[to[q]] = source[places[q]]
+@kernel(types.void(READ_ONLY, LONGS, LONGS, VECTOR))
+def carry(source, indices, to, target):
+    """target_{to_q} = source_{indices_q}."""
+    for q in range(len(indices)):
+        target[to[q]] = source[indices[q]]
 
 
-@kernel(types.void(GIVEN, LONGS, VECTOR))
-def put(source, places, target):
-    """target_{places_q} = source_q."""
-    for q in range(len(places)):
-        target[places[q]] = source[q]
-
-
-@kernel(types.void(GIVEN, LONGS, VECTOR))
-def add(source, places, target):
-    """target_{places_q} += source_q."""
-    for q in range(len(places)):
-        target[places[q]] += source[q]
+@kernel(types.void(READ_ONLY, LONGS, VECTOR))
+def add(source, indices, target):
+    """target_{indices_q} += source_q."""
+    for q in range(len(indices)):
+        target[indices[q]] += source[q]

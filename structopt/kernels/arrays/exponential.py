@@ -6,7 +6,7 @@ import numpy as np
 
 from structopt.kernels.waist.signatures import inlined
 
-LOWEST = -708.0  # exp of less is subnormal, and given as 0
+LOWEST = -708.0  # exp of less is subnormal, and returned as 0
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 6.93145751953125e-1, 1.42860682030941723212e-6  # their sum is ln 2; k * LN2_HIGH is exact
 

@@ -1,4 +1,4 @@
-"""Lists of the best values so far, each with where it came from: what k-best searches by dynamic programming keep."""
+"""Lists of the best values so far, each with its origin: what k-best searches by dynamic programming keep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from structopt.kernels.waist.signatures import inlined
 def insert(value, origin, rank, values, origins, ranks):
     """Insert into a list in decreasing value; return False where it does not belong there.
 
-    `origin` and `rank` say from which list the value was made, and from which of its places.
+    `origin` is the list from which the value was derived, and `rank` the index there.
     """
     q = len(values) - 1
     if not value > values[q]:

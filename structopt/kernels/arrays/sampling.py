@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.kernels.waist.signatures import LONGS, VECTOR, inlined, kernel
+from structopt.kernels.waist.signatures import VECTOR, inlined, kernel
 
 
 @kernel(types.void(VECTOR, VECTOR))
@@ -23,7 +23,7 @@ def build(tree, weights):
 
 @inlined
 def change(tree, i, weight):
-    """Give leaf i another weight. Sums are formed anew on the way up: what was added and taken away leaves no trace."""
+    """Give leaf i another weight. Sums are formed anew on the way up, so that rounding errors do not add up."""
     j = len(tree) // 2 + i
     tree[j] = weight
     while j > 1:
@@ -53,10 +53,3 @@ def drawn(order, uniforms, tree, t):
     if tree[1] > 0.0:
         return draw(tree, uniforms[t])
     return min(int(uniforms[t] * len(order)), len(order) - 1)
-
-
-@kernel(types.void(VECTOR, VECTOR, LONGS))
-def draw_many(tree, uniforms, leaves):
-    """Fill `leaves` with one draw for each uniform number, the weights staying as they are."""
-    for t in range(len(uniforms)):
-        leaves[t] = draw(tree, uniforms[t])

@@ -1,4 +1,4 @@
-"""Calculus of the marginals of a first-order chain whose every position has transition parts of its own.
+"""Entropy, its derivatives and conditionals from the marginals of a first-order chain with transition parts at every position.
 
 With edge marginals x_e and label marginals x_j, the largest entropy of any distribution with these marginals is that of
 the Markov chain:  H(x) = -sum_edges x_e log x_e + sum_inner x_j log x_j,  inner being all positions but the first and last.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from math import inf, log
 
-from structopt.kernels.chain.any_order import open_chain
+from structopt.kernels.chain.record import open_chain
 from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, SLOPE, inlined, kernel
 
-SMALLEST = 1e-300  # takes the place of marginals that rounding has made zero or negative
+SMALLEST = 1e-300  # replaces marginals that rounding has made zero or negative
 
 
 @inlined
@@ -36,7 +36,7 @@ def entropy(structure, i, z):
 
 @inlined
 def add_slopes(z, d, t, sign, first, last, out):
-    """Add sign * (sum d log x, sum d^2 / x, and where `out` has a third place sum x log x), x = z + t d, over some parts."""
+    """Add sign * (sum d log x, sum d^2 / x, and where `out` has a third entry sum x log x), x = z + t d, over some parts."""
     slope, curvature, value, whole = 0.0, 0.0, 0.0, len(out) > 2
     for j in range(first, last):
         x = max(z[j] + t * d[j], SMALLEST)
@@ -53,7 +53,7 @@ def add_slopes(z, d, t, sign, first, last, out):
 
 @kernel(SLOPE)
 def slope(structure, i, z, d, t, out):
-    """First and second derivative of H(z + t d) by t, and where `out` has a third place H(z + t d); d keeps every sum."""
+    """First and second derivative of H(z + t d) by t, and where `out` has a third entry H(z + t d); d keeps every sum."""
     c = open_chain(structure)
     n, L = c.tokens[i + 1] - c.tokens[i], c.labels
     out[:] = 0.0

@@ -5,9 +5,9 @@ With potentials E_t[u, y] of the transition into position t, node potentials e_t
     alpha_t[y] = e_t[y] sum_u alpha_{t-1}[u] E_t[u, y] / c_t,      b_t[y] = beta_t[y] e_t[y] / c_t,
     beta_{t-1}[u] = sum_y E_t[u, y] b_t[y],                        counts_t[u, y] = alpha_{t-1}[u] E_t[u, y] b_t[y].
 
-Every sum is written as a loop over sources that adds a whole row: rows are added many labels at a time, where a sum into one
-number would go one by one. Rows are padded to whole vectors of `LANES` labels, with potentials of 0 behind the last, since
-what is left over of a row would go one by one, too. A tied table's E factors out of its expected counts.
+Every sum is a loop over sources that adds a whole row: rows are added many labels at a time, where a sum into one number
+would add one by one. Rows are padded to whole vectors of `LANES` labels, with potentials of 0 after the last, since the rest of
+a row would be added one by one, too. A tied table's E factors out of its expected counts.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def transition_potentials(c, n, s, temperature, E):
 
 @inlined
 def tied_potentials(c, n, s, temperature, E, last):
-    """Fill the one table E of a tied chain, unless it was made of these scores before: while weights do not move it was.
+    """Fill the one table E of a tied chain, unless it holds these scores already, as it does while weights do not move.
 
-    `last` holds the scores, the temperature and the top that E was made of. Returns as `transition_potentials` does.
+    `last` holds the scores, the temperature and the top of E. Returns as `transition_potentials` does.
     """
     Q = c.labels * c.labels
     if last[Q] == temperature and same(s, last, Q):

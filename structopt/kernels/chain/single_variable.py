@@ -39,14 +39,14 @@ def solve(structure, i, s, temperature, z, memory, work):
 def k_best(structure, i, s, k, values, offsets, parts, counts, work):
     """Sort the labels by score, best first; among equals the first label; those at -inf are left out."""
     order = np.argsort(-s, kind="mergesort")
-    found, offsets[0] = 0, 0
+    listed, offsets[0] = 0, 0
     for y in order[:k]:
         if s[y] == -inf:
             break
-        values[found], parts[found], counts[found] = s[y], y, 1.0
-        found += 1
-        offsets[found] = found
-    return found
+        values[listed], parts[listed], counts[listed] = s[y], y, 1.0
+        listed += 1
+        offsets[listed] = listed
+    return listed
 
 
 @kernel(ENTROPY)
@@ -57,7 +57,7 @@ def entropy(structure, i, z):
 
 @kernel(SLOPE)
 def slope(structure, i, z, d, t, out):
-    """First and second derivative of H(z + t d) by t, and where `out` has a third place H(z + t d); d sums to zero."""
+    """First and second derivative of H(z + t d) by t, and where `out` has a third entry H(z + t d); d sums to zero."""
     out[:] = 0.0
     add_slopes(z, d, t, -1.0, 0, len(z), out)
 

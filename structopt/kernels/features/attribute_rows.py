@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import types
 
 from structopt.kernels.waist.fields import Floats, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
@@ -22,11 +21,9 @@ from structopt.kernels.waist.signatures import (
     ADD_BOTH,
     DOT,
     FLATTEN,
-    LONGS,
     PULLBACK,
     SCORES,
     SPANS,
-    VECTOR,
     inlined,
     kernel,
 )
@@ -68,7 +65,15 @@ open_rows = ROWS.compiled
 
 
 class RowGradient(NamedTuple):
-    """A sparse gradient, opened: row of every attribute (`slot`, -1: none), touched attributes, counts a group, and the rows."""
+    """A sparse gradient, opened.
+
+    Attributes
+    ----------
+    slot : row of every attribute among the touched of its group; -1: none
+    touched : touched attributes, group by group
+    counts : how many of each group are touched
+    rows : their rows, one after the other
+    """
 
     slot: Ints
     touched: Ints
@@ -127,20 +132,37 @@ def scores(features, theta, i, s):
         part += (last - first) * width
 
 
+@inlined
+def close_rows(x, k, width, touched, slot, chosen, G, norm):
+    """Set the weights of group k in its touched rows to 0 that may not move, empty `slot`, and add the squares to `norm`."""
+    masked, words = len(x.support) > 0, (width + 63) // 64
+    for q in range(touched):
+        target, a = G[q], np.int64(chosen[q])
+        slot[a] = -1
+        if masked:
+            for c in range(words):
+                word, cut = x.support[x.masks[k] + a * words + c], target[64 * c :]
+                for y in range(min(64, width - 64 * c)):
+                    cut[y] *= (word >> y) & 1
+        for y in range(width):
+            norm += target[y] * target[y]
+    return norm
+
+
 @kernel(PULLBACK)
 def pullback(features, i, r, gradient):
     """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its squared norm."""
     x, g = open_rows(features), open_gradient(gradient)
     groups = len(x.widths)
     stride = len(x.positions) // groups
-    valued, masked = len(x.values) > 0, len(x.support) > 0
-    part, before, place, norm = 0, 0, 0, 0.0
+    valued = len(x.values) > 0
+    part, before, row_start, norm = 0, 0, 0, 0.0
     ids, offsets = x.ids, x.offsets
     for k in range(groups):
         width, start = np.int64(x.widths[k]), x.starts[k]
         first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
         R = rows_of(r, part, last - first, width)
-        G = rows_of(g.rows, place, (len(g.rows) - place) // width, width)
+        G = rows_of(g.rows, row_start, (len(g.rows) - row_start) // width, width)
         slot, chosen, touched = g.slot[x.attributes[k] : x.attributes[k + 1]], g.touched[before:], 0
         for p in range(last - first):
             row, largest = R[p], 0.0
@@ -175,20 +197,10 @@ def pullback(features, i, r, gradient):
                         target = G[q]
                         for y in range(width):
                             target[y] += row[y]
-        words = (width + 63) // 64
-        for q in range(touched):
-            target, a = G[q], np.int64(chosen[q])
-            slot[a] = -1
-            if masked:
-                for c in range(words):
-                    word, cut = x.support[x.masks[k] + a * words + c], target[64 * c :]
-                    for y in range(min(64, width - 64 * c)):
-                        cut[y] *= (word >> y) & 1
-            for y in range(width):
-                norm += target[y] * target[y]
+        norm = close_rows(x, k, width, touched, slot, chosen, G, norm)
         g.counts[k] = touched
         part += (last - first) * width
-        place += touched * width
+        row_start += touched * width
         before += touched
     return norm
 
@@ -197,16 +209,16 @@ def pullback(features, i, r, gradient):
 def add(features, theta, gradient, step):
     """Theta += step * gradient, in O(nnz)."""
     x, g = open_rows(features), open_gradient(gradient)
-    place, before = 0, 0
+    row_start, before = 0, 0
     for k in range(len(x.widths)):
         width, count = np.int64(x.widths[k]), g.counts[k]
         W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
-        G = rows_of(g.rows, place, count, width)
+        G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
             w, row = W[g.touched[before + q]], G[q]
             for y in range(width):
                 w[y] += step * row[y]
-        place += count * width
+        row_start += count * width
         before += count
 
 
@@ -217,12 +229,12 @@ def add_both(features, theta, lag, gradient, step, share):
         add(features, theta, gradient, step)
         return
     x, g = open_rows(features), open_gradient(gradient)
-    place, before = 0, 0
+    row_start, before = 0, 0
     for k in range(len(x.widths)):
         width, count = np.int64(x.widths[k]), g.counts[k]
         attributes = x.attributes[k + 1] - x.attributes[k]
         W, V = rows_of(theta, x.weights[k], attributes, width), rows_of(lag, x.weights[k], attributes, width)
-        G = rows_of(g.rows, place, count, width)
+        G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
             a = g.touched[before + q]
             w, v, row = W[a], V[a], G[q]
@@ -230,7 +242,7 @@ def add_both(features, theta, lag, gradient, step, share):
                 w[y] += step * row[y]
             for y in range(width):
                 v[y] += share * row[y]
-        place += count * width
+        row_start += count * width
         before += count
 
 
@@ -238,16 +250,16 @@ def add_both(features, theta, lag, gradient, step, share):
 def dot(features, theta, gradient):
     """Inner product of theta and the gradient, in O(nnz)."""
     x, g = open_rows(features), open_gradient(gradient)
-    place, before, total = 0, 0, 0.0
+    row_start, before, total = 0, 0, 0.0
     for k in range(len(x.widths)):
         width, count = np.int64(x.widths[k]), g.counts[k]
         W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
-        G = rows_of(g.rows, place, count, width)
+        G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
             w, row = W[g.touched[before + q]], G[q]
             for y in range(width):
                 total += w[y] * row[y]
-        place += count * width
+        row_start += count * width
         before += count
     return total
 
@@ -256,24 +268,24 @@ def dot(features, theta, gradient):
 def flatten(features, gradient, indices, values):
     """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
     x, g = open_rows(features), open_gradient(gradient)
-    place, q, found = 0, 0, 0
+    row_start, q, listed = 0, 0, 0
     for k in range(len(x.widths)):
         width = np.int64(x.widths[k])
         for _ in range(g.counts[k]):
             at = x.weights[k] + g.touched[q] * width
             for y in range(width):
-                if g.rows[place + y] != 0.0:
-                    indices[found] = at + y
-                    values[found] = g.rows[place + y]
-                    found += 1
-            place += width
+                if g.rows[row_start + y] != 0.0:
+                    indices[listed] = at + y
+                    values[listed] = g.rows[row_start + y]
+                    listed += 1
+            row_start += width
             q += 1
-    return found
+    return listed
 
 
 @kernel(ACCUMULATE)
 def accumulate(features, i, r, dense):
-    """Add F(x_i) r to a dense vector; coordinates that may not move are not left out."""
+    """Add F(x_i) r to a dense vector, coordinates that may not move included."""
     x = open_rows(features)
     groups = len(x.widths)
     stride = len(x.positions) // groups
@@ -304,55 +316,20 @@ def spans(features, i, starts, widths):
     x = open_rows(features)
     groups = len(x.widths)
     stride = len(x.positions) // groups
-    found = 0
+    listed = 0
     for k in range(groups):
         width, start = np.int64(x.widths[k]), x.starts[k]
         first, last = start + x.positions[k * stride + i], start + x.positions[k * stride + i + 1]
         for j in range(x.offsets[first], x.offsets[last]):
-            starts[found] = x.weights[k] + x.ids[j] * width
-            widths[found] = width
-            found += 1
-    return found
-
-
-@kernel(types.void(LONGS, LONGS, VECTOR, types.int64, types.int64, types.int64, VECTOR, VECTOR))
-def gather(columns, places, values, width, first, last, residuals, dense):
-    """Rows first <= a < last of sum_i F_i r_i: each the sum of the residual rows of the positions that have attribute a.
-
-    Read by columns: attribute a occurs at ``places[columns[a] : columns[a + 1]]``, each the beginning of a position's
-    row in `residuals`; `values` as long as `places`, or empty when all are 1. `dense` receives the rows.
-    """
-    for a in range(first, last):
-        row, begin, end = dense[a * width : (a + 1) * width], columns[a], columns[a + 1]
-        row[:] = 0.0
-        if len(values) > 0:
-            for j in range(begin, end):
-                source = residuals[places[j] : places[j] + width]
-                for y in range(width):
-                    row[y] += values[j] * source[y]
-            continue
-        whole = end - (end - begin) % 4
-        for j in range(begin, whole, 4):  # four at a time, as in `add_rows`
-            b, c = residuals[places[j] : places[j] + width], residuals[places[j + 1] : places[j + 1] + width]
-            d, e = residuals[places[j + 2] : places[j + 2] + width], residuals[places[j + 3] : places[j + 3] + width]
-            for y in range(width):
-                row[y] += (b[y] + c[y]) + (d[y] + e[y])
-        for j in range(whole, end):
-            b = residuals[places[j] : places[j] + width]
-            for y in range(width):
-                row[y] += b[y]
-
-
-@kernel(types.void(VECTOR, types.boolean[::1]))
-def mask(dense, support):
-    """Make every coordinate 0 that may not move."""
-    for q in range(len(dense)):
-        dense[q] = dense[q] if support[q] else 0.0
+            starts[listed] = x.weights[k] + x.ids[j] * width
+            widths[listed] = width
+            listed += 1
+    return listed
 
 
 @inlined
 def mark_support(support, offsets, ids, positions, configurations, width):
-    """Set support[a, c] = 1 for every attribute a of each given position, c its gold configuration."""
+    """Set support[a, c] = 1 for every attribute a of each of the positions, c its gold configuration."""
     for k in range(len(positions)):
         p = positions[k]
         for j in range(offsets[p], offsets[p + 1]):

@@ -1,4 +1,4 @@
-"""Sets of attributes that always come together, found in a corpus; sums over them, forth and back.
+"""Bundles: sets of attributes that always occur together in a corpus, and sums of weights and gradients over them.
 
 An attribute a *implies* those that occur at every position where a occurs: ``word=Oslo`` implies ``suffix=lo``. Where a
 position has a, one bundle stands for all that a implies.

@@ -1,6 +1,6 @@
 """The block *hashed templates*: features of dependency arcs, labels, siblings and grandparents, computed where they are needed.
 
-Nothing is stored of a feature but its weight: the templates' hashes of the tokens' interned codes tell where that stands (see
+Nothing is stored of a feature but its weight, whose index is the hash of a template and of the tokens' interned codes (see
 `structopt.kernels.features.hashing`). A feature of an arc, of siblings or of grandparents has one weight, plain, and one for each
 variant (direction and distance; sides); one of the labels on an arc a row of L weights. The weights are 2^hash_bits of the
 former and then 2^label_bits rows.
@@ -11,35 +11,18 @@ A gradient is sparse: weights that are touched and their values, and likewise ro
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
-from structopt.kernels.features.hashing import STEP, TOKENS, finish, mix, rotated
-from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, Sink, SparseGradient, clear, open_gradient, walk
-from structopt.kernels.features.template_parts import (
-    ARC,
-    BETWEEN,
-    CHUNK,
-    GROUP,
-    LABEL,
-    ROWS,
-    SHAPES,
-    add_partials,
-    between,
-    open_hashed,
-    parts_of,
-    variants_of,
-)
+from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, Sink, SparseGradient, clear, open_gradient
+from structopt.kernels.features.template_parts import CHUNK, LABEL, open_hashed, parts_of
 from structopt.kernels.features.template_scores import score_labels, score_parts
+from structopt.kernels.features.template_walk import walk
 from structopt.kernels.waist.signatures import (
     ACCUMULATE,
     ADD,
     ADD_BOTH,
     DOT,
     FLATTEN,
-    INTS,
-    LONGS,
     PULLBACK,
-    RECORD,
     SCORES,
     SPANS,
     inlined,
@@ -108,8 +91,8 @@ def add(features, theta, gradient, step):
     for q in range(g.counts[0]):
         theta[np.uint64(g.touched[q])] += step * g.values[q]
     for q in range(g.counts[1]):
-        place = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
-        target, row = theta[place : place + L], g.rows[q * L : (q + 1) * L]
+        row_start = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
+        target, row = theta[row_start : row_start + L], g.rows[q * L : (q + 1) * L]
         for y in range(L):
             target[y] += step * row[y]
 
@@ -130,8 +113,8 @@ def dot(features, theta, gradient):
     for q in range(g.counts[0]):
         total += theta[np.uint64(g.touched[q])] * g.values[q]
     for q in range(g.counts[1]):
-        place = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
-        w, row = theta[place : place + L], g.rows[q * L : (q + 1) * L]
+        row_start = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
+        w, row = theta[row_start : row_start + L], g.rows[q * L : (q + 1) * L]
         for y in range(L):
             total += w[y] * row[y]
     return total
@@ -140,26 +123,26 @@ def dot(features, theta, gradient):
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
     """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
-    x, g, found = open_hashed(features), open_gradient(gradient), 0
+    x, g, listed = open_hashed(features), open_gradient(gradient), 0
     hash_bits, L = x.hash_bits, x.labels
     for q in range(g.counts[0]):
         if g.values[q] != 0.0:
-            indices[found] = g.touched[q]
-            values[found] = g.values[q]
-            found += 1
+            indices[listed] = g.touched[q]
+            values[listed] = g.values[q]
+            listed += 1
     for q in range(g.counts[1]):
-        place = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
+        row_start = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
         for y in range(L):
             if g.rows[q * L + y] != 0.0:
-                indices[found] = place + y
-                values[found] = g.rows[q * L + y]
-                found += 1
-    return found
+                indices[listed] = row_start + y
+                values[listed] = g.rows[q * L + y]
+                listed += 1
+    return listed
 
 
 @kernel(ACCUMULATE)
 def accumulate(features, i, r, dense):
-    """Add F(x_i) r to a dense vector; coordinates that may not move are not left out."""
+    """Add F(x_i) r to a dense vector, coordinates that may not move included."""
     x, none = open_hashed(features), np.empty(0, np.int64)
     walk(x, i, r, sink(DENSE, no_gradient(), dense, none, none))
 
@@ -178,39 +161,3 @@ def spans(features, i, starts, widths):
     starts[0] = 0
     widths[0] = (np.int64(1) << x.hash_bits) + (np.int64(1) << x.label_bits) * x.labels
     return 1
-
-
-@kernel(types.int64(RECORD, types.int64, types.int64, LONGS, INTS, types.int64, LONGS, LONGS))
-def occurrences(features, k, t, offsets, parts, sample, keys, places):
-    """List the features of template t at chosen parts of group k: 64 bits that tell them apart, and where their weights stand.
-
-    The parts of sentence i are ``parts[offsets[i] : offsets[i + 1]]``, numbered within the sentence's group, ascending. Of
-    all features those are listed of which `sample` bits are zero: one of 2^sample. Returns how many; `keys` and `places`,
-    unless they are empty, receive them.
-    """
-    x, found = open_hashed(features), 0
-    kind, stride = np.int64(x.groups[k]), len(x.positions) // len(x.groups)
-    shift = np.uint64(64 - (x.label_bits if kind == LABEL else x.hash_bits))
-    size, filling = ROWS if kind == LABEL else GROUP, len(keys) > 0
-    looks_between = kind <= ARC and x.bounds[kind * SHAPES + BETWEEN] <= t < x.bounds[(kind + 1) * SHAPES]
-    for i in range(len(offsets) - 1):
-        codes, first = x.codes[x.tokens[i] : x.tokens[i + 1]], x.positions[k * stride + i]
-        mine, last = parts[offsets[i] : offsets[i + 1]], x.positions[k * stride + i + 1]
-        P = np.zeros((3, len(codes) + TOKENS), np.uint64)
-        constant = add_partials(x, t, codes, P)
-        a, b, c = parts_of(x, kind, first, last)
-        a, b, c = a[mine], b[mine], c[mine]
-        variants = variants_of(x, kind, a, b, c)
-        if looks_between:
-            entries = between(codes, np.int64(x.templates[t, 3]), a, b)
-            a, b, c, variants = entries.a, entries.b, entries.c, variants[entries.parts]
-        for e in range(len(a)):
-            z = finish(constant + P[0, a[e]] + P[1, b[e]] + P[2, c[e]])
-            for variant in (np.uint64(0), variants[e]):
-                key = mix(z + STEP * variant)
-                if key & ((np.uint64(1) << np.uint64(sample)) - np.uint64(1)) == np.uint64(0):
-                    if filling:
-                        keys[found] = np.int64(key)
-                        places[found] = np.int64(rotated(z >> shift, variant, size))
-                    found += 1
-    return found

@@ -1,15 +1,15 @@
-"""Hashes of template features: partial hashes of the tokens, sums of them for the parts, and where a feature's weights stand.
+"""Hashes of template features: partial hashes of the tokens, their sums for the parts, and the indices of weights.
 
 All numbers are unsigned and wrap at 2^64. With the mixing function of SplitMix64, `mix`, an atom k = 1, 2, ... of template t
 that meets the value x has the partial hash ``mix(STEP * (64 t + k) + x)``; the template itself has ``mix(STEP * 64 t)``. The
 hash of a feature is `finish` of the sum of them. Partial hashes are made once a sentence for every template and token, so that
 the hash of a part costs an addition a token of the part, and one multiplication.
 
-The highest b bits of the hash are the place, among 2^b, of the feature's weight without anything: its *variant* 0. Variants
-v > 0 (with direction and distance, say) stand in the same aligned group of 16 (of rows of label weights: 4) places, v places
-further round. So the variants of one feature never share a weight, and lie in one or two cache lines.
+The highest b bits of the hash are the index, among 2^b, of the feature's plain weight: its *variant* 0. Variants v > 0 (with
+direction and distance, say) have their weights in the same aligned group of 16 (of rows of label weights: 4), v further round.
+So the variants of one feature never share a weight, and lie in one or two cache lines.
 
-A *slot* numbers what a place may name: 0 no token, 1 the root, p + 2 the token at position p.
+A token of a part is written as a *slot*: 0 for no token, 1 for the root, p + 2 for the token at position p.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def add_hashes(sums, t, a, b, c, out):
 
 
 @inlined
-def rotated(place, variant, size):
-    """Place of a variant of the feature whose variant 0 stands at `place`, in groups of `size` (a power of 2)."""
+def rotated(index, variant, size):
+    """Index of a variant of the feature whose variant 0 has `index`, in groups of `size` (a power of 2)."""
     low = size - np.uint64(1)
-    return (place & ~low) | ((place + variant) & low)
+    return (index & ~low) | ((index + variant) & low)

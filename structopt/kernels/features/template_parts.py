@@ -1,9 +1,9 @@
-"""The record of hashed templates, opened, and what scores and gradients share: partial hashes, variants, tokens in between.
+"""The record of hashed templates, and what scores and gradients share: partial hashes, variants, tokens in between.
 
-A *kind* of part is scored by templates of its own: labels on arcs, arcs, siblings, grandparents. The places of a part are
-slots (`structopt.kernels.features.hashing`): head and modifier of an arc; head, nearer and farther modifier of siblings;
-head's head, head and modifier of grandparents. Templates of arcs, and of labels on them, differ
-in *shape*: which places they look at.
+Every *kind* of part has templates: labels on arcs, arcs, siblings, grandparents. The tokens of a part are slots
+(`structopt.kernels.features.hashing`), each in a role: head and modifier of an arc; head, nearer and farther modifier of
+siblings; head's head, head and modifier of grandparents. Templates of arcs, and of labels on them, differ in *shape*: the
+tokens that they look at.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LABEL, ARC, SIBLING, GRANDPARENT = 0, 1, 2, 3
 HEAD, MODIFIER, BOTH, BETWEEN = 0, 1, 2, 3
 SHAPES = 4
 GROUP, ROWS = np.uint64(16), np.uint64(4)
-"""Places of a group: variants of a weight, and of a row of label weights."""
+"""Sizes of groups: variants of a weight, and of a row of label weights."""
 CHUNK = 512  # parts at a time: their hashes and scores stay in the first cache
 
 
@@ -36,11 +36,11 @@ class Hashed(NamedTuple):
     groups : (G,) the kind of each part group
     bounds : (4 * 4 + 1,) where the templates of each kind and shape begin (siblings and grandparents have all in the third)
     templates : (T, 4) number in the hash, first atom, last atom + 1, column of its ``between`` atom
-    atoms : (atoms, 3) role (which place of the part; 2: between), column, offset
+    atoms : (atoms, 3) role (which token of the part; 2: between), column, offset
     bins : distance bin of each distance, the last for all greater ones
     codes : (tokens, columns)
-    places : slots of the parts, one array after the other
-    starts : (4 * 3,) where the slots of each kind and role begin in `places`; arcs have their heads in the third role, too
+    slots : slots of the tokens of the parts, one array after the other
+    starts : (4 * 3,) where the slots of each kind and role begin in `slots`; arcs have their heads in the third role, too
     tokens : (m + 1,) where the tokens of each sentence begin
     positions : (G * (m + 1),) where the parts of each sentence begin, group by group
     support : one bit a weight, set when it may move; or empty when all may
@@ -57,7 +57,7 @@ class Hashed(NamedTuple):
     atoms: Annotated[Ints, Wide(3)]
     bins: Ints
     codes: Annotated[Ints, Wide("columns")]
-    places: Ints
+    slots: Ints
     starts: Longs
     tokens: Longs
     positions: Longs
@@ -88,7 +88,7 @@ class Sums(NamedTuple):
 def parts_of(x, kind, first, last):
     """Slots of the tokens of the parts first <= e < last of a kind, an array a role."""
     a, b, c = x.starts[kind * 3], x.starts[kind * 3 + 1], x.starts[kind * 3 + 2]
-    return x.places[a + first : a + last], x.places[b + first : b + last], x.places[c + first : c + last]
+    return x.slots[a + first : a + last], x.slots[b + first : b + last], x.slots[c + first : c + last]
 
 
 @inlined
@@ -115,7 +115,7 @@ def add_partials(x, t, codes, out):
 
 @inlined
 def variants_of(x, kind, a, b, c):
-    """Return the variant of every part of a kind: where its tokens are, seen from each other. The root is left of all.
+    """Return the variant of every part of a kind: the directions and distance between its tokens. The root is left of all.
 
     Labels: 1 where the head is on the right, 2 where it is on the left, 3 where it is the root. Arcs: 1 + 2 * distance bin +
     whether the head is on the left; from the root the number after these. Siblings: 1 + 3 * side(nearer) + side(farther) with
@@ -139,7 +139,7 @@ def variants_of(x, kind, a, b, c):
 
 
 class Entries(NamedTuple):
-    """What templates look at: a part each, or for templates that look between, each distinct value between the tokens of an arc.
+    """What templates look at: the parts, or for templates that look between, each distinct value between the tokens of an arc.
 
     Attributes
     ----------
@@ -168,14 +168,14 @@ def entries_of(x, kind, codes, sums, t, a, b, c):
 @inlined
 def between(codes, column, heads, modifiers):
     """List the entries of the arcs (modifier by modifier) of a sentence. O(n^2 + entries)."""
-    n, found = len(codes), 0
+    n, size = len(codes), 0
     same, chain, count = first_alike(codes, column), np.zeros((2, n), np.int32), np.zeros(n + TOKENS, np.int64)
     stamp, stamps = np.zeros(n, np.int64), 0
     arcs, slots = np.empty(0, np.int64), np.empty((3, 0), np.int32)
     for filling in range(2):  # after counting
         if filling:
-            arcs, slots = np.empty(found, np.int64), np.empty((3, found), np.int32)
-        e = found = 0
+            arcs, slots = np.empty(size, np.int64), np.empty((3, size), np.int32)
+        e = size = 0
         while e < len(heads):
             m = modifiers[e]
             outwards(same, m, stamp, stamps, chain, count)
@@ -184,9 +184,9 @@ def between(codes, column, heads, modifiers):
                 values = chain[0 if heads[e] < m else 1]
                 if filling:
                     for q in range(count[heads[e]]):
-                        arcs[found + q], slots[2, found + q] = e, values[q]
-                        slots[0, found + q], slots[1, found + q] = heads[e], m
-                found += count[heads[e]]
+                        arcs[size + q], slots[2, size + q] = e, values[q]
+                        slots[0, size + q], slots[1, size + q] = heads[e], m
+                size += count[heads[e]]
                 e += 1
     return Entries(arcs, slots[0], slots[1], slots[2])
 
@@ -207,18 +207,18 @@ def first_alike(codes, column):
 def outwards(same, modifier, stamp, stamps, chain, count):
     """List the slots where values appear first, going from a modifier to the left (chain[0]) and to the right (chain[1]).
 
-    count[slot] tells how many of its chain stand between the modifier and that slot. Of `stamp` (n,) none is above `stamps`.
+    count[slot] becomes how many of its chain stand between the modifier and that slot. Of `stamp` (n,) none is above `stamps`.
     """
     for side in range(2):
-        found, p, step = 0, modifier - TOKENS, 2 * side - 1
+        length, p, step = 0, modifier - TOKENS, 2 * side - 1
         while True:
             p += step
             if p < 0 or p == len(same):
                 break
-            count[p + TOKENS] = found
+            count[p + TOKENS] = length
             if stamp[same[p]] != stamps + side + 1:
                 stamp[same[p]] = stamps + side + 1
-                chain[side, found] = p + TOKENS
-                found += 1
+                chain[side, length] = p + TOKENS
+                length += 1
         if side == 0:
-            count[ROOT_SLOT] = found
+            count[ROOT_SLOT] = length

@@ -1,4 +1,4 @@
-"""Scores of hashed templates: the hashes of many parts first, then their weights, so that many of these are on their way at once.
+"""Scores of hashed templates: first the hashes of many parts, then their weights, so that many loads from memory overlap.
 
 The weights of unsupported features are zero and read like others: a test of the support would cost more than it saves.
 """
@@ -52,7 +52,7 @@ def score_parts(x, kind, theta, codes, a, b, c, s):
 
 @inlined
 def token_scores(theta, shift, sums, role):
-    """Return what the templates that look at one place give to arcs of each variant, shape (slots, 16)."""
+    """Return the scores that templates of one token give to arcs of each variant, shape (slots, 16)."""
     out = np.zeros((sums.partials.shape[2], 16))
     for t in range(sums.bounds[role], sums.bounds[role + 1]):
         for slot in range(len(out)):
@@ -90,7 +90,7 @@ def score_labels(x, W, codes, a, b, S):
 
 @inlined
 def token_rows(W, shift, sums, role):
-    """Return what the templates that look at one place give to the labels of arcs of each variant, shape (slots, 4, L)."""
+    """Return the scores that templates of one token give to the labels of arcs of each variant, shape (slots, 4, L)."""
     out, none = np.zeros((sums.partials.shape[2], 4, W.shape[1])), np.zeros(W.shape[1])
     for t in range(sums.bounds[role], sums.bounds[role + 1]):
         for slot in range(len(out)):

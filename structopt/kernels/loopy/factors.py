@@ -1,13 +1,15 @@
 """Factor graphs of any shape: variables, and groups of soft and hard factors over them.
 
 A variable has `width` parts, one a state; a *binary* variable has the width 1, and its part indicates that it is on. A
-factor links variables, and may have parts of its own beside theirs (a *private* part indicates a joint configuration). The
+factor links variables, and may have *private* parts beside theirs, each of which indicates a joint configuration. The
 parts of an instance are those of its variables, in order, and then the private parts of its factors, in order.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+import numpy as np
 
 from structopt.kernels.waist.fields import Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
@@ -86,3 +88,24 @@ open_factors = FACTORS.compiled
 def private_start(f, i, factor):
     """First private part of a factor, counted within instance i."""
     return f.shared[i] + f.privates[factor] - f.privates[f.factors[i]]
+
+
+@inlined
+def linked_parts(f, i, factor):
+    """How many parts the linked variables of a factor have together."""
+    total, before = 0, f.variables[i]
+    for link in range(f.links[factor], f.links[factor + 1]):
+        total += f.widths[before + f.linked[link]]
+    return total
+
+
+@inlined
+def first_width(f, i, factor):
+    """Parts of the first linked variable of a factor."""
+    return np.int64(f.widths[f.variables[i] + f.linked[f.links[factor]]])
+
+
+@inlined
+def extra_numbers(f, factor):
+    """The extra numbers of a factor."""
+    return f.extra[f.extras[factor] : f.extras[factor + 1]]

@@ -1,6 +1,6 @@
-"""What a factor of each kind tells its variables in belief propagation, sum-product (hot) or max-product.
+"""Messages from a factor of each kind to its variables in belief propagation, sum-product (`hot`) or max-product.
 
-The message to a binary variable is its log-odds in the factor, on against off, without what the variable itself told the
+The message to a binary variable is its log-odds in the factor, on against off, without the message from the variable to the
 factor (`n`); to a wider variable a vector of log weights, the greatest 0. Messages are kept within +-`LIMIT`, so that a
 variable that a hard factor fixes stays a number. O() as `structopt.kernels.loopy.factor_kinds`, but max-product through TREE
 looks for a best tree for every arc, with and without it.
@@ -12,17 +12,11 @@ from math import inf, log
 
 import numpy as np
 
-from structopt.kernels.loopy.automaton import row_start
-from structopt.kernels.loopy.factor_kinds import (
-    arc_matrix,
-    budget_tables,
-    either,
-    extra_numbers,
-    first_width,
-    tree_marginals,
-    tree_value,
-)
-from structopt.kernels.loopy.factors import AUTOMATON, BUDGET, EXACTLY_ONE, TABLE, TREE
+from structopt.kernels.arrays.log_add import add_or_max
+from structopt.kernels.loopy.factors import AUTOMATON, BUDGET, EXACTLY_ONE, TABLE, TREE, extra_numbers, first_width
+from structopt.kernels.loopy.kinds.automaton import row_start
+from structopt.kernels.loopy.kinds.budget import budget_tables
+from structopt.kernels.loopy.kinds.tree import arc_matrix, tree_marginals, tree_value
 from structopt.kernels.loopy.open_kinds import open_messages
 from structopt.kernels.waist.signatures import inlined
 
@@ -39,7 +33,7 @@ def bounded(on, off):
 
 @inlined
 def send(f, i, factor, n, p, hot, out, floats, ints):
-    """Write the messages of any factor but PAIRS to `out`, given those of its variables, n; whether it allows anything."""
+    """Write the messages of any factor but PAIRS to `out`, n being those of its variables; return whether it allows anything."""
     kind, extra = f.kinds[factor], extra_numbers(f, factor)
     if kind == TREE and hot:
         return tree_sums(extra, n, out, floats, ints)
@@ -84,7 +78,7 @@ def tree_sums(extra, n, out, floats, ints):
 
 @inlined
 def tree_maxima(extra, n, out, floats, ints):
-    """Best tree with each arc less the best without it, less n: as many best trees as there are arcs, and some more."""
+    """Best tree with each arc less the best one without it, less n: takes as many best trees as there are arcs, and one more."""
     tokens = np.int64(extra[0])
     W, rest, heads = floats[: tokens * tokens], floats[tokens * tokens :], ints[:tokens]
     arc_matrix(extra, n, W)
@@ -113,14 +107,14 @@ def tree_maxima(extra, n, out, floats, ints):
 
 @inlined
 def automaton_messages(n, p, hot, out, floats):
-    """All paths to j and from j, with j on; and, row by row, all that pass over it. O(k^2)."""
+    """Weight of all paths through each variable, against those that pass it by; O(k^2)."""
     k = len(n)
     ahead, behind, over = floats[: k + 1], floats[k + 1 : 2 * k + 3], floats[2 * k + 3 : 3 * k + 4]
     ahead[0] = 0.0
     for j in range(1, k + 1):
         total = -inf
         for i in range(j):
-            total = either(total, ahead[i] + p[row_start(k, i) + j], hot)
+            total = add_or_max(total, ahead[i] + p[row_start(k, i) + j], hot)
         ahead[j] = total + n[j - 1]
         out[j - 1] = total
     behind[k + 1] = 0.0
@@ -128,8 +122,8 @@ def automaton_messages(n, p, hot, out, floats):
     for i in range(k, -1, -1):
         row, beyond = row_start(k, i), p[row_start(k, i) + k + 1]
         for j in range(k, i, -1):
-            over[j] = either(over[j], ahead[i] + beyond, hot)
-            beyond = either(beyond, p[row + j] + behind[j], hot)
+            over[j] = add_or_max(over[j], ahead[i] + beyond, hot)
+            beyond = add_or_max(beyond, p[row + j] + behind[j], hot)
         if i > 0:
             behind[i] = n[i - 1] + beyond
             out[i - 1] += beyond
@@ -139,28 +133,28 @@ def automaton_messages(n, p, hot, out, floats):
 
 @inlined
 def exactly_one_messages(n, hot, out):
-    """Minus what the other variables weigh together."""
+    """Minus the log of the weight of the other variables together."""
     total = -inf
     for j in range(len(n)):
         out[j] = total
-        total = either(total, n[j], hot)
+        total = add_or_max(total, n[j], hot)
     total = -inf
     for j in range(len(n) - 1, -1, -1):
-        out[j] = bounded(0.0, either(out[j], total, hot))
-        total = either(total, n[j], hot)
+        out[j] = bounded(0.0, add_or_max(out[j], total, hot))
+        total = add_or_max(total, n[j], hot)
 
 
 @inlined
 def budget_messages(budget, n, hot, out, floats):
-    """Outputs with the variable on, without its own weight, against those with it off."""
+    """Weight of the configurations with a variable on, without n of that variable, against those with it off."""
     ahead, behind, B = budget_tables(budget, n, hot, floats)
     N = B + 1
     for j in range(len(n)):
         on, off = -inf, -inf
         for b in range(N):
-            off = either(off, ahead[j * N + b] + behind[(j + 1) * N + B - b], hot)
+            off = add_or_max(off, ahead[j * N + b] + behind[(j + 1) * N + B - b], hot)
             if b < B:
-                on = either(on, ahead[j * N + b] + behind[(j + 1) * N + B - b - 1], hot)
+                on = add_or_max(on, ahead[j * N + b] + behind[(j + 1) * N + B - b - 1], hot)
         out[j] = bounded(on, off)
 
 
@@ -171,8 +165,8 @@ def table_messages(n, p, K, hot, out):
     out[:] = -inf
     for r in range(len(p)):
         u, v = r // width, K + r % width
-        out[u] = either(out[u], n[v] + p[r], hot)
-        out[v] = either(out[v], n[u] + p[r], hot)
+        out[u] = add_or_max(out[u], n[v] + p[r], hot)
+        out[v] = add_or_max(out[v], n[u] + p[r], hot)
     normalise(out[:K])
     normalise(out[K:])
 

@@ -27,12 +27,14 @@ A pass costs O(edges), or O(edges K^2) of K states. Meshi et al. (2010), equatio
 
 from __future__ import annotations
 
-from math import exp, inf, log, log1p, nan
+from math import exp, inf, log, nan
 from typing import NamedTuple
 
 import numpy as np
 
 from structopt.kernels.loopy.factors import open_factors, private_start
+from structopt.kernels.loopy.mplp_binary import binary_edges, binary_pass, from_differences, soft_binary_pass, to_differences
+from structopt.kernels.loopy.mplp_states import edge_bound, star_pass
 from structopt.kernels.waist.fields import Float, Floats, Long, Longs
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import SOLVE, inlined, kernel
@@ -116,200 +118,6 @@ def lowest_score(s):
         else:
             total += abs(s[r])
     return -4.0 * total - 1.0 if forbidden else -inf, -total if forbidden else -inf
-
-
-@inlined
-def positive(x, smoothing):
-    """max(0, x), or log(1 + exp(K x)) / K."""
-    top = x if x > 0.0 else 0.0
-    return top if smoothing == 0.0 else top + log1p(exp(-smoothing * abs(x))) / smoothing
-
-
-@inlined
-def highest(a, smoothing):
-    """max_y a(y), or (1/K) log sum_y exp(K a(y))."""
-    top = -inf
-    for y in range(len(a)):
-        if a[y] > top:
-            top = a[y]
-    if smoothing == 0.0 or top == -inf:
-        return top
-    total = 0.0
-    for y in range(len(a)):
-        total += exp(smoothing * (a[y] - top))
-    return top + log(total) / smoothing
-
-
-@inlined
-def to_differences(f, i, s, low, memory, x):
-    """Fill x.belief, x.r and x.w of a graph of variables with two states."""
-    before, edges = f.variables[i], f.factors[i]
-    for v in range(f.variables[i + 1] - before):
-        r = f.starts[before + v]
-        x.belief[v] = max(s[r + 1], low) - max(s[r], low)
-    for edge in range(edges, f.factors[i + 1]):
-        p, link = private_start(f, i, edge), 2 * (edge - edges)
-        off, on = max(s[p], low), max(s[p + 3], low)
-        second, first = max(s[p + 1], low), max(s[p + 2], low)
-        a, b = f.linked[f.links[edge]], f.linked[f.links[edge] + 1]
-        x.belief[a] += first - off
-        x.belief[b] += second - off
-        one, other = x.slots[link], x.slots[link + 1]
-        x.w[one] = x.w[other] = on - first - second + off
-        x.r[one], x.r[other] = first - off, second - off
-        if len(memory) > 0:
-            x.r[one] -= memory[link]
-            x.r[other] -= memory[link + 1]
-
-
-@inlined
-def from_differences(f, i, s, low, memory, x):
-    """Write the messages that x.r stands for to x.messages, those to state 0 being 0, and to the memory."""
-    edges = f.factors[i]
-    for edge in range(edges, f.factors[i + 1]):
-        p, link = private_start(f, i, edge), 2 * (edge - edges)
-        off = max(s[p], low)
-        for side in range(2):
-            m = max(s[p + 2 - side], low) - off - x.r[x.slots[link + side]]
-            x.messages[2 * (link + side)], x.messages[2 * (link + side) + 1] = 0.0, m
-            if len(memory) > 0:
-                memory[link + side] = m
-
-
-@inlined
-def binary_pass(count, x):
-    """One pass of the update over the variables; return what they contribute to the bound."""
-    r, w, twin, first, total = x.r, x.w, x.twin, x.first, 0.0
-    for v in range(count):
-        begin, end = first[v], first[v + 1]
-        ahead = x.belief[v]
-        for slot in range(begin, end):
-            t = r[twin[slot]]
-            u = t + w[slot]
-            c = (u if u > 0.0 else 0.0) - (t if t > 0.0 else 0.0)
-            ahead += c
-            r[slot] = -c
-        share = ahead / (1 + end - begin)
-        for slot in range(begin, end):
-            r[slot] += share
-        total += share if share > 0.0 else 0.0
-    return total
-
-
-@inlined
-def soft_binary_pass(count, x):
-    """`binary_pass` with soft maxima."""
-    total = 0.0
-    for v in range(count):
-        begin, end = x.first[v], x.first[v + 1]
-        ahead = x.belief[v]
-        for slot in range(begin, end):
-            t = x.r[x.twin[slot]]
-            c = positive(t + x.w[slot], x.smoothing) - positive(t, x.smoothing)
-            ahead += c
-            x.r[slot] = -c
-        share = ahead / (1 + end - begin)
-        for slot in range(begin, end):
-            x.r[slot] += share
-        total += positive(share, x.smoothing)
-    return total
-
-
-@inlined
-def binary_edges(links, x):
-    """What the edges contribute to the bound, up to a constant."""
-    total = 0.0
-    for link in range(0, links, 2):
-        one, other = x.slots[link], x.slots[link + 1]
-        a, b = x.r[one], x.r[other]
-        both, top = a + b + x.w[one], max(a, b)
-        top = max(max(top, both), 0.0)
-        total += top
-        if x.smoothing > 0.0:
-            K = x.smoothing
-            total += log(exp(-K * top) + exp(K * (a - top)) + exp(K * (b - top)) + exp(K * (both - top))) / K
-    return total
-
-
-@inlined
-def send(s, p, K, L, second, low, m, own, other, smoothing):
-    """Write v_ij to m[own :], K x L scores from s[p] on, d_ji from m[other] on; `second`: the second variable hears it."""
-    if not second:
-        for y in range(K):
-            top, row = -inf, p + y * L
-            for u in range(L):
-                value = (s[row + u] if s[row + u] > low else low) - m[other + u]
-                top = value if value > top else top
-            if smoothing > 0.0:
-                total = 0.0
-                for u in range(L):
-                    total += exp(smoothing * (max(s[row + u], low) - m[other + u] - top))
-                top += log(total) / smoothing
-            m[own + y] = top
-        return
-    for u in range(L):
-        m[own + u] = -inf
-    for y in range(K):
-        row, d = p + y * L, m[other + y]
-        for u in range(L):
-            value = (s[row + u] if s[row + u] > low else low) - d
-            m[own + u] = value if value > m[own + u] else m[own + u]
-    if smoothing > 0.0:
-        for u in range(L):
-            total = 0.0
-            for y in range(K):
-                total += exp(smoothing * (max(s[p + y * L + u], low) - m[other + y] - m[own + u]))
-            m[own + u] += log(total) / smoothing
-
-
-@inlined
-def star_pass(f, i, s, low, x):
-    """One pass of the update over the variables; return what they contribute to the bound."""
-    before, edges, value = f.variables[i], f.factors[i], 0.0
-    m, belief, starts, links, first, widths = x.messages, x.belief, x.starts, x.links, x.first, f.widths
-    for j in range(f.variables[i + 1] - before):
-        K, begin, end, r = np.int64(widths[before + j]), first[j], first[j + 1], f.starts[before + j]
-        for y in range(K):
-            belief[y] = max(s[r + y], low)
-        for slot in range(begin, end):
-            link = links[slot]
-            p, second = private_start(f, i, edges + (link >> 1)), link & 1
-            L = np.int64(widths[before + f.linked[f.links[edges] + (link ^ 1)]])
-            own = starts[link]
-            send(s, p, L if second else K, K if second else L, second, low, m, own, starts[link ^ 1], x.smoothing)
-            for y in range(K):
-                belief[y] += m[own + y]
-        for y in range(K):
-            belief[y] /= 1 + end - begin
-        for slot in range(begin, end):
-            own = starts[links[slot]]
-            for y in range(K):
-                m[own + y] -= belief[y]
-        value += highest(belief[:K], x.smoothing)
-    return value
-
-
-@inlined
-def edge_bound(f, i, s, low, x):
-    """What the edges contribute to the bound."""
-    value, before, m = 0.0, f.variables[i], x.messages
-    for edge in range(f.factors[i], f.factors[i + 1]):
-        begin, link, p = f.links[edge], 2 * (edge - f.factors[i]), private_start(f, i, edge)
-        K, L = np.int64(f.widths[before + f.linked[begin]]), np.int64(f.widths[before + f.linked[begin + 1]])
-        one, other, top = x.starts[link], x.starts[link + 1], -inf
-        for y in range(K):
-            row = p + y * L
-            for u in range(L):
-                score = (s[row + u] if s[row + u] > low else low) - m[one + y] - m[other + u]
-                top = score if score > top else top
-        value += top
-        if x.smoothing > 0.0:
-            total = 0.0
-            for y in range(K):
-                for u in range(L):
-                    total += exp(x.smoothing * (max(s[p + y * L + u], low) - m[one + y] - m[other + u] - top))
-            value += log(total) / x.smoothing
-    return value
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 Compiled kernels cannot name these functions: they are compiled and kept on disk without them. So they look them up in a table
 of this process, at each factor of such a kind, and call them by their addresses. Generated code refers to the table by a symbol,
-as it does to functions of the C library: it is the same code wherever the table lies. The core's own kinds never get here.
+as it does to functions of the C library: it is the same code wherever the table lies. The core's own kinds are never looked up.
 
 A kind's functions are in the table from `put` on. Where one is not, values are nan, and nothing is allowed.
 """
@@ -29,7 +29,7 @@ FACTOR_MESSAGES = types.boolean(INTS, VECTOR, VECTOR, types.boolean, VECTOR, VEC
 
 MOST = 64
 NUMBER, IS_HARD, AT_EXTEND, AT_MAXIMUM, AT_MARGINALS, AT_MESSAGES, COLUMNS = range(7)
-"""Columns of the table; the last four hold addresses, 0 where there is no function. Before the rows stands how many there are."""
+"""Columns of the table; the last four hold addresses, 0 where there is no function. Before the rows stands their number."""
 SIGNATURES = (
     ("FACTOR_EXTEND", FACTOR_EXTEND),
     ("FACTOR_LOCAL", FACTOR_LOCAL),
@@ -64,7 +64,7 @@ def put(number: int, hard: bool, functions: tuple[object, ...]) -> None:
 
 
 def _address(function, name, signature):
-    """Where the C form of a kernel of this signature begins; 0 for None."""
+    """Address of the C form of a kernel of this signature; 0 for None."""
     if function is None:
         return 0
     known = function.overloads.get(signature.args)
@@ -77,8 +77,8 @@ def _address(function, name, signature):
 
 
 @intrinsic
-def entry(typing_context, place):
-    """TABLE[place], wherever the table of this process lies."""
+def entry(typing_context, index):
+    """Read TABLE[index], wherever the table of this process lies."""
 
     def generate(context, builder, signature, arguments):
         number = ir.IntType(64)
@@ -89,7 +89,7 @@ def entry(typing_context, place):
 
 
 def by_address(signature):
-    """What an intrinsic returns that takes the address of a function of a signature, and its arguments, and calls it."""
+    """Return the type and the code of an intrinsic that calls the function of a signature at an address."""
 
     def generate(context, builder, called, arguments):
         pointer = builder.inttoptr(arguments[0], context.get_value_type(types.FunctionType(signature).ftype))
@@ -118,7 +118,7 @@ def call_messages(typing_context, address, extra, n, p, hot, out, floats, ints):
 
 @inlined
 def look_up(kind, column):
-    """What the table says of a kind; 0 where it is not there."""
+    """Entry of a kind in a column of the table; 0 where the kind is not there."""
     for row in range(entry(0)):
         at = 1 + row * COLUMNS
         if entry(at + NUMBER) == kind:
@@ -159,14 +159,3 @@ def open_messages(kind, extra, n, p, hot, out, floats, ints):
     """`structopt.kernels.loopy.messages.send`."""
     address = look_up(kind, AT_MESSAGES)
     return address != 0 and call_messages(address, extra, n, p, hot, out, floats, ints)
-
-
-@inlined
-def states_of(f, i, factor, z, x):
-    """Fill x with the states that the variables of a factor have in z, part by part."""
-    q = 0
-    for link in range(f.links[factor], f.links[factor + 1]):
-        v = f.variables[i] + f.linked[link]
-        for part in range(f.starts[v], f.starts[v] + f.widths[v]):
-            x[q] = 1.0 if z[part] > 0.5 else 0.0
-            q += 1

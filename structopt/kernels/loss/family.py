@@ -2,7 +2,7 @@
 
 Every kernel takes the inference's `solve` as an argument, so that a loss that needs two calls (a difference of members, a
 set of allowed outputs) is written the same way; `other` and `answer` are scratch for the second.
-The scores are scratch and are spoilt. `parameters` holds temperature 1/beta and gamma.
+The scores are scratch and are overwritten. `parameters` holds temperature 1/beta and gamma.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def family(solve, structure, target, parameters, i, s, r, other, answer, memory,
     """L_{beta,gamma} of eq. (3) and (8); r becomes the residual z_bar - z.
 
     Costs come without their constant q, which cancels: the gold output has cost 0, so the augmented score of the gold
-    parts is s^T z - gamma q. So has every output of a set A, of which z is what the inference answers on A:
+    parts is s^T z - gamma q. So has every output of a set A, and z_bar_A is the inference's solution on A:
 
         L = (1/beta) log sum_{y in Y} exp beta s_gamma(y) - (1/beta) log sum_{y in A} exp beta s_gamma(y),  r = z_bar_Y - z_bar_A.
     """

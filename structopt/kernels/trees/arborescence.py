@@ -7,7 +7,7 @@ import numpy as np
 from structopt.kernels.trees import chu_liu_edmonds, log_matrix_tree, matrix_tree
 from structopt.kernels.trees.arcs import begin_solving, end_solving, open_arcs, open_scratch, pack_scratch, write_choices
 from structopt.kernels.trees.chu_liu_edmonds import best_tree
-from structopt.kernels.trees.k_best import FOUND, keep_best, next_subset, open_search
+from structopt.kernels.trees.k_best import TREES, keep_best, next_subset, open_search
 from structopt.kernels.trees.matrix_tree import partition
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import K_BEST, SOLVE, kernel
@@ -52,6 +52,6 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
     search, choices = open_search(a, i, s, count), np.empty(count * n, np.int32)
     while next_subset(search, values, choices, x.W):
         keep_best(search, best_tree(x.W, n, a.single_root, x.heads, x.floats, x.ints), x.heads)
-    found = search.state[FOUND]
-    write_choices(a, i, choices, found, offsets, parts, counts)
-    return found
+    trees = search.state[TREES]
+    write_choices(a, i, choices, trees, offsets, parts, counts)
+    return trees

@@ -7,7 +7,7 @@ itself it has closed a cycle, which becomes a supernode whose row is
 
     row[u] = max over the k of the cycle of (row_k[u] - best_k),            best_k the score of the arc within the cycle.
 
-Which k takes part is not noted but found again when the supernode is opened, by the same subtraction.
+Which k has the maximum is not noted: when the supernode is opened, the same subtraction shows it.
 
 *Single root.* Paths grow as above first. If that uses several arcs from the root, the paths grow on with these arcs last: a
 supernode takes its arc from the root only when no other enters. Worse arcs from the root undo no contraction, so the first

@@ -50,7 +50,7 @@ def trace_roots(W, n, single_root, c, heads, stack):
 
 @inlined
 def trace(n, c, heads, stack, size):
-    """Take the items on the stack apart until nothing is left of them."""
+    """Divide the items on the stack into smaller ones, noting the heads of their arcs, until it is empty."""
     while size > 0:
         size -= 1
         kind, i, j = stack[3 * size], stack[3 * size + 1], stack[3 * size + 2]
@@ -82,8 +82,7 @@ def best_tree(W, n, single_root, heads, floats, ints):
 
     Notes
     -----
-    There are no back pointers: what an item is made of is found again, for the O(n) items of the best tree,
-    by a look at all its divisions.
+    There are no back pointers: for each of the O(n) items of the best tree all divisions are compared once more.
     """
     c = open_chart(floats, n)
     fill_chart(MAX, W, n, c)

@@ -4,7 +4,7 @@ Items of the chart, each over the tokens i..j, in the row of the right end j so 
 
     R[j, i], L[j, i]    complete: i (j) is above all of i..j
     X[j, i], Y[j, i]    incomplete: the same, and j is a modifier of i (i a modifier of j)
-    S[i]                at the current j: what stands under an arc that joins i and j
+    S[i]                at the current j: everything under an arc that joins i and j
 
     S[i] = sum_k R[k, i] L[j, k + 1]      X[j, i] = W(i -> j) S[i]      R[j, i] = sum_k X[k, i] R[j, k]
                                           Y[j, i] = W(j -> i) S[i]      L[j, i] = sum_k Y[j, k] L[k, i]
@@ -29,7 +29,7 @@ MAX = 0
 SUM = 1
 """Sum and product of numbers: weights that are exponentials of scores."""
 LOG = 2
-"""The same of numbers given by their logarithms."""
+"""Sum and product of numbers represented by their logarithms."""
 
 
 class Chart(NamedTuple):

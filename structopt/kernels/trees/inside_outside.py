@@ -11,7 +11,7 @@ from structopt.kernels.trees.eisner_chart import LOG, SUM, fill_chart, open_char
 from structopt.kernels.waist.signatures import INTS, VECTOR, inlined, kernel
 
 LOG_GROWTH = 1.9095425048844386  # log(27/4): fewer than (27/4)^n projective trees have n tokens
-LOG_RANGE = 650.0  # of floating-point numbers, in nats, and something to spare
+LOG_RANGE = 650.0  # of floating-point numbers, in nats, less a margin
 LONGEST = 300  # sentence whose number of trees is a floating-point number
 
 
@@ -86,14 +86,14 @@ def partition(W, n, single_root, M, floats, ints):
     single_root : bool
         Whether exactly one token depends on the root.
     M : float64, shape (n * n,)
-        Receives the marginals in the places of the scores; zero, with the value -inf, where there is no tree.
+        Receives the marginals, laid out as the scores; zero, with the value -inf, where there is no tree.
     floats, ints : scratch of at least the `floats_needed` and `ints_needed` of `structopt.kernels.trees.projective`
 
     Notes
     -----
     Every tree has one arc a modifier, so subtracting the best score of each modifier shifts the value and makes all
-    weights at most 1. An item then weighs at least 1e-308 or is taken for nothing, and what stands outside it less than
-    (27/4)^n / Z: nothing is lost where log Z > n log(27/4) - `LOG_RANGE`. Elsewhere the tables hold logarithms.
+    weights at most 1. An item of less than 1e-308 then becomes 0, and the outside weight of any is below (27/4)^n / Z: no
+    marginal that counts is lost where log Z > n log(27/4) - `LOG_RANGE`. Elsewhere the tables hold logarithms.
     """
     c = open_chart(floats, n)
     shift = 0.0

@@ -4,12 +4,12 @@ The best tree y of a set is taken out; what remains is divided by the first toke
 has the choices of y at the tokens before m, and at m any choice but y's. A choice is an arc together with its label, so
 that trees which differ in labels alone count as different. O(k n) calls of the algorithm for the best tree.
 
-The search asks for best trees instead of calling a function, so that it serves every kind of tree:
+The caller's loop finds the best tree of each subset, so that the search serves every kind of tree:
 
     search = open_search(arcs, i, s, count)
     while next_subset(search, values, choices, W):
         keep_best(search, best_tree(W, ...), heads)
-    return search.state[FOUND]
+    return search.state[TREES]
 
 Lawler (1972); Camerini, Fratta and Maffioli (1980) for arborescences.
 """
@@ -23,11 +23,11 @@ import numpy as np
 
 from structopt.kernels.waist.signatures import inlined
 
-FOUND, SUBSETS, DIVIDED, NEXT = 0, 1, 2, 3  # places in `Search.state`
+TREES, SUBSETS, DIVIDED, NEXT = 0, 1, 2, 3  # indices of `Search.state`
 
 
 class Search(NamedTuple):
-    """Where a search stands. n tokens, at most N = 1 + k n subsets.
+    """The state of a search. n tokens, at most N = 1 + k n subsets.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Search(NamedTuple):
     starts : (n + 1,) where the choices of each token begin
     scores : score of each choice, arc and label together
     heads : head of the arc of each run of `width` choices
-    state : trees found, subsets met, subset that is being divided (-1: none), and the token at which it is divided next
+    state : trees listed, subsets met, subset that is being divided (-1: none), and the token at which it is divided next
     values : (N,) score of the best tree of each subset; -inf once that is listed
     best : (N, n) that tree, as the number of each token's choice among the token's
     tokens : (N,) token at which the subset was divided from its parent: earlier choices are fixed
@@ -75,9 +75,9 @@ def open_search(a, i, s, count):
 
 @inlined
 def next_subset(x, values, choices, W):
-    """Fill W, shape (n * n,), with the arc scores of the next subset whose best tree is wanted; False when all is done.
+    """Fill W, shape (n * n,), with the arc scores of the next subset whose best tree is to be found; False at the end.
 
-    Meanwhile the trees that are found go to `values` and to `choices`, one row a tree.
+    The best trees of all go to `values` and to `choices`, one row a tree, as soon as they are known.
     """
     state, n = x.state, len(x.starts) - 1
     if state[SUBSETS] == 0:
@@ -85,14 +85,14 @@ def next_subset(x, values, choices, W):
         return True
     if state[DIVIDED] < 0 or state[NEXT] == n:
         top = np.argmax(x.values[: state[SUBSETS]])
-        if state[FOUND] == x.count or x.values[top] == -inf:
+        if state[TREES] == x.count or x.values[top] == -inf:
             return False
-        found = state[FOUND]
-        values[found] = min(x.values[top], values[found - 1]) if found > 0 else x.values[top]  # sums may be rounded up
-        choices[found * n : (found + 1) * n] = x.best[top]
+        q = state[TREES]
+        values[q] = min(x.values[top], values[q - 1]) if q > 0 else x.values[top]  # sums may be rounded up
+        choices[q * n : (q + 1) * n] = x.best[top]
         x.values[top] = -inf
-        state[FOUND], state[DIVIDED], state[NEXT] = found + 1, top, x.tokens[top]
-        if state[FOUND] == x.count:
+        state[TREES], state[DIVIDED], state[NEXT] = q + 1, top, x.tokens[top]
+        if state[TREES] == x.count:
             return False
     subset, parent, m = state[SUBSETS], state[DIVIDED], state[NEXT]
     x.tokens[subset], x.excluded[subset] = m, x.best[parent, m]
@@ -144,7 +144,7 @@ def is_excluded(x, subset, m, choice):
 
 @inlined
 def keep_best(x, value, heads):
-    """Take in the best tree of the subset that was asked for; a value of -inf says that the subset is empty."""
+    """Keep the best tree of the subset that `next_subset` asked for; its value is -inf where the subset is empty."""
     if value == -inf:
         if x.state[SUBSETS] == 0:
             x.state[SUBSETS] = 1

@@ -94,8 +94,8 @@ def log_differentiate(A, d, n, start, G):
 def log_partition(W, n, single_root, M, floats, ints):
     """Return log Z and fill M with the marginals, as `matrix_tree.partition` does, or -inf and zeros where no tree exists.
 
-    The best tree tells whether there is one, and with a single root from which token all others can be reached: that is
-    eliminated last, so that no pivot is zero.
+    There is a tree where a best tree is found. With a single root, its root is a token from which all others can be reached:
+    that is eliminated last, so that no pivot is zero.
     """
     M[: n * n] = 0.0
     heads = ints[14 * n : 15 * n]

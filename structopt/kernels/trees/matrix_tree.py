@@ -11,7 +11,7 @@ This is Gaussian elimination, but the diagonal is never stored, only sums of pos
 *Single root*: arcs from the root weigh infinitely little, so that they count in A[., 0] but in no d_v, v > 1; the last factor
 is A[1, 0]. Token 1 must not be hard to start from; it is the one with the best arc from the root, compared with its others.
 
-Marginals are A[m, h] G[m, h] with G = d log Z / d A, found backwards through the elimination, vertex by vertex:
+Marginals are A[m, h] G[m, h] with G = d log Z / d A, computed backwards through the elimination, vertex by vertex:
 
     G[i, v] = H_i = sum_j G[i, j] P_vj,     G[v, j] = (sum_i A[i, v] G[i, j] + 1 - sum_i A[i, v] H_i) / d_v
 
@@ -85,7 +85,7 @@ def weigh(W, n, single_root, M, tops):
     """Fill M with weights, at most 1 in each row. Returns (log of what was divided by, token to eliminate last).
 
     With a single root the largest weight of a row is that of an arc from a token, and the arcs from the root have a
-    common divisor of their own. The first result is -inf where a token has no such arc.
+    common divisor of their own. The first number is -inf where a token has no such arc.
     """
     scale, last, rise = 0.0, 0, -inf
     for m in range(n):
@@ -115,7 +115,7 @@ def weigh(W, n, single_root, M, tops):
 
 @inlined
 def arrange(M, n, last, A):
-    """Copy the weights to their vertices: token m to m + 1, but token `last` and token 0 change places."""
+    """Copy the weights to their vertices: token m to m + 1, but token `last` and token 0 are exchanged."""
     N = n + 1
     for m in range(n):
         v = 1 if m == last else (last + 1 if m == 0 else m + 1)
@@ -146,10 +146,10 @@ def total(x, start, stop):
 
 @inlined
 def eliminate(t, n, single_root):
-    """Eliminate the vertices n..1. Returns (sum of log d, whether underflow can have done no harm)."""
+    """Eliminate the vertices n..1. Returns (sum of log d, whether nothing that counts can have underflowed)."""
     N, A = n + 1, t.A
     start = 1 if single_root else 0
-    roots = 0.0  # sum over the tokens of weight of the arc from the root / sum of the others
+    roots = 0.0  # sum over the tokens of (weight of the arc from the root / sum of the others)
     for v in range(1, N):
         t.a[v] = total(A[v * N : (v + 1) * N], start, N)
         roots += A[v * N] / t.a[v]

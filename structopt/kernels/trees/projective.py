@@ -8,7 +8,7 @@ from structopt.kernels.trees.arcs import begin_solving, end_solving, open_arcs, 
 from structopt.kernels.trees.eisner import best_tree
 from structopt.kernels.trees.eisner_chart import chart_size
 from structopt.kernels.trees.inside_outside import partition
-from structopt.kernels.trees.k_best import FOUND, keep_best, next_subset, open_search
+from structopt.kernels.trees.k_best import TREES, keep_best, next_subset, open_search
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import K_BEST, SOLVE, kernel
 
@@ -46,12 +46,12 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, count, values, offsets, parts, counts, work):
-    """The `count` best projective trees (with labels) in decreasing score; O(count * n^4). Returns how many there are."""
+    """List the `count` best projective trees (with labels) in decreasing score, O(count n^4); return how many there are."""
     a, x = open_arcs(structure), open_scratch(work)
     n = a.tokens[i + 1] - a.tokens[i]
     search, choices = open_search(a, i, s, count), np.empty(count * n, np.int32)
     while next_subset(search, values, choices, x.W):
         keep_best(search, best_tree(x.W, n, a.single_root, x.heads, x.floats, x.ints), x.heads)
-    found = search.state[FOUND]
-    write_choices(a, i, choices, found, offsets, parts, counts)
-    return found
+    trees = search.state[TREES]
+    write_choices(a, i, choices, trees, offsets, parts, counts)
+    return trees

@@ -1,9 +1,9 @@
 """Compiled kernels on disk: those that were compiled from other sources are dropped.
 
-Numba keeps compiled kernels on disk and compiles one again when its own file changes, but not when a function of another
-file that it calls changes or moves. So every folder of compiled kernels is stamped with a digest of all the sources that they
-may call: those of `structopt.kernels`, and of the package that the kernels are of, a plugin's say. Where the digest is another
-one, what is in the folder is dropped.
+Numba keeps compiled kernels on disk and compiles one again when its file changes, but not when a function of another file
+that it calls changes or moves. So every folder of compiled kernels is stamped with a digest of all the sources that they may
+call: those of `structopt.kernels`, and of the package of the kernels, such as a plugin. Where the digest differs, the folder
+is emptied.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STAMP = "sources.sha256"
 
 
 def package_folder(source: Path) -> Path:
-    """Return the folder of the outermost package of a source file; its own folder where it is of none."""
+    """Return the folder of the outermost package of a source file; the folder of the file where it is in no package."""
     folder = source.parent
     while (folder.parent / "__init__.py").is_file() and (folder / "__init__.py").is_file():
         folder = folder.parent
@@ -33,12 +33,12 @@ def digest(root: Path) -> str:
 
 
 def _size_and_time(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
 
 
 def forget_older(caches: Iterable[Path], state: str) -> bool:
-    """Drop the compiled kernels in folders unless they were made of these sources; whether any folder was another's."""
+    """Drop the compiled kernels in folders whose stamp is not `state`; return whether there were any such folders."""
     dropped = False
     for folder in caches:
         stamp = folder / STAMP
@@ -46,8 +46,8 @@ def forget_older(caches: Iterable[Path], state: str) -> bool:
             if stamp.is_file() and stamp.read_text() == state:
                 continue
             folder.mkdir(parents=True, exist_ok=True)
-            for index in folder.glob("*.nb[ic]"):
-                index.unlink(missing_ok=True)
+            for compiled in folder.glob("*.nb[ic]"):
+                compiled.unlink(missing_ok=True)
             stamp.write_text(state)
             dropped = True
         except OSError:  # a folder that cannot be written to holds no compiled kernels either
@@ -56,7 +56,7 @@ def forget_older(caches: Iterable[Path], state: str) -> bool:
 
 
 def forget_older_in(root: Path, state: str) -> bool:
-    """`forget_older` in all folders of a package, where kernels stand now and where they once stood; or in one folder."""
+    """`forget_older` in all folders of a package, those of modules that are gone included; or in one folder."""
     caches = {root / "__pycache__"}
     if (root / "__init__.py").is_file():
         caches |= {path.parent / "__pycache__" for path in root.rglob("*.py")} | set(root.rglob("__pycache__"))

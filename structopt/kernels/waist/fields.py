@@ -42,7 +42,7 @@ class Field(NamedTuple):
 
     Attributes
     ----------
-    name : its own name, after those of the fields of the declarations that hold it: ``scratch.image``
+    name : full name, with those of the fields that hold its declaration: ``scratch.image``
     kept : Kept
     columns : as those of `Wide`, by the full name; 0 for fields with one axis
     """
@@ -53,7 +53,7 @@ class Field(NamedTuple):
 
 
 def annotations(kind: type) -> dict[str, Any]:
-    """Fields of a class of named tuples, and their types with what is annotated."""
+    """Fields of a class of named tuples, with their annotated types."""
     return get_type_hints(kind, include_extras=True)
 
 

@@ -9,7 +9,7 @@
     open_rows = ROWS.compiled
 
 ``ROWS.pack(labels=3, ids=..., values=...)`` makes the record, ``open_rows(record)`` opens it within kernels and
-``ROWS.open(record)`` in plain Python; all follow the declaration, so that they cannot disagree.
+``ROWS.open(record)`` in plain Python; all are generated from the declaration.
 In a buffer the single numbers stand first, then the arrays, both in the order of their declaration.
 """
 
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class RecordLayout(Generic[T]):
-    """What packs the records of one declaration, and opens them.
+    """Packs the records of one declaration, and opens them.
 
     Parameters
     ----------
@@ -60,19 +60,19 @@ class RecordLayout(Generic[T]):
         A field that is a single number takes a number. One that is an array takes an array, or an int: so many zeros. One that
         holds another declaration takes a mapping from its names to values.
 
-        Where a buffer has no single numbers, and but one array that is not empty, an array that is given contiguous, writable
-        and in the buffer's type becomes the buffer: it is shared, not copied.
+        Where a buffer has no single numbers, and only one array that is not empty, that array becomes the buffer if it is
+        contiguous, writable and of the buffer's type: it is shared, not copied.
 
         Raises
         ------
         StructoptError
             For names that are missing or unknown, and for values that the field's type cannot hold.
         """
-        given = dict(self._named(self.kind, values))
+        named = dict(self._named(self.kind, values))
         buffers, offsets = [], []
         for buffer, dtype in BUFFERS.items():
-            numbers = [self._number(field, given[field.name], dtype) for field in self.singles[buffer]]
-            arrays = [self._array(field, given, dtype) for field in self.arrays[buffer]]
+            numbers = [self._number(field, named[field.name], dtype) for field in self.singles[buffer]]
+            arrays = [self._array(field, named, dtype) for field in self.arrays[buffer]]
             buffers.append(_joined([np.array(numbers, dtype), *arrays]))
             offsets.append(np.cumsum([len(numbers), *map(len, arrays)], dtype=np.int64))
         ints, longs, floats = buffers
@@ -82,7 +82,7 @@ class RecordLayout(Generic[T]):
         """Make a record of buffers that were packed before, without copying: memory maps, or slices of a larger buffer.
 
         Offsets are checked against the buffers' lengths; the arrays' entries are not looked at. A memory map is to be opened
-        with ``mmap_mode="c"``: kernels take writable arrays only, and what they write then never comes to the file.
+        with ``mmap_mode="c"``: kernels take writable arrays only, and the file stays as it is.
 
         Raises
         ------
@@ -104,35 +104,35 @@ class RecordLayout(Generic[T]):
         return record
 
     def _opening(self, fields: Mapping[str, Field]) -> Callable[[Record], T]:
-        """Write the function that opens a record; for Numba's cache it stands in the first line of the module of `kind`."""
+        """Generate the function that opens a record; Numba's cache takes it for the first line of the module of `kind`."""
         module = self.kind.__module__
         namespace: dict[str, Any] = {"np": np, "__name__": module}
-        name, made = f"open_{self.kind.__name__}", self._call(self.kind, "", fields, namespace)
-        source = f"def {name}(r): ints, longs, floats, at = r.ints, r.longs, r.floats, r.at; return {made}"
+        name, call = f"open_{self.kind.__name__}", self._call(self.kind, "", fields, namespace)
+        source = f"def {name}(r): ints, longs, floats, at = r.ints, r.longs, r.floats, r.at; return {call}"
         exec(compile(source, vars(sys.modules[module]).get("__file__") or "<record>", "exec"), namespace)
         opening: Callable[[Record], T] = namespace[name]
         opening.__doc__ = f"Open a record that the layout of `{self.kind.__name__}` has packed."
         return opening
 
     def _call(self, kind: type, prefix: str, fields: Mapping[str, Field], namespace: dict[str, Any]) -> str:
-        """Write the call that makes a `kind` from the buffers."""
-        own = f"{kind.__name__}_{len(namespace)}"
-        namespace[own] = kind
+        """Source of the call that makes a `kind` from the buffers."""
+        name_of_kind = f"{kind.__name__}_{len(namespace)}"
+        namespace[name_of_kind] = kind
         values = [
             self._call(held, f"{prefix}{name}.", fields, namespace) if is_declaration(held) else self._read(prefix + name, fields)
             for name, held in annotations(kind).items()
         ]
-        return f"{own}({', '.join(values)})"
+        return f"{name_of_kind}({', '.join(values)})"
 
     def _read(self, name: str, fields: Mapping[str, Field]) -> str:
-        """Write how one field is read."""
+        """Source of the expression that reads one field."""
         field = fields[name]
         buffer, form, columns = field.kept.buffer, field.kept.form, field.columns
         if field.kept.single:
             return form.format(f"{buffer}[{self.singles[buffer].index(field)}]")
         before = list(BUFFERS)[: list(BUFFERS).index(buffer)]
-        place = sum(len(self.arrays[other]) + 1 for other in before) + self.arrays[buffer].index(field)
-        read = form.format(f"{buffer}[at[{place}] : at[{place + 1}]]")
+        array = sum(len(self.arrays[other]) + 1 for other in before) + self.arrays[buffer].index(field)
+        read = form.format(f"{buffer}[at[{array}] : at[{array + 1}]]")
         wide = self._read(columns, fields) if isinstance(columns, str) else str(columns)
         return f"{read}.reshape((-1, {wide}))" if columns else read
 
@@ -153,39 +153,39 @@ class RecordLayout(Generic[T]):
                 yield prefix + name, values[name]
 
     def _number(self, field: Field, value: Any, dtype: Any) -> Any:
-        given = np.asarray(value)
-        if given.ndim:
-            self._refuse(f"{field.name} takes a single number, not an array of shape {given.shape}.")
-        return self._fitting(field, given, dtype)
+        number = np.asarray(value)
+        if number.ndim:
+            self._refuse(f"{field.name} takes a single number, not an array of shape {number.shape}.")
+        return self._fitting(field, number, dtype)
 
     def _array(self, field: Field, values: Mapping[str, Any], dtype: Any) -> Array:
-        """The flat array of a field, shared with what was given where that has the field's type."""
+        """The flat array of a field, shared with the value where that has the field's type."""
         value = values[field.name]
         if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
             return np.zeros(value, dtype)
-        given = np.asarray(value)
-        if not given.ndim:
+        array = np.asarray(value)
+        if not array.ndim:
             self._refuse(f"{field.name} takes an array, or the number of its zeros; not {value!r}.")
         columns = int(values[field.columns]) if isinstance(field.columns, str) else field.columns
-        if columns and given.size and ((given.ndim > 1 and given.shape[-1] != columns) or given.size % columns):
-            self._refuse(f"{field.name} takes an array with {columns} columns, not one of shape {given.shape}.")
-        if given.dtype == np.uint64 and field.kept.form.endswith(".view(np.uint64)"):
-            given = given.astype(np.uint64, "C", copy=False).view(np.int64)
-        return self._fitting(field, given, dtype).ravel()
+        if columns and array.size and ((array.ndim > 1 and array.shape[-1] != columns) or array.size % columns):
+            self._refuse(f"{field.name} takes an array with {columns} columns, not one of shape {array.shape}.")
+        if array.dtype == np.uint64 and field.kept.form.endswith(".view(np.uint64)"):
+            array = array.astype(np.uint64, "C", copy=False).view(np.int64)
+        return self._fitting(field, array, dtype).ravel()
 
-    def _fitting(self, field: Field, given: Array, dtype: Any) -> Array:
+    def _fitting(self, field: Field, numbers: Array, dtype: Any) -> Array:
         """The same numbers in the field's type."""
-        if given.dtype == dtype:
-            return given
-        kind, whole = given.dtype.kind, np.issubdtype(dtype, np.integer)
+        if numbers.dtype == dtype:
+            return numbers
+        kind, whole = numbers.dtype.kind, np.issubdtype(dtype, np.integer)
         if kind not in "biuf":
-            self._refuse(f"{field.name} takes numbers of type {np.dtype(dtype)}, not {given.dtype}.")
+            self._refuse(f"{field.name} takes numbers of type {np.dtype(dtype)}, not {numbers.dtype}.")
         if whole or kind != "f":
             low, high = (np.iinfo(dtype).min, np.iinfo(dtype).max) if whole else (-(2**53), 2**53)
-            wrong = ~((given >= low) & (given < high + 1)) | ((given != np.floor(given)) if kind == "f" else False)
+            wrong = ~((numbers >= low) & (numbers < high + 1)) | ((numbers != np.floor(numbers)) if kind == "f" else False)
             if np.any(wrong):
-                self._refuse(f"{field.name} takes whole numbers from {low} to {high}, not {given[wrong].flat[0]}.")
-        return given.astype(dtype)
+                self._refuse(f"{field.name} takes whole numbers from {low} to {high}, not {numbers[wrong].flat[0]}.")
+        return numbers.astype(dtype)
 
     def _check_buffer(self, name: str, array: Array, dtype: np.dtype[Any]) -> None:
         if array.dtype != dtype or array.ndim != 1:
@@ -210,7 +210,7 @@ class RecordLayout(Generic[T]):
 
 
 def _joined(arrays: list[Array]) -> Array:
-    """One array after the other; the only one that is not empty as it is, where kernels take it."""
+    """One array after the other; where only one is not empty, that array itself if kernels take it."""
     filled = [array for array in arrays if array.size]
     if len(filled) == 1 and filled[0].flags.writeable and filled[0].flags.aligned:
         return filled[0]

@@ -1,6 +1,6 @@
 """Drivers over the instances that every learner and every prediction needs: losses, residuals, best outputs, marginals.
 
-A driver knows nothing but the kernels it is handed. Un-compiled (``driver.py_func``) it takes plain Python functions.
+A driver calls only the kernels among its arguments. Un-compiled (``driver.py_func``) it takes plain Python functions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def residual_pass(kernels, data, space, first, last, theta, residuals):
 
 @driver(types.float64, LONGS, VECTOR, VECTOR)
 def minibatch_pass(kernels, data, space, instances, scores, residuals):
-    """Sum of L_i over some instances, whose scores stand one after the other (and are spoilt); so do their residuals."""
+    """Sum of L_i over some instances, whose scores stand one after the other (and are overwritten); so do their residuals."""
     k, total, begin = Kernels(*kernels), 0.0, 0
     for i in instances:
         end = begin + size(data, i)
@@ -48,7 +48,7 @@ def minibatch_pass(kernels, data, space, instances, scores, residuals):
 def output_pass(kernels, data, space, temperature, first, last, theta, offsets, parts, counts):
     """List the parts of the best outputs of the instances first <= i < last, or of as many as `parts` has room for.
 
-    Above temperature 0 an output is what the graph makes of the marginals. Output number q, which is that of instance
+    Above temperature 0 an output is the graph's rounding of the marginals. Output number q, which is that of instance
     first + q, has the parts parts[offsets[q] : offsets[q + 1]]. Returns the first instance without an output: `last` if all
     have one; -1 - i if the hard constraints allow none for instance i.
     """

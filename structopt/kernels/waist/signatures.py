@@ -1,7 +1,7 @@
-"""The signatures of the kernels: the waist of the house.
+"""The signatures of the kernels: what all families of kernels and all drivers agree on.
 
 A compiled driver takes the kernels as one tuple of first-class functions of these types. Because every record has the one
-type `structopt.kernels.waist.record.Record`, a driver is compiled once, whatever features, graph, inference and loss it is given.
+type `structopt.kernels.waist.record.Record`, a driver is compiled once for all features, graphs, inferences and losses.
 The same driver called un-compiled (``driver.py_func``) takes plain Python functions of the same form.
 
 Letters: i instance, s part scores (nats), z marginals, r residual z - gold, theta flat weights.
@@ -24,7 +24,7 @@ from numba.extending import register_jitable
 from structopt.kernels.waist import disk_cache
 from structopt.kernels.waist.record import EMPTY, Array, Record
 
-# What is said to be experimental is measured and tested here: functions as arguments, compiled once and cached on disk.
+# Numba calls functions as arguments experimental; here they are compiled once, cached on disk, and covered by tests.
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
 
 RECORD: Any = numba.typeof(EMPTY)  # type: ignore[no-untyped-call]
@@ -40,7 +40,7 @@ ADD_BOTH = types.void(RECORD, VECTOR, VECTOR, RECORD, types.float64, types.float
 # features, theta, lag, gradient, step, share: theta += step * gradient, and unless lag is empty lag += share * gradient
 DOT = types.float64(RECORD, VECTOR, RECORD)  # features, theta, gradient -> inner product
 FLATTEN = types.int64(RECORD, RECORD, LONGS, VECTOR)  # features, gradient, indices, values -> how many coordinates
-ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)  # features, i, r, dense: dense += F r, support not heeded
+ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)  # features, i, r, dense: dense += F r, without regard to the support
 SPANS = types.int64(RECORD, types.int64, LONGS, LONGS)
 # features, i, starts, widths -> how many: the runs of weights that the scores of instance i read, perhaps repeated
 
@@ -48,7 +48,7 @@ SPANS = types.int64(RECORD, types.int64, LONGS, LONGS)
 SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR, RECORD)
 # structure, i, s, temperature, z, memory, work -> value
 K_BEST = types.int64(RECORD, types.int64, VECTOR, types.int64, VECTOR, LONGS, INTS, VECTOR, RECORD)
-# structure, i, s, k, values, offsets (k + 1), parts, counts, work -> how many outputs were found. Output q has
+# structure, i, s, k, values, offsets (k + 1), parts, counts, work -> how many outputs there are. Output q has
 # the score values[q] and the parts parts[offsets[q] : offsets[q + 1]], each as often as counts says; offsets[0] is 0.
 
 ROUND = types.void(RECORD, types.int64, VECTOR, RECORD)  # structure, i, z, work: z becomes the indicators of an output
@@ -56,12 +56,12 @@ ROUND = types.void(RECORD, types.int64, VECTOR, RECORD)  # structure, i, z, work
 SOLVER: Any = types.FunctionType(SOLVE)
 EVALUATE = types.float64(
     SOLVER, RECORD, RECORD, VECTOR, types.int64, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, RECORD
-)  # solve, structure, target, parameters, i, s (spoilt), r, two part vectors of scratch, memory, work -> loss
+)  # solve, structure, target, parameters, i, s (overwritten), r, two part vectors of scratch, memory, work -> loss
 
-# Calculus of the marginals of a structure whose factors have parts of their own: what closed forms the graph knows.
+# Calculus of the marginals of a structure whose factors have untied parts: the closed forms that the graph knows.
 ENTROPY = types.float64(RECORD, types.int64, VECTOR)  # structure, i, z -> H(z), the largest entropy with these marginals
 SLOPE = types.void(RECORD, types.int64, VECTOR, VECTOR, types.float64, VECTOR)
-# structure, i, z, d, t, out: first and second derivative of H(z + t d) by t, and H(z + t d) itself if `out` has a third place
+# structure, i, z, d, t, out: first and second derivative of H(z + t d) by t, and H(z + t d) itself if `out` has a third entry
 CONDITIONALS = types.void(RECORD, types.int64, VECTOR, VECTOR)
 # structure, i, z, out: scores whose Gibbs distribution has the marginals z (logs of conditional probabilities)
 
@@ -115,7 +115,7 @@ class Space(NamedTuple):
     ----------
     scores, residual, answer, direction : float64 vectors over parts
     second_scores, second_answer : float64 vectors over parts
-        The loss's own, for a second inference at an instance.
+        For a second inference of the loss at an instance.
     work : Record
         The inference's tables.
     gradient : Record
@@ -168,7 +168,7 @@ driven = register_jitable
 
 
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for one declared signature, with the disk cache where the machine has a place for it.
+    """Compile a function for one declared signature, with the disk cache where a folder for it can be written to.
 
     The GIL is released, so that kernels run in threads. Without any writable cache folder the function is compiled
     again in every process instead of failing.

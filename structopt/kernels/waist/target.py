@@ -1,4 +1,4 @@
-"""Targets and costs as sparse vectors over the parts of an instance, and what losses and learners do with them.
+"""Targets and costs as sparse vectors over the parts of an instance: added, multiplied, restricted to.
 
 The target of an instance is a point, its gold output, or a set of allowed outputs: those with the allowed parts.
 """
@@ -52,7 +52,7 @@ def is_set(t, i):
 
 @inlined
 def restrict(t, i, s, out):
-    """Copy the scores to `out`, with -inf for what the allowed outputs do not have."""
+    """Copy the scores to `out`, with -inf for parts that no allowed output has."""
     out[:] = s
     for v in range(t.variables[i], t.variables[i + 1]):
         out[t.starts[v] : t.ends[v]] = -inf
@@ -106,7 +106,7 @@ def cost_of(t, i, x):
 
 @inlined
 def list_parts(z, first, parts, values):
-    """Write the parts where z is not 0, and its values, from the place `first` on; return the place after the last."""
+    """Write the parts where z is not 0, and its values, from index `first` on; return the index after the last."""
     for r in range(len(z)):
         if z[r] != 0.0:
             parts[first], values[first] = r, z[r]

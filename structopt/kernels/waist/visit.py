@@ -1,4 +1,4 @@
-"""What every driver does at an instance."""
+"""The visit of one instance: scores, the loss and its residual, the inference."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from structopt.kernels.waist.target import add_cost
 
 @driven
 def visit(k, data, space, i, theta):
-    """L_i(theta); afterwards ``space.residual[:size(data, i)]`` holds the residual z_bar - z, and the scores are spoilt."""
+    """L_i(theta); afterwards ``space.residual[:size(data, i)]`` holds the residual z_bar - z, and the scores are overwritten."""
     return visit_into(k, data, space, i, theta, space.residual[: size(data, i)])
 
 
 @driven
 def visit_into(k, data, space, i, theta, residual):
-    """L_i(theta), its residual written to a vector of the caller's."""
+    """L_i(theta), its residual written to the vector `residual`."""
     s = space.scores[: len(residual)]
     k.scores(data.features, theta, i, s)
     return evaluate(k, data, space, i, s, residual)
@@ -22,7 +22,7 @@ def visit_into(k, data, space, i, theta, residual):
 
 @driven
 def evaluate(k, data, space, i, s, residual):
-    """L_i at given scores (which are spoilt); `residual` becomes z_bar - z."""
+    """L_i at the scores s, which are overwritten; `residual` becomes z_bar - z."""
     return k.evaluate(
         k.solve, data.structure, data.target, data.parameters, i, s, residual,
         space.second_scores[: len(residual)], space.second_answer[: len(residual)],
@@ -55,7 +55,7 @@ def size(data, i):
 
 @driven
 def solve(k, data, space, i, s, temperature, z):
-    """Call the inference on given scores (which it may spoil): the value; z becomes its (sub)gradient."""
+    """Call the inference on the scores s, which it may overwrite, and return the value; z becomes its (sub)gradient."""
     return k.solve(
         data.structure, i, s, temperature, z, data.messages[data.memory[i] : data.memory[i + 1]], space.work
     )

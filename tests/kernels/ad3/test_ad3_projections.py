@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from structopt.inference.ad3 import AD3
-from structopt.kernels.ad3.active_set import capacity, open_set, private_score, set_size, solve_quadratic
+from structopt.kernels.ad3.active_set import private_score, solve_quadratic
+from structopt.kernels.ad3.configuration_set import capacity, open_set, set_size
 from structopt.kernels.ad3.projections import (
     joint_mass,
     project_onto_budget,

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 
 from structopt.core.data.encoded import Encoded
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.kernels.chain import any_order
+from structopt.kernels.chain import linear_chain
+from structopt.kernels.chain.constraints import constrain
+from structopt.kernels.chain.first_order import first_order
+from structopt.kernels.chain.forward_backward import forward_backward
+from structopt.kernels.chain.log_forward_backward import log_forward_backward
+from structopt.kernels.chain.ngram_parts import sum_ngram_scores
+from structopt.kernels.chain.record import CHAIN, SCRATCH
 from structopt.testing.inference import best_listed
 from structopt.testing.problems import random_encoded
 
@@ -76,7 +82,7 @@ def by_listing(vertices, s, temperature):
 
 def solve(structure, i, s, temperature):
     z = np.full(len(s), 7.0)
-    value = any_order.solve(structure.record, i, s.copy(), temperature, z, NO_MEMORY, structure.work)
+    value = linear_chain.solve(structure.record, i, s.copy(), temperature, z, NO_MEMORY, structure.work)
     return value, z
 
 
@@ -155,21 +161,21 @@ def test_scaled_and_log_space_agree(order, anchored):
         pytest.skip("anchored chains have order 1")
     encoded = random_encoded(4, (1, 2, 6, 30), 3, anchored=anchored, constrained=True)
     structure = LinearChain(order).build(encoded)
-    c, x = any_order.open_chain.py_func(structure.record), any_order.open_scratch.py_func(structure.work)
+    c, x = CHAIN.open(structure.record), SCRATCH.open(structure.work)
     generator = np.random.default_rng(0)
     for i, n in enumerate(np.diff(encoded.offsets)):
         for scale in (1.0, 20.0):
             s = scale * generator.normal(size=int(np.diff(structure.parts)[i]))
-            any_order.constrain.py_func(c, i, int(n), s)
+            constrain.py_func(c, i, int(n), s)
             scaled, logs = np.zeros(len(s)), np.zeros(len(s))
             if order > 1:
-                any_order.gather.py_func(c, int(n), s, x.table)
-            by_scaling = any_order.first_order if order == 1 else any_order.forward_backward
+                sum_ngram_scores.py_func(c, int(n), s, x.table)
+            by_scaling = first_order if order == 1 else forward_backward
             value, done = by_scaling.py_func(c, int(n), s, 1.0, x, scaled)
             assert done
             if not anchored:
-                any_order.gather.py_func(c, int(n), s, x.table)
-            assert any_order.log_forward_backward.py_func(c, int(n), s, 1.0, x, logs) == pytest.approx(value, rel=1e-12)
+                sum_ngram_scores.py_func(c, int(n), s, x.table)
+            assert log_forward_backward.py_func(c, int(n), s, 1.0, x, logs) == pytest.approx(value, rel=1e-12)
             np.testing.assert_allclose(scaled, logs, atol=1e-10)
 
 
@@ -224,7 +230,7 @@ def test_k_best_is_the_sorted_listing(order, anchored):
         vertices = listing(encoded, i, order)[1]
         expected = sorted(((score(z, s), k) for k, z in enumerate(vertices)), reverse=True)
         for count in (1, 4, 300):
-            values, outputs = best_listed(any_order.k_best, structure, i, s, count)
+            values, outputs = best_listed(linear_chain.k_best, structure, i, s, count)
             assert len(values) == min(count, len(expected))
             np.testing.assert_allclose(values, [value for value, _ in expected[:count]], atol=1e-10)
             np.testing.assert_array_equal(outputs, [vertices[k] for _, k in expected[:count]])

@@ -6,7 +6,7 @@ import pytest
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.enumeration import Enumeration
-from structopt.kernels.chain import any_order, calculus
+from structopt.kernels.chain import calculus, linear_chain
 from structopt.testing.inference import best_listed, run
 from structopt.testing.problems import random_encoded
 
@@ -14,14 +14,14 @@ LENGTHS = (1, 2, 3, 4)
 GENERATOR = np.random.default_rng(5)
 
 
-def structure():
+def chains():
     return LinearChain().build(random_encoded(0, LENGTHS), positional=True)
 
 
-def interior(made, i):
+def interior(structure, i):
     """Marginals of a random Gibbs distribution, and its entropy."""
-    s = GENERATOR.normal(size=int(np.diff(made.parts)[i]))
-    value, z = run(Enumeration().kernels(CHAIN).solve, made, i, s, 1.0)
+    s = GENERATOR.normal(size=int(np.diff(structure.parts)[i]))
+    value, z = run(Enumeration().kernels(CHAIN).solve, structure, i, s, 1.0)
     return z, value - float(s @ z)
 
 
@@ -30,37 +30,37 @@ instances = pytest.mark.parametrize("i", range(len(LENGTHS)))
 
 @instances
 def test_entropy_of_a_gibbs_distribution(i):
-    made = structure()
-    z, entropy = interior(made, i)
-    assert calculus.entropy(made.record, i, z) == pytest.approx(entropy, abs=1e-12)
+    structure = chains()
+    z, entropy = interior(structure, i)
+    assert calculus.entropy(structure.record, i, z) == pytest.approx(entropy, abs=1e-12)
 
 
 @instances
 def test_entropy_of_an_output_is_zero(i):
-    made = structure()
-    for vertex in CHAIN.vertices(made.record, i, int(np.diff(made.parts)[i]), 1000)[::7]:
-        assert calculus.entropy(made.record, i, vertex) == 0.0
+    structure = chains()
+    for vertex in CHAIN.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 1000)[::7]:
+        assert calculus.entropy(structure.record, i, vertex) == 0.0
 
 
 @instances
 def test_slopes_are_those_of_the_entropy(i):
-    made = structure()
-    z, other, step = interior(made, i)[0], interior(made, i)[0], 1e-4
+    structure = chains()
+    z, other, step = interior(structure, i)[0], interior(structure, i)[0], 1e-4
     d, out = other - z, np.zeros(2)
     for t in (0.1, 0.5, 0.9):
-        behind, middle, ahead = (calculus.entropy(made.record, i, z + x * d) for x in (t - step, t, t + step))
-        calculus.slope(made.record, i, z, d, t, out)
+        behind, middle, ahead = (calculus.entropy(structure.record, i, z + x * d) for x in (t - step, t, t + step))
+        calculus.slope(structure.record, i, z, d, t, out)
         assert out[0] == pytest.approx((ahead - behind) / (2 * step), abs=1e-6)
         assert out[1] == pytest.approx((ahead - 2 * middle + behind) / step**2, rel=1e-4, abs=1e-5)
 
 
 @instances
 def test_conditionals_are_scores_of_the_same_marginals(i):
-    made = structure()
-    z = interior(made, i)[0]
+    structure = chains()
+    z = interior(structure, i)[0]
     scores = np.zeros(len(z))
-    calculus.conditionals(made.record, i, z, scores)
-    value, again = run(Enumeration().kernels(CHAIN).solve, made, i, scores, 1.0)
+    calculus.conditionals(structure.record, i, z, scores)
+    value, again = run(Enumeration().kernels(CHAIN).solve, structure, i, scores, 1.0)
     assert value == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_allclose(again, z, atol=1e-12)
 
@@ -68,10 +68,10 @@ def test_conditionals_are_scores_of_the_same_marginals(i):
 @pytest.mark.parametrize(("order", "positional"), [(1, False), (1, True), (2, False), (3, False)])
 @instances
 def test_long_lists_have_every_output(i, order, positional):
-    made = LinearChain(order).build(random_encoded(0, LENGTHS), positional)
-    s = GENERATOR.normal(size=int(np.diff(made.parts)[i]))
-    vertices = CHAIN.vertices(made.record, i, len(s), 1000)
-    values, listed = best_listed(any_order.k_best, made, i, s, 1000)
+    structure = LinearChain(order).build(random_encoded(0, LENGTHS), positional)
+    s = GENERATOR.normal(size=int(np.diff(structure.parts)[i]))
+    vertices = CHAIN.vertices(structure.record, i, len(s), 1000)
+    values, listed = best_listed(linear_chain.k_best, structure, i, s, 1000)
     best = vertices[np.argsort(-(vertices @ s))]
     np.testing.assert_allclose(values, best @ s, atol=1e-12)
     np.testing.assert_array_equal(listed, best)
@@ -83,9 +83,9 @@ def test_positional_chains_have_the_weights_of_tied_ones():
     from structopt.testing.problems import make_problem, random_weights
 
     encoded = random_encoded(0, LENGTHS)
-    tied, own = (make_problem(encoded, LinearChain(), LossFamily(), Exact(), positional=p) for p in (False, True))
-    layouts = [[(g.name, g.width, g.size) for g in problem.scorer.groups] for problem in (tied, own)]
+    tied, anchored = (make_problem(encoded, LinearChain(), LossFamily(), Exact(), positional=p) for p in (False, True))
+    layouts = [[(g.name, g.width, g.size) for g in problem.scorer.groups] for problem in (tied, anchored)]
     assert layouts[0] == layouts[1]
     weights = random_weights(tied, 1)
-    assert own.objective(weights) == pytest.approx(tied.objective(weights), abs=1e-12)
-    np.testing.assert_allclose(own.gradient(weights)[1], tied.gradient(weights)[1], atol=1e-12)
+    assert anchored.objective(weights) == pytest.approx(tied.objective(weights), abs=1e-12)
+    np.testing.assert_allclose(anchored.gradient(weights)[1], tied.gradient(weights)[1], atol=1e-12)

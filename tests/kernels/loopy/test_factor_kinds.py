@@ -1,4 +1,4 @@
-"""What each kind of factor does, against a listing of all configurations of the graph that it is alone in."""
+"""One factor of every kind against a listing of all configurations of a graph that holds it alone."""
 
 from math import inf
 
@@ -7,8 +7,8 @@ import pytest
 
 from structopt.factor_graph.kinds import LOOPY
 from structopt.inference.enumeration import Enumeration
-from structopt.kernels.loopy.factor_kinds import linked_parts, local_marginals, local_max, scratch_sizes
-from structopt.kernels.loopy.factors import open_factors, private_start
+from structopt.kernels.loopy.factor_kinds import local_marginals, local_max, scratch_sizes
+from structopt.kernels.loopy.factors import linked_parts, open_factors, private_start
 from tests.inference.factor_problems import binary_rows, factor_structure, random_scores, table_rows, tree_rows
 
 ALONE = {

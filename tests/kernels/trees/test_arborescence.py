@@ -47,17 +47,17 @@ def scratch(n):
 
 def maximize(W, single_root):
     n = round(len(W) ** 0.5)
-    heads, given = np.full(n, -7, np.int32), W.copy()
+    heads, before = np.full(n, -7, np.int32), W.copy()
     value = best_tree(W, n, single_root, heads, *scratch(n))
-    np.testing.assert_array_equal(W, given)
+    np.testing.assert_array_equal(W, before)
     return value, heads
 
 
 def marginals(W, single_root, function=partition):
     n = round(len(W) ** 0.5)
-    M, given = np.full(n * n, np.nan), W.copy()
+    M, before = np.full(n * n, np.nan), W.copy()
     value = function(W, n, single_root, M, *scratch(n))
-    np.testing.assert_array_equal(W, given)
+    np.testing.assert_array_equal(W, before)
     return value, M
 
 
@@ -321,10 +321,10 @@ def parts_of(structure, i, tree, labels, L):
     count = arcs[first + n] - arcs[first]
     z = np.zeros(count * (L + 1))
     for m in range(n):
-        own = heads[arcs[first + m] : arcs[first + m + 1]].tolist()
-        if tree[m] not in own:
+        candidates = heads[arcs[first + m] : arcs[first + m + 1]].tolist()
+        if tree[m] not in candidates:
             return None
-        arc = arcs[first + m] - arcs[first] + own.index(tree[m])
+        arc = arcs[first + m] - arcs[first] + candidates.index(tree[m])
         z[count * L + arc] = 1.0
         if L:
             z[arc * L + labels[m]] = 1.0
@@ -342,13 +342,13 @@ def test_solve_against_all_labelled_trees(candidates, labels, single_root):
     generator, memory = np.random.default_rng(labels), np.zeros(0)
     for sentence, length in enumerate((1, 4, 2, 3)):
         every = product(CASES[length, single_root].tolist(), product(range(max(labels, 1)), repeat=length))
-        found = (parts_of(layout, sentence, tree, names, labels) for tree, names in every)
-        vertices = np.array([z for z in found if z is not None])
+        indicators = (parts_of(layout, sentence, tree, names, labels) for tree, names in every)
+        vertices = np.array([z for z in indicators if z is not None])
         s = generator.normal(size=vertices.shape[1])
         scores = vertices @ s
         for temperature in (0.0, 0.3, 1.0, 4.0):
-            z, given = np.full(len(s), np.nan), s.copy()
-            value = arborescence.solve(structure.record, sentence, given, temperature, z, memory, structure.work)
+            z, scores = np.full(len(s), np.nan), s.copy()
+            value = arborescence.solve(structure.record, sentence, scores, temperature, z, memory, structure.work)
             if temperature == 0.0:
                 assert value == pytest.approx(scores.max(), abs=1e-12)
                 np.testing.assert_array_equal(z, vertices[scores.argmax()])

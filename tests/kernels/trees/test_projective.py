@@ -35,10 +35,10 @@ def run(W, single_root):
     """Value and heads of the best tree, log Z and marginals; scratch full of rubbish, scores that must not change."""
     n = round(len(W) ** 0.5)
     floats, ints = np.full(floats_needed(n), np.nan), np.full(ints_needed(n), -7, np.int32)
-    heads, M, given = np.full(n, -7, np.int32), np.full(n * n, np.nan), W.copy()
+    heads, M, before = np.full(n, -7, np.int32), np.full(n * n, np.nan), W.copy()
     value = best_tree(W, n, single_root, heads, floats, ints)
     total = partition(W, n, single_root, M, floats, ints)
-    np.testing.assert_array_equal(W, given)
+    np.testing.assert_array_equal(W, before)
     return value, heads, total, M
 
 

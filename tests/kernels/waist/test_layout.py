@@ -44,14 +44,14 @@ class Alone(NamedTuple):
 
 
 MIXED, ALONE = RecordLayout(Mixed), RecordLayout(Alone)
-GIVEN = {
+VALUES = {
     "values": [0.5, 1.5], "labels": 3, "table": [[1, 2], [3, 4]], "codes": np.arange(6), "rate": 0.1, "single_root": True,
     "inner": {"ends": [0, 2**40], "image": 4}, "words": np.array([2**63 + 1], np.uint64), "passes": 2**40,
 }  # fmt: skip
 
 
 def opened(compiled: bool) -> Mixed:
-    return (MIXED.compiled if compiled else MIXED.open)(MIXED.pack(**GIVEN))
+    return (MIXED.compiled if compiled else MIXED.open)(MIXED.pack(**VALUES))
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -68,11 +68,11 @@ def test_values_come_back_under_their_names(compiled: bool) -> None:
 
 
 def test_records_have_one_type() -> None:
-    assert numba.typeof(MIXED.pack(**GIVEN)) == numba.typeof(ALONE.pack(ids=0, values=0)) == numba.typeof(EMPTY)
+    assert numba.typeof(MIXED.pack(**VALUES)) == numba.typeof(ALONE.pack(ids=0, values=0)) == numba.typeof(EMPTY)
 
 
 def test_arrays_are_views_of_the_buffers() -> None:
-    record = MIXED.pack(**GIVEN)
+    record = MIXED.pack(**VALUES)
     MIXED.open(record).inner.image[2] = 7.0
     assert record.floats.tolist() == [0.1, 0.5, 1.5, 0.0, 0.0, 7.0, 0.0]
 
@@ -103,15 +103,15 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_values_that_do_not_fit_are_refused(name: str) -> None:
     change, message = REFUSED[name]
-    given = GIVEN | change
+    values = VALUES | change
     if name == "missing":
-        del given["rate"]
+        del values["rate"]
     with pytest.raises(StructoptError, match=re.escape(message)):
-        MIXED.pack(**given)
+        MIXED.pack(**values)
 
 
 def test_whole_floats_and_empty_arrays_of_any_type_fit() -> None:
-    x = MIXED.open(MIXED.pack(**GIVEN | {"codes": [0.0, 1.0, 2.0], "table": [], "values": np.arange(3, dtype=np.float32)}))
+    x = MIXED.open(MIXED.pack(**VALUES | {"codes": [0.0, 1.0, 2.0], "table": [], "values": np.arange(3, dtype=np.float32)}))
     assert x.codes.tolist() == [[0, 1, 2]]
     assert x.table.shape == (0, 2)
     assert x.values.tolist() == [0.0, 1.0, 2.0]
@@ -148,12 +148,12 @@ def rows():
 
 
 def scores(record: Record, theta: np.ndarray, structure) -> list[list[float]]:
-    found = []
+    listed = []
     for i, parts in enumerate(np.diff(structure.parts).tolist()):
         s = np.empty(parts)
         attribute_rows.scores(record, theta, i, s)
-        found.append(s.tolist())
-    return found
+        listed.append(s.tolist())
+    return listed
 
 
 def test_kernels_read_a_memory_map(tmp_path, rows) -> None:
@@ -182,13 +182,13 @@ def changed(record: Record, **buffers: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def readonly(array: np.ndarray) -> np.ndarray:
-    found = array.copy()
-    found.flags.writeable = False
-    return found
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
 
 
 def test_buffers_that_do_not_fit_are_not_borrowed() -> None:
-    record = MIXED.pack(**GIVEN)
+    record = MIXED.pack(**VALUES)
     at, floats = record.at, record.floats
     outside, falling, early = at.copy(), at.copy(), at.copy()
     outside[2], falling[1], early[0] = 99, 13, 0

@@ -1,8 +1,7 @@
-"""Scores that were computed before a driver runs: what stands for features in drivers, where a scorer has no kernels.
+"""Kernels for scorers that have none: drivers read scores that were computed before.
 
-In the place of the weights, theta, stand the part scores of a run of instances, one after the other; `scores` copies those of
-one. So every driver that asks for scores alone runs unchanged. There is no gradient by the weights here: drivers that make
-one need sparse features, and whoever calls one all the same is told so.
+The vector of weights, theta, holds the part scores of a run of instances instead, one after the other; `scores` copies those
+of one. So every driver that needs scores alone runs unchanged. There is no gradient by the weights: the other kernels raise.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 
 
-class Given(NamedTuple):
+class Precomputed(NamedTuple):
     """The record, opened.
 
     Attributes
@@ -27,21 +26,21 @@ class Given(NamedTuple):
     parts: Longs
 
 
-GIVEN = RecordLayout(Given)
-open_given = GIVEN.compiled
+PRECOMPUTED = RecordLayout(Precomputed)
+open_precomputed = PRECOMPUTED.compiled
 MISSING = "these features have no kernels for visits of single instances"
 
 
 @inlined
 def refuse():
-    """Raise; what calls it has a return of its own, by which Numba knows its type."""
+    """Raise. Callers return a value all the same, from which Numba infers their types."""
     raise NotImplementedError(MISSING)
 
 
 @kernel(SCORES)
 def scores(features, theta, i, s):
-    """Copy the scores of an instance; weights are refused, which are not as long."""
-    x = open_given(features)
+    """Copy the scores of an instance; raise where theta is too short to hold them."""
+    x = open_precomputed(features)
     first = x.parts[i] - x.begin
     if first < 0 or first + len(s) > len(theta):
         refuse()
@@ -50,45 +49,45 @@ def scores(features, theta, i, s):
 
 @kernel(PULLBACK)
 def pullback(features, i, r, gradient):
-    """Refuse."""
+    """Raise: there is no gradient."""
     refuse()
     return 0.0
 
 
 @kernel(ADD)
 def add(features, theta, gradient, step):
-    """Refuse."""
+    """Raise: there is no gradient."""
     refuse()
 
 
 @kernel(ADD_BOTH)
 def add_both(features, theta, lag, gradient, step, share):
-    """Refuse."""
+    """Raise: there is no gradient."""
     refuse()
 
 
 @kernel(DOT)
 def dot(features, theta, gradient):
-    """Refuse."""
+    """Raise: there is no gradient."""
     refuse()
     return 0.0
 
 
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
-    """Refuse."""
+    """Raise: there is no gradient."""
     refuse()
     return 0
 
 
 @kernel(ACCUMULATE)
 def accumulate(features, i, r, dense):
-    """Refuse."""
+    """Raise: there is no gradient."""
     refuse()
 
 
 @kernel(SPANS)
 def spans(features, i, starts, widths):
-    """Refuse."""
+    """Raise: there are no weights."""
     refuse()
     return 0

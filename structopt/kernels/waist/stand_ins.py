@@ -1,4 +1,4 @@
-"""What stands in for the calculus of a graph that has no closed forms, and for k-best lists where there are none."""
+"""Kernels that stand in for the closed forms and rounding of a graph, and for the k-best lists of an inference, that has none."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, K_BEST, RO
 
 @kernel(ENTROPY)
 def no_entropy(structure, i, z):
-    """Return nan."""
+    """Return nan for the entropy."""
     return nan
 
 
 @kernel(SLOPE)
 def no_slope(structure, i, z, d, t, out):
-    """Give nan."""
+    """Write nan for the derivatives of the entropy."""
     out[:] = nan
 
 
 @kernel(CONDITIONALS)
 def no_conditionals(structure, i, z, out):
-    """Give nan."""
+    """Write nan for the scores."""
     out[:] = nan
 
 
 @kernel(K_BEST)
 def no_k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """Find nothing."""
+    """List no outputs."""
     return 0
 
 
 @kernel(ROUND)
 def no_rounding(structure, i, z, work):
-    """Leave z as it is: the inference's answers are outputs."""
+    """Leave z as it is: the solutions of the inference are outputs."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from structopt.kernels.arrays.sampling import build, change, draw, draw_many, drawn
+from structopt.kernels.arrays.sampling import build, change, draw, drawn
 
 WEIGHTS = np.array([3.0, 0.0, 1.0, 5.0, 0.0, 0.5, 2.0])
 
@@ -15,8 +15,7 @@ def tree_of(weights):
 
 
 def frequencies(tree, size, count=200_000):
-    leaves = np.zeros(count, np.int64)
-    draw_many(tree, (np.arange(count) + 0.5) / count, leaves)
+    leaves = [draw(tree, uniform) for uniform in (np.arange(count) + 0.5) / count]
     return np.bincount(leaves, minlength=size) / count
 
 

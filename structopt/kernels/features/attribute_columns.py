@@ -1,0 +1,35 @@
+"""Gradients of attribute rows over all instances at once, read by columns: where each attribute occurs."""
+
+from __future__ import annotations
+
+from numba import types
+
+from structopt.kernels.waist.signatures import LONGS, VECTOR, kernel
+
+
+@kernel(types.void(LONGS, LONGS, VECTOR, types.int64, types.int64, types.int64, VECTOR, VECTOR))
+def gather(columns, begins, values, width, first, last, residuals, dense):
+    """Rows first <= a < last of sum_i F_i r_i: each the sum of the residual rows of the positions that have attribute a.
+
+    The positions that have attribute a have the residual rows that begin at ``begins[columns[a] : columns[a + 1]]``; `values` is
+    as long as `begins`, or empty when all are 1. `dense` receives the rows.
+    """
+    for a in range(first, last):
+        row, begin, end = dense[a * width : (a + 1) * width], columns[a], columns[a + 1]
+        row[:] = 0.0
+        if len(values) > 0:
+            for j in range(begin, end):
+                source = residuals[begins[j] : begins[j] + width]
+                for y in range(width):
+                    row[y] += values[j] * source[y]
+            continue
+        whole = end - (end - begin) % 4
+        for j in range(begin, whole, 4):  # four at a time: each sum that is stored has to wait for the one before
+            b, c = residuals[begins[j] : begins[j] + width], residuals[begins[j + 1] : begins[j + 1] + width]
+            d, e = residuals[begins[j + 2] : begins[j + 2] + width], residuals[begins[j + 3] : begins[j + 3] + width]
+            for y in range(width):
+                row[y] += (b[y] + c[y]) + (d[y] + e[y])
+        for j in range(whole, end):
+            b = residuals[begins[j] : begins[j] + width]
+            for y in range(width):
+                row[y] += b[y]
