@@ -13,7 +13,7 @@ from structopt.core.optimizer import State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
-INACTIVE = 10  # rounds after which a row with alpha = 0 is dropped
+INACTIVE = 10  # rounds after which a plane with alpha = 0 is dropped
 PLENTY = 0.75  # share of the allowed bytes to which a full cache is cut down
 
 _BECAUSE = ": it keeps planes of earlier visits, which outputs completed anew would no longer bound"

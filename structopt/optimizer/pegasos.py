@@ -22,7 +22,7 @@ SAMPLE = 100  # instances from whose gradients at zero weights the length of tha
 class Pegasos(Optimizer):
     """Subgradient steps of size 1/(lambda (t + t_0)), projected onto a ball that holds the optimum.
 
-        theta <- theta - ( theta + (1/(lambda b)) sum_i grad L_i ) / (t + t_0)     over a batch of b instances, t = 1, 2, ...
+        theta <- theta - ( theta + (1/(lambda b)) sum_i grad L_i ) / (t + t_0)     over a batch of b = batch_size, t = 1, 2, ...
         theta <- min( 1, R/||theta|| ) theta,    R = sqrt( P(0)/lambda ),   P(0) = (1/m) sum_i L_i(0)
 
     The optimum is in the ball: there lambda theta* = -(1/m) sum_i grad L_i, so that convexity gives

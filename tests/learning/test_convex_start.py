@@ -1,4 +1,4 @@
-"""Losses that are not convex begin with one that is: which, for how many passes, and what is told of them."""
+"""The start from a convex loss: which loss, for how many passes, and what their reports say."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_refuses_fewer_than_no_passes() -> None:
 
 @pytest.mark.parametrize(("name", "beta"), [("sgd", inf), ("adagrad", inf), ("adadelta", 1.0), ("lbfgs", 1.0)])
 def test_the_convex_passes_and_then_those_of_the_loss(name: str, beta: float) -> None:
-    """As two runs would do them, the second with the weights of the first; whether or not they are guarded."""
+    """Like two runs, the second from the weights of the first; guarded or not."""
     problem = problem_of(LossDifference(beta, convex_passes=3))
     convex = problem_of(LossFamily(beta, 1.0))
 

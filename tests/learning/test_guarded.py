@@ -136,7 +136,7 @@ def test_steps_that_are_too_long_are_shortened(name: str, options: dict[str, Any
 
 
 def test_adagrad_keeps_the_weights_of_a_trained_model() -> None:
-    """Its rates began at eta / 0.001, by which the regulariser alone erased weights that met no gradient."""
+    """Rates that began at eta / 0.001 made the regulariser alone erase weights without a gradient."""
     problem = problem_of(LossDifference(inf), C=0.1)
     warm = random_weights(problem, 3, 0.5)
     method = optimizer_of("adagrad", C=0.1)

@@ -1,4 +1,4 @@
-"""Iterative parameter mixing: means of states, and what they do not depend on."""
+"""Iterative parameter mixing: means of states, whatever the workers and interrupts."""
 
 from math import inf
 
@@ -75,7 +75,7 @@ def copied(state):
 
 
 def over_movers(start, ends):
-    """Entries averaged over the ends that moved the weight or a statistic of it; numbers over all, integers as they are."""
+    """Entries averaged over the shards that moved the weight or a statistic of it; numbers over all, integers unchanged."""
     arrays = {key: np.array([end[key] - value for end in ends]) for key, value in start.items() if isinstance(value, np.ndarray)}
     joint = {}
     for moves in arrays.values():
@@ -90,7 +90,7 @@ def over_movers(start, ends):
 
 @pytest.mark.parametrize("name", MIXABLE)
 def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
-    """Of each shard as a problem of its own, with the whole problem's lambda; the first pass is over the whole."""
+    """A pass over each shard as a separate problem with the lambda of the whole one; the first pass is over the whole."""
     problem, optimizer = problem_of(name), optimizer_of(name)
     states, reports = trained(Mixed(optimizer, 2, Passes), problem, 3)
     alone = [shard.problem for shard in Passes(problem, optimizer, 2).placement.shards]
@@ -106,7 +106,7 @@ def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
 
 
 def test_a_weight_of_one_shard_alone_moves_as_far_as_there():
-    """Not a share of the way: only the shard that has to do with it is heard."""
+    """Not by a share of it: only the shard that moves the weight counts."""
     problem, optimizer = problem_of("perceptron"), optimizer_of("perceptron")
     first, second = trained(Mixed(optimizer, 8, Passes), problem, 2)[0]
     start = {key: value if value.ndim else value.item() for key, value in first.items() if key != DONE}
@@ -191,7 +191,7 @@ def test_constants_stay_what_they_are():
 
 
 def test_messages_of_instances_are_kept():
-    """dlpw with one shard, and with two: every instance goes on with its own messages."""
+    """dlpw with one shard, and with two: every instance keeps its messages."""
     encoded = random_graphs(2, (2, 3, 3, 4), 3)
     messages = []
     for shards in (0, 1, 2):

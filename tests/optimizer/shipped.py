@@ -1,4 +1,4 @@
-"""Small problems made of the shipped corpora through the door that runs use, and their certified optima."""
+"""Small problems of the shipped corpora, built as a run builds them, and their certified optima."""
 
 import numpy as np
 

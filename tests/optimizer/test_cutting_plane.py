@@ -57,7 +57,7 @@ def test_reaches_the_optimum_with_proof(variant, C, shape):
 
 
 def test_one_slack_comes_near_the_optimum_of_the_shipped_corpus(tmp_path):
-    """Asked at the minimum over the planes alone, the gap was .31 of P after 100 rounds, and .10 after 150."""
+    """With planes at the minimum over the planes instead, the gap was .31 of P after 100 rounds, and .10 after 150."""
     words = ["task=multiclass", "loss=svm", "optimizer=cutting_plane", "optimizer.variant=one_slack", "tracker=none"]
     structopt.train([*words, "optimizer.epochs=100", "objective_every=0"], tmp_path)
     report = json.loads((tmp_path / "metrics.json").read_text())["train"]
@@ -66,7 +66,7 @@ def test_one_slack_comes_near_the_optimum_of_the_shipped_corpus(tmp_path):
 
 @pytest.mark.parametrize("C", [0.05, 10.0])
 def test_two_forms_of_the_optimum_agree(C):
-    """The program with slack variables and every constraint is the reference's own reference."""
+    """Of the reference itself: against the program with slack variables and every constraint."""
     problem = problem_of(C)
     full = n_slack.minimum(listed(problem), C, 1.0)
     assert full.value == pytest.approx(optimum(C).value, rel=1e-7)

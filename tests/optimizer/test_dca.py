@@ -270,7 +270,7 @@ def test_every_exact_step_minimises_the_loss_itself(beta, gamma, C):
 
 @members
 def test_one_plane_is_the_taylor_step(beta, gamma):
-    """A bundle with room for one half-space is full after the tangent at theta, and stops."""
+    """A bundle of one plane is full with the tangent at theta, and the visit ends."""
     problem = problem_of(beta, gamma)
     start = random_weights(problem, 1, 0.3)
     one, taylor = trained(problem, 2, start, **exact(planes=1))[0], trained(problem, 2, start)[0]
@@ -279,7 +279,7 @@ def test_one_plane_is_the_taylor_step(beta, gamma):
 
 @pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (inf, 1.0)])
 def test_planes_without_mass_make_room(beta, gamma):
-    """A small bundle, in which rows come and go, reaches what a large one reaches."""
+    """A small bundle, which drops idle planes, has the solution of a large one."""
     problem = problem_of(beta, gamma, 5.0, lengths=(4, 4))
     start, idle = random_weights(problem, 1, 0.5), 0
     k, data, space = problem.kernels, problem.data, problem.space

@@ -34,7 +34,7 @@ KEPT = {"passes": 3, "tolerance": 0.0, "warm_start": True}
 
 
 def problem_of(inference=None, C=1.0, seed=0, labels=2, sizes=(4, 5, 3, 4, 5, 3), edges="complete"):
-    """As a session puts it together: P is reported by what the inference comes to."""
+    """As a session composes it: the P that is reported is that of the converged inference."""
     encoded = random_graphs(1, sizes, labels, edges, values=True)
     return make_problem(encoded, Pairwise(), LossFamily(inf, 1.0, HammingNormalized()), inference or MPLP(**KEPT), C, seed)
 
@@ -77,7 +77,7 @@ class TestDLPW(OptimizerSuite):
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("options", [{"average": False, "delay": 0.0}, {}])
 def test_reaches_the_least_objective_of_the_relaxation(labels, options):
-    """What P is reported to be is what linear programs make it."""
+    """The P that is reported is that of linear programs."""
     for C in (0.1, 0.3):
         problem, method = problem_of(C=C, labels=labels), DLPW(C, **options)
         exact, excesses = problem_of(LinearProgram(), C, labels=labels), []
@@ -112,7 +112,7 @@ def test_steps_are_those_of_pegasos_on_the_bound_at_kept_messages():
 
 
 def test_the_losses_met_are_never_below_those_of_the_relaxation():
-    """At the messages that visits left behind, whatever the weights have become since."""
+    """At the messages after the last visits, although the weights have changed since."""
     problem, exact = problem_of(), problem_of(LinearProgram())
     run(DLPW(1.0), problem, 3)
     kept = problem.messages.copy()
@@ -215,7 +215,7 @@ def trained(folder, *words):
 
 
 def test_a_resumed_run_has_the_same_bits(tmp_path):
-    """Its messages too: a pass over the variables a visit would not find them again."""
+    """Its messages are restored too: with a pass over the variables a visit they would not be computed anew."""
     few = ["inference.passes=1", "optimizer.epochs=5"]
     whole = trained(tmp_path / "whole", *few)
     trained(tmp_path / "half", *few, "optimizer.epochs=2")

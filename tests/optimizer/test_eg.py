@@ -182,7 +182,7 @@ def test_primal_form_is_dual_form(beta, gamma, options):
 
 
 def bounds_hold(problem, weights, reports, best):
-    """D <= P* <= P at every pass; D never falls. Clarabel's own minimum is good to about 1e-8."""
+    """D <= P* <= P at every pass; D never falls. The minimum by Clarabel is accurate to about 1e-8."""
     duals = [report.dual for report in reports]
     assert max(duals) <= best.value + 1e-7
     assert min(map(problem.objective, weights)) >= best.value - 1e-7
@@ -318,7 +318,7 @@ def test_plain_python_kernels_give_the_same_weights_after_smo():
 
 
 def test_eta_is_no_more_than_a_full_step():
-    """At eta = beta/C the old potentials are forgotten: the new ones are beta (s + gamma p)."""
+    """At eta = beta/C the factor of the old potentials is 0: the new ones are beta (s + gamma p)."""
     problem = problem_of(2.0, 1.0, 0.1)
     state, _, _ = trained(problem, 1, online=False, eta=1e6, initial=-3.0)
     assert state["eta"] == pytest.approx(20.0)
@@ -328,7 +328,7 @@ def test_eta_is_no_more_than_a_full_step():
 
 
 def test_batch_stops_when_no_step_helps():
-    """A dual value that no point can have stands for one that rounding keeps from being reached again."""
+    """A dual value that no point has, in the place of one that rounding makes unreachable."""
     problem = problem_of(1.0, 0.0)
     state = trained(problem, 1, online=False)[0]
     before = state["theta"].copy()

@@ -262,7 +262,7 @@ def test_first_step_starts_at_length_one_and_evaluates_twice():
 
 
 def test_wrong_pairs_are_forgotten():
-    """A curvature of the wrong sign makes an ascent direction: the step goes down the gradient, and starts the list anew."""
+    """A curvature of the wrong sign makes an ascent direction: the step goes down the gradient, and drops the other pairs."""
     problem = problem_of()
     state, _ = trained(problem, 4)
     state["curvature"][:, 0] *= -1
@@ -282,7 +282,7 @@ def test_no_lower_objective_ends_it_where_it_was():
     true = problem.gradient
 
     def upside_down(weights, out=None):
-        """Loss that rises wherever one goes."""
+        """Loss that is higher everywhere than at the weights before the step."""
         loss, gradient = true(weights, out)
         return loss + 100 * np.linalg.norm(weights - before), gradient
 

@@ -1,4 +1,4 @@
-"""Online cutting planes: the contract, every visit against its own quadratic program, the optimum, full caches."""
+"""Online cutting planes: the contract, every visit against its quadratic program, the optimum, full caches."""
 
 from math import inf
 
@@ -66,7 +66,7 @@ def visits_by_hand(problem, passes, guide=None):
 @pytest.mark.parametrize("C", [0.02, 0.5, 10.0])
 @pytest.mark.parametrize("shape", range(len(SHAPES)))
 def test_every_visit_solves_its_program(C, shape):
-    """With many steps a visit ends at the program's solution, whatever idle planes the other computation keeps."""
+    """With many steps a visit ends at the program's solution, even where the other computation keeps other idle planes."""
     problem = problem_of(C, **SHAPES[shape])
     visited, last, total = visits_by_hand(problem, 3)
     state, reports = run(OnlineCuttingPlane(C, steps=10_000), problem, 3)
@@ -116,7 +116,7 @@ def test_keeps_active_planes_only():
 
 
 def test_mass_moves_between_planes_when_the_cap_is_full():
-    """One instance, its cap used up after the first step: single coordinates would stick there."""
+    """One instance, its cap used up after the first step: ascent in single coordinates would get stuck there."""
     problem = problem_of(0.02, lengths=(4,), seed=1)
     method = OnlineCuttingPlane(0.02, steps=1)
     state, _ = run(method, problem, 1)

@@ -62,7 +62,7 @@ class TestAveragedPerceptron(OptimizerSuite):
         return lambda seed: problem_of(seed, C=0.1)
 
     def test_objective_decreases(self, optimizer, problem):
-        """Zero weights have no loss: what falls is the loss met, and the number of mistakes."""
+        """Zero weights have no loss: instead, the loss during passes falls, and the number of mistakes."""
         method, small = optimizer(), problem(seed=0)
         initial = random_weights(small, 1)
         state = passes(method, small, method.init(small, initial), 50)

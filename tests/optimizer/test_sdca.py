@@ -265,7 +265,7 @@ def test_every_visit_raises_the_dual_and_knows_its_gap(variant, beta, gamma):
 
 @pytest.mark.parametrize("C", [0.1, 3.0])
 def test_kept_vertices_make_up_the_dual_point(C):
-    """With room for every output nothing is forgotten: z_bar is the mixture of the kept vertices by their masses."""
+    """With slots for every output none is dropped: z_bar is the mixture of the kept vertices by their masses."""
     problem = problem_of(PLANES, inf, 1.0, C)
     method = method_of(PLANES, C, planes=90)
     state, _ = trained(method, problem, 20)
@@ -343,7 +343,7 @@ def test_long_sentences(variant, beta, gamma):
 
 
 def test_gaps_are_drawn_from():
-    """After the first pass the visits dwell on the instances with large gaps, in an order of the seed's and the pass's."""
+    """After the first pass instances with large gaps are visited more often, in an order that seed and pass determine."""
     problem = problem_of(CLOSED, 1.0, 0.0, lengths=(1,) * 50 + (8,) * 4)
     method = method_of(CLOSED, 5.0, sampling="gap")
     state, _ = trained(method, problem, 1)

@@ -41,7 +41,7 @@ def trained(problem, passes, method=None):
 
 
 def assert_bounds(problem, weights, reports, best):
-    """D <= P* <= P at every pass; D never falls. Clarabel's own minimum is good to about 1e-8."""
+    """D <= P* <= P at every pass; D never falls. The minimum by Clarabel is accurate to about 1e-8."""
     duals = [report.dual for report in reports]
     assert max(duals) <= best.value * (1 + 1e-7)
     assert min(map(problem.objective, weights)) >= best.value * (1 - 1e-7)
@@ -49,7 +49,7 @@ def assert_bounds(problem, weights, reports, best):
 
 
 def listed_smo(problem, theta, residuals, order):
-    """One pass of factored SMO over lists of outputs, all in dense vectors: residuals and D after it, and losses met."""
+    """One pass of factored SMO over lists of outputs, dense: residuals and D after it, and losses before each visit."""
     C, gamma, m = problem.C, problem.loss.gamma, problem.m
     theta, moved_residuals, losses, cost, moved = theta.copy(), residuals.copy(), 0.0, 0.0, np.zeros(problem.dimension)
     for i in order:

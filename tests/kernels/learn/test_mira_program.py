@@ -1,4 +1,4 @@
-"""Pair steps against a general-purpose solver, and where single-coordinate ascent goes wrong."""
+"""Pair steps against a general-purpose solver, and where ascent in single coordinates gets stuck."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def random_list(trial):
 
 
 def program(rows, heights, cap):
-    """The arrays that `pair_steps` works on, with all mass on the null row."""
+    """The arrays that `pair_steps` works on, with all mass on the null plane."""
     gram = np.zeros((len(rows) + 1, len(rows) + 1))
     gram[1:, 1:] = rows @ rows.T
     alpha = np.zeros(len(rows) + 1)
