@@ -17,6 +17,7 @@ from structopt.formats.trees.conllx import LAYOUT as CONLLX
 from structopt.formats.trees.penn_columns import LAYOUT as PENN
 from structopt.task.sequence_labelling import SequenceLabelling
 
+FILE = "train.txt"
 NER = ["word tag", "word pos tag", "word pos chunk tag"]
 TEMPLATES = {"templates": ["bias", "word", "pos[-1..1]", "chunk & word"]}
 ROWS = "Ann NNP B-NP B-PER\nslept VBD B-VP O\n\nOslo NNP B-NP B-LOC\n"
@@ -26,15 +27,6 @@ def cut(places: str, rows: str = ROWS) -> str:
     """Some columns of the rows."""
     keep = [int(place) for place in places]
     return "\n".join(" ".join(line.split()[k] for k in keep) if line else "" for line in rows.split("\n"))
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Any:
-    def make(text: str, name: str = "train.txt") -> Path:
-        (tmp_path / name).write_text(text)
-        return tmp_path / name
-
-    return make
 
 
 def fitted(path: Path, **options: Any) -> SequenceLabelling:

@@ -9,16 +9,6 @@ from structopt.errors import ConfigError, DataError
 from structopt.formats.crfsuite import read, write
 
 
-@pytest.fixture
-def make(tmp_path):
-    def make(content, name="data.txt"):
-        data = content if isinstance(content, bytes) else content.encode()
-        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return tmp_path / name
-
-    return make
-
-
 def rows(found):
     bounds = found.attribute_offsets
     return [[found.attributes[i] for i in found.ids[a:b]] for a, b in zip(bounds, bounds[1:], strict=False)]

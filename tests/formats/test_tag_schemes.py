@@ -6,7 +6,7 @@ import pytest
 
 from structopt.errors import ConfigError
 from structopt.formats import tag_schemes
-from structopt.formats.tag_schemes import TagError, constraints, convert, from_spans, to_spans, valid
+from structopt.formats.tag_schemes import TagError, constraints, convert, detect_scheme, from_spans, to_spans, valid
 
 IOB1 = ["I-A", "I-A", "B-A", "I-B", "O", "I-B", "O", "I-A"]
 IOB2 = ["B-A", "I-A", "B-A", "B-B", "O", "B-B", "O", "B-A"]
@@ -123,3 +123,20 @@ def test_unknown_scheme_suggests_a_known_one():
 def test_plain_labels_cannot_become_a_scheme():
     with pytest.raises(ConfigError, match="scheme 'none' has plain labels and no entities: name the scheme of the tags"):
         convert(["NN"], "none", "iob2")
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme"),
+    [
+        (["B-X", "I-X", "O"], "iob2"), (["I-X", "B-X"], "iob1"), (["S-X", "O"], "bioes"), (["B-X", "E-X"], "bioes"),
+        (["NN", "VB"], "none"), (["O"], "none"), (["B-X", "NN"], "none"),
+    ],
+)  # fmt: skip
+def test_detected_scheme(tags, scheme):
+    assert detect_scheme([tags]) == scheme
+
+
+def test_a_slip_does_not_change_the_scheme():
+    regular, slip = ["B-X", "I-X", "O", "B-Y"], ["O", "I-Y", "O"]
+    assert detect_scheme([regular, regular, slip]) == "iob2"
+    assert detect_scheme([slip, slip, ["I-X", "B-X"], regular]) == "iob1"

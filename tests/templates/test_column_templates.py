@@ -17,8 +17,7 @@ from structopt.errors import ConfigError, DataError
 from structopt.templates import template_keys
 from structopt.templates.column_templates import FeatureTemplates
 from structopt.templates.syntax import parse
-from structopt.templates.word_functions import collapsed, digits, kind, shape
-from structopt.templates.word_lists import Phrases
+from structopt.templates.word_functions import collapsed
 
 WORDS = ["The", "cat", "sat", ".", "the", "Cat", "ran", "to", "New", "York", "City"]
 COLUMNS = {"word": WORDS, "pos": list("DNV.DNVPNNN")}
@@ -81,15 +80,6 @@ def test_affixes_longer_than_the_word_are_left_out():
     assert found[7] == ["prefix(lower(word), 2)[0]=to", "suffix(word, 2)[0]=to"]
 
 
-def test_shapes_and_classes():
-    assert shape("McDonald-95é") == "XxXxxxxx-ddx"
-    assert collapsed("McDonald--95") == "XxXx-d"
-    assert digits("1996-08-22") == "0000-00-00"
-    words = ["EU", "Peter", "cat", "1996-08-22", "B2", ".", "J.", "U.S.", "A", "eBay", "McX", "中"]
-    classes = "all-caps initial-cap lower number has-digit punctuation initial acronym capital mixed-case mixed-case other"
-    assert [kind(word) for word in words] == classes.split()
-
-
 def test_word_list_matches_longest_phrases(tmp_path: Path):
     path = tmp_path / "places.gz"
     with gzip.open(path, "wt", encoding="utf8") as lines:
@@ -101,14 +91,6 @@ def test_word_list_matches_longest_phrases(tmp_path: Path):
     assert found[9] == ["list(word, places)[0]=I", "list(lower(word), places)[1]=I"]
     assert found[10] == ["list(word, places)[0]=I"]
     assert found[0] == ["list(lower(word), places)[1]=B"]
-
-
-def test_phrases_stay_within_their_sentence():
-    phrases = Phrases([["a", "b", "c"], ["b"], ["a", "b"]])
-    codes = phrases.vocabulary.look_up(list("abcabxab"))
-    ends = np.array([2, 2, 8, 8, 8, 8, 8, 8])
-    assert phrases.match(codes, ends).tolist() == [1, 2, -1, 1, 2, -1, 1, 2]
-    assert Phrases([]).match(codes, ends).tolist() == [-1] * 8
 
 
 def test_min_count():

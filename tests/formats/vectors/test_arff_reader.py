@@ -1,6 +1,5 @@
 """ARFF: dense and sparse rows, quoting, comments, and the text of every error."""
 
-import gzip
 import re
 
 import numpy as np
@@ -13,14 +12,7 @@ from structopt.formats.vectors.arff_reader import read
 HEAD = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {red, 'dark blue', \"it's\"}\n@data\n"
 
 
-@pytest.fixture
-def make(tmp_path):
-    def make(content, name="data.arff"):
-        data = content if isinstance(content, bytes) else content.encode()
-        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return tmp_path / name
-
-    return make
+FILE = "data.arff"
 
 
 def dense(found):

@@ -1,4 +1,4 @@
-"""LIBSVM's text: reading, vectors in memory, writing, and the text of every error."""
+"""LIBSVM's text: reading, writing, and the text of every error."""
 
 import gzip
 import re
@@ -8,17 +8,8 @@ import pytest
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.vectors.libsvm import read, write
-from structopt.formats.vectors.vectors_in_memory import vectors
 
-
-@pytest.fixture
-def make(tmp_path):
-    def make(content, name="data.svm"):
-        data = content if isinstance(content, bytes) else content.encode()
-        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return tmp_path / name
-
-    return make
+FILE = "data.svm"
 
 
 def rows(found):
@@ -128,31 +119,6 @@ def test_agrees_with_scikit_learn(make):
     dense = np.array([[row.get(str(j), 0.0) for j in range(1, 9)] for row in rows(found)])
     np.testing.assert_allclose(dense, x, rtol=1e-15)
     assert found.labels == [str(label) for label in y.tolist()]
-
-
-def test_vectors_in_memory():
-    found = vectors([{3: 0.5, "7": 2}, [0.0, 1.5, 0.0], np.array([1, 0, 2]), ()])
-    assert rows(found) == [{"3": 0.5, "7": 2.0}, {"2": 1.5}, {"1": 1.0, "3": 2.0}, {}]
-    assert found.labels == [""] * 4
-    assert rows(vectors(np.eye(2), first=0)) == [{"0": 1.0}, {"1": 1.0}]
-
-
-@pytest.mark.parametrize(
-    ("instance", "message"),
-    [
-        ({1: "x"}, "the value 'x' of index 1 is not a finite number"),
-        ([1.0, float("nan")], "the value nan of index 2 is not a finite number"),
-        ({1: None}, "the value None of index 1 is not a finite number"),
-        ({1.0: 2}, "the index 1.0 is neither an integer nor a name"),
-        (3.0, "an instance is 3.0. Give a list of instances, each a mapping from index to value: "),
-        ([[1.0]], r"an instance is \[\[1.0\]\]\."),
-        (["a"], r"an instance is \['a'\]\."),
-        ("word", "an instance is 'word'."),
-    ],
-)
-def test_vectors_in_memory_that_are_refused(instance, message):
-    with pytest.raises(DataError, match=f"^<memory>:2: {message}"):
-        vectors([{}, instance])
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.gz"])
