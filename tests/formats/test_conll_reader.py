@@ -20,13 +20,13 @@ def message(error):
 @pytest.mark.parametrize("name", ["data.txt", "data.gz"])
 def test_reads_sentences_cells_and_lines(make, name):
     path = make(TEXT, name)
-    found = read(path, {"word": 0, "ner": -1})
-    assert found.path == str(path)
-    assert found.offsets.tolist() == [0, 2, 3]
-    assert found.offsets.dtype == found.lines.dtype == np.int64
-    assert found.cells == {"word": ["EU", "rejects", "Peter"], "ner": ["I-ORG", "O", "I-PER"]}
-    assert found.lines.tolist() == [3, 4, 8]
-    assert found.sentences("word") == [["EU", "rejects"], ["Peter"]]
+    columns = read(path, {"word": 0, "ner": -1})
+    assert columns.path == str(path)
+    assert columns.offsets.tolist() == [0, 2, 3]
+    assert columns.offsets.dtype == columns.lines.dtype == np.int64
+    assert columns.cells == {"word": ["EU", "rejects", "Peter"], "ner": ["I-ORG", "O", "I-PER"]}
+    assert columns.lines.tolist() == [3, 4, 8]
+    assert columns.sentences("word") == [["EU", "rejects"], ["Peter"]]
 
 
 def test_gzip_is_recognised_by_content(make):
@@ -34,9 +34,9 @@ def test_gzip_is_recognised_by_content(make):
 
 
 def test_windows_line_ends_byte_order_mark_and_last_line_without_end(make):
-    found = read(make(b"\xef\xbb\xbfa X\r\n\r\nb Y\r\nc Z"), {"word": 0, "tag": 1})
-    assert found.cells == {"word": ["a", "b", "c"], "tag": ["X", "Y", "Z"]}
-    assert found.offsets.tolist() == [0, 1, 3]
+    columns = read(make(b"\xef\xbb\xbfa X\r\n\r\nb Y\r\nc Z"), {"word": 0, "tag": 1})
+    assert columns.cells == {"word": ["a", "b", "c"], "tag": ["X", "Y", "Z"]}
+    assert columns.offsets.tolist() == [0, 1, 3]
 
 
 def test_limit_takes_the_first_sentences_and_looks_no_further(make):
@@ -46,14 +46,14 @@ def test_limit_takes_the_first_sentences_and_looks_no_further(make):
 
 
 def test_only_ascii_white_space_parts_cells(make):
-    found = read(make("10\xa0000 CD\n\u3000 X\n\x85 Y\n"), {"word": 0, "tag": 1})
-    assert found.cells["word"] == ["10\xa0000", "\u3000", "\x85"]
+    columns = read(make("10\xa0000 CD\n\u3000 X\n\x85 Y\n"), {"word": 0, "tag": 1})
+    assert columns.cells["word"] == ["10\xa0000", "\u3000", "\x85"]
 
 
 def test_separator_keeps_spaces_and_empty_cells(make):
-    found = read(make("New York\t\tB\n\t\nx\ty\tO\n"), {"word": 0, "pos": 1, "tag": 2}, separator="\t")
-    assert found.cells == {"word": ["New York", "x"], "pos": ["", "y"], "tag": ["B", "O"]}
-    assert found.offsets.tolist() == [0, 1, 2]
+    columns = read(make("New York\t\tB\n\t\nx\ty\tO\n"), {"word": 0, "pos": 1, "tag": 2}, separator="\t")
+    assert columns.cells == {"word": ["New York", "x"], "pos": ["", "y"], "tag": ["B", "O"]}
+    assert columns.offsets.tolist() == [0, 1, 2]
 
 
 def test_equal_strings_are_one_object(make):
@@ -66,8 +66,8 @@ def test_equal_strings_are_one_object(make):
 )
 @pytest.mark.parametrize("number", [2, -1])
 def test_optional_column_may_be_absent(make, line, present, number):
-    found = read(make(f"{line}\n"), {"word": 0, "pos": 1, "ner": number}, optional=["ner"])
-    assert set(found.cells) == present
+    columns = read(make(f"{line}\n"), {"word": 0, "pos": 1, "ner": number}, optional=["ner"])
+    assert set(columns.cells) == present
 
 
 def test_encoding(make):
@@ -130,8 +130,8 @@ def test_bad_settings(make):
 
 
 def test_tags_are_converted_sentence_by_sentence(make):
-    found = read(make("a I-A\n\nb I-A\nc B-A\n"), {"tag": 1})
-    assert convert_tags(found, "tag", "iob1", "bioes") == ["S-A", "S-A", "S-A"]
+    columns = read(make("a I-A\n\nb I-A\nc B-A\n"), {"tag": 1})
+    assert convert_tags(columns, "tag", "iob1", "bioes") == ["S-A", "S-A", "S-A"]
 
 
 def test_a_bad_tag_is_reported_with_its_line(make):
@@ -154,6 +154,6 @@ def test_a_bad_tag_is_reported_with_its_line(make):
     ],
 )
 def test_real_files(name, sentences, tokens, scheme):
-    found = read(Path(os.environ["STRUCTOPT_DATA"]) / name, {"word": 0, "tag": -1})
-    assert (len(found.offsets) - 1, len(found.lines)) == (sentences, tokens)
-    assert len(convert_tags(found, "tag", scheme, "bioes")) == tokens
+    columns = read(Path(os.environ["STRUCTOPT_DATA"]) / name, {"word": 0, "tag": -1})
+    assert (len(columns.offsets) - 1, len(columns.lines)) == (sentences, tokens)
+    assert len(convert_tags(columns, "tag", scheme, "bioes")) == tokens

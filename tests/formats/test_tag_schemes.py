@@ -48,7 +48,7 @@ def test_none_keeps_labels_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("given", "source", "repaired"),
+    ("tags", "source", "repaired"),
     [
         ("I-A I-A O", "iob2", "B-A I-A O"),
         ("B-A I-B I-B", "iob2", "B-A B-B I-B"),
@@ -58,12 +58,12 @@ def test_none_keeps_labels_as_they_are():
         ("S-A I-A", "bioes", "B-A B-A"),
     ],
 )
-def test_irregular_sequences_are_repaired_as_conlleval_reads_them(given, source, repaired):
-    assert convert(given.split(), source, "iob2") == repaired.split()
+def test_irregular_sequences_are_repaired_as_conlleval_reads_them(tags, source, repaired):
+    assert convert(tags.split(), source, "iob2") == repaired.split()
 
 
 @pytest.mark.parametrize(
-    ("given", "scheme", "position"),
+    ("tags", "scheme", "position"),
     [
         ("O B-A I-A", "iob2", None),
         ("O I-A", "iob2", 1),
@@ -82,8 +82,8 @@ def test_irregular_sequences_are_repaired_as_conlleval_reads_them(given, source,
         ("", "bioes", None),
     ],
 )
-def test_first_violation(given, scheme, position):
-    assert valid(given.split(), scheme) == position
+def test_first_violation(tags, scheme, position):
+    assert valid(tags.split(), scheme) == position
 
 
 @pytest.mark.parametrize("scheme", SEQUENCES)

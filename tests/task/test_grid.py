@@ -248,8 +248,8 @@ def test_predicts_in_the_form_of_its_files(tmp_path, capsys):
     source, target = tmp_path / "in.npz", tmp_path / "out.npz"
     images = snakes(5, "new")
     write_images(source, [Image(*one) for one in images])
-    told = [f"model={tmp_path / 'run'}", f"input={source}"]
-    assert main.main(["predict", *told, f"output={target}", "probabilities=true"]) == 0
+    words = [f"model={tmp_path / 'run'}", f"input={source}"]
+    assert main.main(["predict", *words, f"output={target}", "probabilities=true"]) == 0
     written = read_images(target)
     np.testing.assert_array_equal(written.pixels, read_images(source).pixels)
     expected = structopt.load(tmp_path / "run").predict([pixels for pixels, _ in images])
@@ -258,11 +258,11 @@ def test_predicts_in_the_form_of_its_files(tmp_path, capsys):
         assert arrays["probabilities"].shape == (len(written.labels), len(model.labels))
         np.testing.assert_allclose(arrays["probabilities"].sum(axis=1), 1.0, atol=1e-6)
         assert arrays["label_names"].tolist() == [int(label) for label in model.labels]
-    assert main.main(["predict", *told, f"output={target}", "inference=ad3", "probabilities=true"]) == 2
+    assert main.main(["predict", *words, f"output={target}", "inference=ad3", "probabilities=true"]) == 2
     assert "inference=ad3 only maximises" in capsys.readouterr().err
     assert main.main(["evaluate", f"model={tmp_path / 'run'}", "input=test"]) == 2  # the model knows no generated images
     assert "test: there is no such file, and the model was trained on a file" in capsys.readouterr().err
-    assert main.main(["evaluate", *told]) == 0
+    assert main.main(["evaluate", *words]) == 0
     assert '"macro_f1"' in capsys.readouterr().out
 
 

@@ -43,8 +43,8 @@ def test_metrics():
     wrong = samples.y.copy()
     wrong[0, :2] = (wrong[0, :2] + 1) % 3
     assert task.evaluate(samples, list(samples.y)) == {"accuracy": 1.0, "hamming_loss": 0.0, "exact": 1.0}
-    found = task.evaluate(samples, list(wrong))
-    assert found == pytest.approx({"accuracy": 28 / 30, "hamming_loss": 2 / 30, "exact": 5 / 6})
+    scores = task.evaluate(samples, list(wrong))
+    assert scores == pytest.approx({"accuracy": 28 / 30, "hamming_loss": 2 / 30, "exact": 5 / 6})
     assert "accuracy: 93.33%" in task.report(samples, list(wrong))
 
 

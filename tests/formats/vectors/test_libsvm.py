@@ -12,31 +12,31 @@ from structopt.formats.vectors.libsvm import read, write
 FILE = "data.svm"
 
 
-def rows(found):
-    bounds, values = found.offsets.tolist(), found.values.tolist()
-    pairs = [(found.indices[j], value) for j, value in zip(found.ids, values, strict=True)]
+def rows(vectors):
+    bounds, values = vectors.offsets.tolist(), vectors.values.tolist()
+    pairs = [(vectors.indices[j], value) for j, value in zip(vectors.ids, values, strict=True)]
     return [dict(pairs[a:b]) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
 @pytest.mark.parametrize("name", ["data.svm", "data.gz"])
 def test_reads(make, name):
     path = make("# a comment\n1 3:0.5 7:-2e1\n\n+1 0:1\t3:4  # 5:6\r\n   \nspam\n-1 7:.5 3:1.", name)
-    found = read(path)
-    assert (found.path, len(found), found.labels) == (str(path), 4, ["1", "1", "spam", "-1"])
-    assert rows(found) == [{"3": 0.5, "7": -20.0}, {"0": 1.0, "3": 4.0}, {}, {"7": 0.5, "3": 1.0}]
-    assert found.indices == ["3", "7", "0"]
-    assert (found.offsets.dtype, found.ids.dtype, found.values.dtype) == (np.int64, np.int32, np.float64)
+    vectors = read(path)
+    assert (vectors.path, len(vectors), vectors.labels) == (str(path), 4, ["1", "1", "spam", "-1"])
+    assert rows(vectors) == [{"3": 0.5, "7": -20.0}, {"0": 1.0, "3": 4.0}, {}, {"7": 0.5, "3": 1.0}]
+    assert vectors.indices == ["3", "7", "0"]
+    assert (vectors.offsets.dtype, vectors.ids.dtype, vectors.values.dtype) == (np.int64, np.int32, np.float64)
 
 
 def test_whole_numbers_are_one_label_however_they_are_written(make):
-    found = read(make("1\n+1\n1.0\n1.\n01\n-0\n0\n0.5\n1e0\n1_0\n12345678901234567890.0\n"))
-    assert found.labels == ["1"] * 5 + ["0", "0", "0.5", "1e0", "1_0", "12345678901234567890"]
+    vectors = read(make("1\n+1\n1.0\n1.\n01\n-0\n0\n0.5\n1e0\n1_0\n12345678901234567890.0\n"))
+    assert vectors.labels == ["1"] * 5 + ["0", "0", "0.5", "1e0", "1_0", "12345678901234567890"]
 
 
 def test_values_are_those_of_float(make):
     numbers = np.random.default_rng(0).normal(size=200) * 10.0 ** np.arange(-100, 100)
-    found = read(make("a " + " ".join(f"{j}:{x!r}" for j, x in enumerate(numbers.tolist()))))
-    np.testing.assert_array_equal(found.values, numbers)
+    vectors = read(make("a " + " ".join(f"{j}:{x!r}" for j, x in enumerate(numbers.tolist()))))
+    np.testing.assert_array_equal(vectors.values, numbers)
 
 
 def test_limit(make):
@@ -48,8 +48,8 @@ def test_limit(make):
 
 def test_labels_may_be_missing_where_they_are_not_asked_for(make):
     path = make("1:2 3:4\nb 1:1\n")
-    found = read(path, labelled=False)
-    assert (found.labels, rows(found)) == (["", "b"], [{"1": 2.0, "3": 4.0}, {"1": 1.0}])
+    vectors = read(path, labelled=False)
+    assert (vectors.labels, rows(vectors)) == (["", "b"], [{"1": 2.0, "3": 4.0}, {"1": 1.0}])
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_agrees_with_scikit_learn(make):
     x, y = np.where(generator.random((30, 8)) < 0.4, generator.normal(size=(30, 8)), 0.0), generator.integers(-1, 3, 30)
     path = make("")
     datasets.dump_svmlight_file(x, y, str(path), comment="made for a test", zero_based=False)
-    found = read(path)
-    dense = np.array([[row.get(str(j), 0.0) for j in range(1, 9)] for row in rows(found)])
+    vectors = read(path)
+    dense = np.array([[row.get(str(j), 0.0) for j in range(1, 9)] for row in rows(vectors)])
     np.testing.assert_allclose(dense, x, rtol=1e-15)
-    assert found.labels == [str(label) for label in y.tolist()]
+    assert vectors.labels == [str(label) for label in y.tolist()]
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.gz"])

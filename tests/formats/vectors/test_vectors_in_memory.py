@@ -7,16 +7,16 @@ from structopt.errors import DataError
 from structopt.formats.vectors.vectors_in_memory import vectors
 
 
-def rows(found):
-    bounds, values = found.offsets.tolist(), found.values.tolist()
-    pairs = [(found.indices[j], value) for j, value in zip(found.ids, values, strict=True)]
+def rows(instances):
+    bounds, values = instances.offsets.tolist(), instances.values.tolist()
+    pairs = [(instances.indices[j], value) for j, value in zip(instances.ids, values, strict=True)]
     return [dict(pairs[a:b]) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
 def test_mappings_and_rows_of_values():
-    found = vectors([{3: 0.5, "7": 2}, [0.0, 1.5, 0.0], np.array([1, 0, 2]), ()])
-    assert rows(found) == [{"3": 0.5, "7": 2.0}, {"2": 1.5}, {"1": 1.0, "3": 2.0}, {}]
-    assert found.labels == [""] * 4
+    instances = vectors([{3: 0.5, "7": 2}, [0.0, 1.5, 0.0], np.array([1, 0, 2]), ()])
+    assert rows(instances) == [{"3": 0.5, "7": 2.0}, {"2": 1.5}, {"1": 1.0, "3": 2.0}, {}]
+    assert instances.labels == [""] * 4
     assert rows(vectors(np.eye(2), first=0)) == [{"0": 1.0}, {"1": 1.0}]
 
 
