@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import nan
 from typing import Any
 
 from structopt.core.data import ranges
-from structopt.errors import DataError, did_you_mean
+from structopt.errors import DataError
 
 MEMORY = "<memory>"
 
@@ -82,72 +82,6 @@ class Form:
             return list(instance)
         except TypeError:
             raise self.refused(number, f"{what} {shown(instance)}, which is no list") from None
-
-
-def sentences(names: Sequence[str]) -> Form:
-    """The form of sentences with the named columns, the word first."""
-    first, *others = names
-    cells = ", ".join([f"'{first}': ['Ann', 'slept']", *(f"'{name}': [...]" for name in others)])
-    return Form("sentence", f"Give a list of sentences, each a list of words: [['Ann', 'slept']], or of columns: [{{{cells}}}].")
-
-
-def columns_of(sentence: Any, number: int, names: Sequence[str], ignored: Collection[str] = ()) -> dict[str, list[str]]:
-    """Return the columns of a sentence by name.
-
-    Parameters
-    ----------
-    sentence : sequence of str, sequence of tuples of str, or mapping of str to sequence of str
-        Words; a tuple of cells for each word, in the order of `names`; or columns by name.
-    number : int
-        The number of the sentence, from 1.
-    names : sequence of str
-        The columns that there may be, the word first. The others may be missing.
-    ignored : collection of str
-        Further keys that a mapping may have; a tuple may have one more cell for them.
-
-    Raises
-    ------
-    DataError
-        A string for a sentence, an unknown column, no words, columns of different lengths, a cell that is no string.
-    """
-    form = sentences(names)
-    if isinstance(sentence, Mapping):
-        columns = _columns_of_mapping(sentence, number, names, ignored, form)
-    else:
-        words = form.elements(number, sentence)
-        tuples = bool(words) and isinstance(words[0], (tuple, list))
-        columns = _columns_of_tuples(words, number, names, form) if tuples else {names[0]: words}
-    cells = {name: form.strings(number, name, column) for name, column in columns.items()}
-    size = len(cells[names[0]])
-    for name, column in cells.items():
-        if len(column) != size:
-            raise form.refused(number, f"the column '{name}' has {len(column)} cells for {size} words")
-    return cells
-
-
-def _columns_of_mapping(
-    sentence: Mapping[str, Any], number: int, names: Sequence[str], ignored: Collection[str], form: Form
-) -> dict[str, Any]:
-    for name in sentence:
-        if name not in names and name not in ignored:
-            hint = did_you_mean(str(name), names)
-            known = f"{', '.join(names)}{'.' if hint else ''}{hint}"
-            raise form.refused(number, f"there is no column {shown(name)}; the columns are {known}")
-    if names[0] not in sentence:
-        raise form.refused(number, f"the sentence has no words (column '{names[0]}')")
-    return {name: sentence[name] for name in names if name in sentence}
-
-
-def _columns_of_tuples(words: Sequence[Any], number: int, names: Sequence[str], form: Form) -> dict[str, list[Any]]:
-    """Columns of a sentence with a tuple for each word, which may have one cell more, for the label."""
-    for word in words:
-        if not isinstance(word, (tuple, list)):
-            raise form.refused(number, f"{shown(word)} stands among words that are tuples of cells")
-    widths = {len(word) for word in words}
-    if len(widths) > 1 or max(widths) > len(names) + 1 or not min(widths):
-        counts = " to ".join(map(str, sorted({min(widths), max(widths)})))
-        raise form.refused(number, f"the words have {counts} cells, where the columns are {', '.join(names)}")
-    return {name: list(column) for name, column in zip(names, zip(*words, strict=True), strict=False)}
 
 
 def _keys(mapping: Mapping[Any, Any]) -> str:

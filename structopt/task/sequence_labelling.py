@@ -18,8 +18,8 @@ from structopt.errors import ConfigError, DataError
 from structopt.formats import conll_reader, conll_writer
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
-from structopt.formats.instances_in_memory import MEMORY, columns_of
-from structopt.formats.instances_in_memory import sentences as form_of_sentences
+from structopt.formats.instances_in_memory import MEMORY
+from structopt.formats.sentences_in_memory import sentence_columns
 from structopt.formats.tag_schemes import detect_scheme
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import selected_rows
@@ -137,33 +137,11 @@ class SequenceLabelling(TokenLabelling):
         return corpus
 
     def corpus(self, instances: Sequence[Any]) -> Columns:
-        """Make an unlabelled corpus of sentences in memory.
-
-        Parameters
-        ----------
-        instances : sequence of sentences
-            A sentence is a sequence of words, of tuples of cells in the order of `columns`, or a mapping from column name to
-            sequence.
-
-        Raises
-        ------
-        DataError
-            Where it is anything else: see `structopt.formats.instances_in_memory.columns_of`; its ``line`` is the number of the
-            sentence, from 1.
-        """
-        names = self.columns
-        sentences = form_of_sentences(names).listed(instances)
-        columns = [columns_of(sentence, number, names, (TAG,)) for number, sentence in enumerate(sentences, 1)]
-        kept = [name for name in names if name == names[0] or (columns and all(name in one for one in columns))]
-        lengths = [len(one[names[0]]) for one in columns]
-        corpus = Columns(
-            MEMORY,
-            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            {name: [cell for one in columns for cell in one[name]] for name in kept},
-            np.repeat(np.arange(1, len(columns) + 1), lengths),
-        )
-        if not any(isinstance(sentence, Mapping) for sentence in sentences):  # columns are numbered, as in a file
-            corpus = replace(corpus, numbers={name: number for number, name in enumerate(kept)}, width=len(kept))
+        """Make an unlabelled corpus of sentences in memory, in a form that `sentence_columns` takes; DataError otherwise."""
+        columns = sentence_columns(instances, self.columns, (TAG,))
+        corpus = Columns(MEMORY, columns.offsets, columns.cells, columns.lines)
+        if not columns.named:  # columns are numbered, as in a file
+            corpus = replace(corpus, numbers={name: j for j, name in enumerate(columns.cells)}, width=len(columns.cells))
         self._check_last_column(corpus)
         return corpus
 

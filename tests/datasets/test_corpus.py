@@ -15,25 +15,25 @@ SENTENCES = {"train": 1500, "dev": 300, "test": 300}
 Rows = list[list[str]]
 
 
-def read_conll(part: str) -> list[Rows]:
-    blocks = datasets.path(part).read_text(encoding="utf8").split("\n\n")
+def read_conll(split: str) -> list[Rows]:
+    blocks = datasets.path(split).read_text(encoding="utf8").split("\n\n")
     rows = [[line.split(" ") for line in block.strip().splitlines()] for block in blocks if block.strip()]
     return [sentence for sentence in rows if sentence[0][0] != "-DOCSTART-"]
 
 
-def read_conllu(part: str) -> list[Rows]:
-    blocks = datasets.path(part, "conllu").read_text(encoding="utf8").strip().split("\n\n")
+def read_conllu(split: str) -> list[Rows]:
+    blocks = datasets.path(split, "conllu").read_text(encoding="utf8").strip().split("\n\n")
     return [[line.split("\t") for line in block.splitlines() if not line.startswith("#")] for block in blocks]
 
 
-def read_coref(part: str) -> list[list[Rows]]:
-    documents = datasets.path(part, "coref").read_text(encoding="utf8").split("#end document")
-    found = []
-    for document in documents:
+def read_coref(split: str) -> list[list[Rows]]:
+    texts = datasets.path(split, "coref").read_text(encoding="utf8").split("#end document")
+    documents = []
+    for document in texts:
         body = re.sub(r"^\s*#begin document.*$", "", document, count=1, flags=re.M)
         sentences = [[line.split(" ") for line in block.splitlines()] for block in body.strip().split("\n\n") if block]
-        found += [sentences] if sentences else []
-    return found
+        documents += [sentences] if sentences else []
+    return documents
 
 
 def leaves(tree: str) -> list[tuple[str, str]]:
@@ -41,21 +41,21 @@ def leaves(tree: str) -> list[tuple[str, str]]:
 
 
 def entities(sentences: list[Rows]) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    names: list[tuple[str, str]] = []
     for sentence in sentences:
         for word, *_, tag in sentence:
             if tag.startswith("B-"):
-                found.append((word, tag[2:]))
+                names.append((word, tag[2:]))
             elif tag.startswith("I-"):
-                found[-1] = (found[-1][0] + " " + word, tag[2:])
-    return found
+                names[-1] = (names[-1][0] + " " + word, tag[2:])
+    return names
 
 
 def test_regenerating_gives_the_same_bytes(tmp_path: Path) -> None:
     generate.main(["--folder", str(tmp_path)])
-    for part in datasets.SPLITS:
+    for split in datasets.SPLITS:
         for kind in datasets.KINDS:
-            assert (tmp_path / f"{part}.{kind}").read_bytes() == datasets.path(part, kind).read_bytes(), (part, kind)
+            assert (tmp_path / f"{split}.{kind}").read_bytes() == datasets.path(split, kind).read_bytes(), (split, kind)
 
 
 def test_another_seed_gives_another_corpus(tmp_path: Path) -> None:
@@ -70,12 +70,12 @@ def test_unknown_splits_and_formats_are_refused() -> None:
         datasets.path("dev", "xml")
 
 
-@pytest.mark.parametrize("part", datasets.SPLITS)
-def test_the_four_formats_agree(part: str) -> None:
-    columns, dependencies = read_conll(part), read_conllu(part)
-    trees = datasets.path(part, "ptb").read_text(encoding="utf8").splitlines()
-    coref = [sentence for document in read_coref(part) for sentence in document]
-    assert len(columns) == len(dependencies) == len(trees) == len(coref) == SENTENCES[part]
+@pytest.mark.parametrize("split", datasets.SPLITS)
+def test_the_four_formats_agree(split: str) -> None:
+    columns, dependencies = read_conll(split), read_conllu(split)
+    trees = datasets.path(split, "ptb").read_text(encoding="utf8").splitlines()
+    coref = [sentence for document in read_coref(split) for sentence in document]
+    assert len(columns) == len(dependencies) == len(trees) == len(coref) == SENTENCES[split]
     for rows, arcs, tree, chains in zip(columns, dependencies, trees, coref, strict=True):
         tokens = [(row[0], row[1]) for row in rows]
         assert [(arc[1], arc[4]) for arc in arcs] == tokens
@@ -84,9 +84,9 @@ def test_the_four_formats_agree(part: str) -> None:
         assert [(unescape.get(word, word), tag) for tag, word in leaves(tree)] == tokens
 
 
-@pytest.mark.parametrize("part", datasets.SPLITS)
-def test_every_dependency_graph_is_a_tree(part: str) -> None:
-    for sentence in read_conllu(part):
+@pytest.mark.parametrize("split", datasets.SPLITS)
+def test_every_dependency_graph_is_a_tree(split: str) -> None:
+    for sentence in read_conllu(split):
         assert [int(row[0]) for row in sentence] == list(range(1, len(sentence) + 1))
         assert all(len(row) == 10 and all(row) for row in sentence)
         heads = [0] + [int(row[6]) for row in sentence]
@@ -99,9 +99,9 @@ def test_every_dependency_graph_is_a_tree(part: str) -> None:
                 assert steps <= len(sentence)
 
 
-@pytest.mark.parametrize("part", datasets.SPLITS)
-def test_brackets_balance(part: str) -> None:
-    for tree in datasets.path(part, "ptb").read_text(encoding="utf8").splitlines():
+@pytest.mark.parametrize("split", datasets.SPLITS)
+def test_brackets_balance(split: str) -> None:
+    for tree in datasets.path(split, "ptb").read_text(encoding="utf8").splitlines():
         depth = 0
         for i, sign in enumerate(tree):
             depth += (sign == "(") - (sign == ")")
@@ -110,9 +110,9 @@ def test_brackets_balance(part: str) -> None:
         assert tree.startswith("(ROOT (")
 
 
-@pytest.mark.parametrize("part", datasets.SPLITS)
-def test_tags_are_iob2(part: str) -> None:
-    for sentence in read_conll(part):
+@pytest.mark.parametrize("split", datasets.SPLITS)
+def test_tags_are_iob2(split: str) -> None:
+    for sentence in read_conll(split):
         for column in (2, 3):
             last = "O"
             for row in sentence:
@@ -120,59 +120,59 @@ def test_tags_are_iob2(part: str) -> None:
                 assert tag == "O" or tag[:2] in ("B-", "I-")
                 assert tag[0] != "I" or last[1:] == tag[1:], sentence
                 last = tag
-    assert {kind for _, kind in entities(read_conll(part))} == {"PER", "LOC", "ORG", "MISC"}
+    assert {kind for _, kind in entities(read_conll(split))} == {"PER", "LOC", "ORG", "MISC"}
 
 
-@pytest.mark.parametrize("part", datasets.SPLITS)
-def test_coreference_chains_open_and_close(part: str) -> None:
-    for document in read_coref(part):
+@pytest.mark.parametrize("split", datasets.SPLITS)
+def test_coreference_chains_open_and_close(split: str) -> None:
+    for document in read_coref(split):
         sizes: dict[str, int] = defaultdict(int)
         for sentence in document:
             opened: list[str] = []
             for cell in (row[-1] for row in sentence):
-                for piece in cell.split("|") if cell != "-" else []:
-                    cluster = piece.strip("()")
-                    if piece.startswith("("):
+                for mark in cell.split("|") if cell != "-" else []:
+                    cluster = mark.strip("()")
+                    if mark.startswith("("):
                         opened.append(cluster)
                         sizes[cluster] += 1
-                    if piece.endswith(")"):
+                    if mark.endswith(")"):
                         opened.remove(cluster)
             assert not opened
         assert all(size > 1 for size in sizes.values())
         assert sorted(map(int, sizes)) == list(range(len(sizes)))
 
 
-@pytest.mark.parametrize("part", datasets.SPLITS)
-def test_libsvm_counts_the_words_of_the_columns(part: str) -> None:
+@pytest.mark.parametrize("split", datasets.SPLITS)
+def test_libsvm_counts_the_words_of_the_columns(split: str) -> None:
     names: dict[str, str] = {}
-    for earlier in datasets.SPLITS[: datasets.SPLITS.index(part) + 1]:
+    for earlier in datasets.SPLITS[: datasets.SPLITS.index(split) + 1]:
         for rows in read_conll(earlier):
             for word, *_ in rows:
                 names.setdefault(word.lower(), str(len(names) + 1))
-    lines = [line.split(" ") for line in datasets.path(part, "libsvm").read_text(encoding="utf8").splitlines()]
+    lines = [line.split(" ") for line in datasets.path(split, "libsvm").read_text(encoding="utf8").splitlines()]
     assert {theme for theme, *_ in lines} == set(THEMES)
-    for (_, *pairs), rows in zip(lines, read_conll(part), strict=True):
+    for (_, *pairs), rows in zip(lines, read_conll(split), strict=True):
         expected = Counter(names[word.lower()] for word, *_ in rows)
         assert pairs == [f"{index}:{expected[index]}" for index in sorted(expected, key=int)]
 
 
-@pytest.mark.parametrize("part", datasets.SPLITS)
-def test_libsvm_has_one_theme_a_document(part: str) -> None:
-    themes = [line.split(" ")[0] for line in datasets.path(part, "libsvm").read_text(encoding="utf8").splitlines()]
+@pytest.mark.parametrize("split", datasets.SPLITS)
+def test_libsvm_has_one_theme_a_document(split: str) -> None:
+    themes = [line.split(" ")[0] for line in datasets.path(split, "libsvm").read_text(encoding="utf8").splitlines()]
     start = 0
-    for document in read_coref(part):
+    for document in read_coref(split):
         assert len(set(themes[start : start + len(document)])) == 1
         start += len(document)
     assert start == len(themes)
     assert min(Counter(themes).values()) > 0.05 * len(themes)
 
 
-@pytest.mark.parametrize("part", datasets.SPLITS)
-def test_multilabel_has_the_theme_and_the_kinds_of_entities(part: str) -> None:
-    plain = datasets.path(part, "libsvm").read_text(encoding="utf8").splitlines()
-    lines = datasets.path(part, "multilabel").read_text(encoding="utf8").splitlines()
+@pytest.mark.parametrize("split", datasets.SPLITS)
+def test_multilabel_has_the_theme_and_the_kinds_of_entities(split: str) -> None:
+    plain = datasets.path(split, "libsvm").read_text(encoding="utf8").splitlines()
+    lines = datasets.path(split, "multilabel").read_text(encoding="utf8").splitlines()
     sizes = Counter()
-    for line, one, rows in zip(lines, plain, read_conll(part), strict=True):
+    for line, one, rows in zip(lines, plain, read_conll(split), strict=True):
         labels, _, counts = line.partition(" ")
         theme, _, expected = one.partition(" ")
         assert counts == expected
@@ -195,8 +195,8 @@ def test_names_are_ambiguous_and_partly_unseen() -> None:
     kinds = defaultdict(set)
     for name, kind in train:
         kinds[name].add(kind)
-    assert sum(len(found) > 1 for found in kinds.values()) > 50
-    for part in ("dev", "test"):
-        mentions = entities(read_conll(part))
+    assert sum(len(types) > 1 for types in kinds.values()) > 50
+    for split in ("dev", "test"):
+        mentions = entities(read_conll(split))
         unseen = sum(name not in kinds for name, _ in mentions) / len(mentions)
         assert 0.3 < unseen < 0.5

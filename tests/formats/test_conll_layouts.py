@@ -1,4 +1,4 @@
-"""Columns that are typed, found from the width of the training file, or refused."""
+"""Columns that are typed, chosen by the width of the training file, or refused."""
 
 from __future__ import annotations
 
@@ -17,24 +17,16 @@ from structopt.formats.trees.conllx import LAYOUT as CONLLX
 from structopt.formats.trees.penn_columns import LAYOUT as PENN
 from structopt.task.sequence_labelling import SequenceLabelling
 
+FILE = "train.txt"
 NER = ["word tag", "word pos tag", "word pos chunk tag"]
 TEMPLATES = {"templates": ["bias", "word", "pos[-1..1]", "chunk & word"]}
 ROWS = "Ann NNP B-NP B-PER\nslept VBD B-VP O\n\nOslo NNP B-NP B-LOC\n"
 
 
-def cut(places: str, rows: str = ROWS) -> str:
+def cut(digits: str, rows: str = ROWS) -> str:
     """Some columns of the rows."""
-    keep = [int(place) for place in places]
+    keep = [int(digit) for digit in digits]
     return "\n".join(" ".join(line.split()[k] for k in keep) if line else "" for line in rows.split("\n"))
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Any:
-    def make(text: str, name: str = "train.txt") -> Path:
-        (tmp_path / name).write_text(text)
-        return tmp_path / name
-
-    return make
 
 
 def fitted(path: Path, **options: Any) -> SequenceLabelling:
@@ -80,10 +72,10 @@ def test_a_shorter_file_moves_no_column_onto_another(make: Any) -> None:
     """Of unlabelled input, a feature that is counted from the end is absent where another one stands; the label is as before."""
     path = make("a X\n")
     numbers = {"word": 0, "pos": 1, "chunk": -1, "tag": -2}
-    found = conll_reader.read(path, numbers, optional=("pos", "chunk", "tag"), shared=("tag",))
-    assert found.numbers == {"word": 0, "pos": 1}
-    found = conll_reader.read(path, {"word": 0, "pos": 1, "tag": -1}, optional=("pos", "tag"), shared=("tag",))
-    assert found.numbers == {"word": 0, "pos": 1, "tag": 1}
+    columns_read = conll_reader.read(path, numbers, optional=("pos", "chunk", "tag"), shared=("tag",))
+    assert columns_read.numbers == {"word": 0, "pos": 1}
+    columns_read = conll_reader.read(path, {"word": 0, "pos": 1, "tag": -1}, optional=("pos", "tag"), shared=("tag",))
+    assert columns_read.numbers == {"word": 0, "pos": 1, "tag": 1}
 
 
 @pytest.mark.parametrize("layout", [CONLLU, CONLLX, PENN], ids=lambda layout: layout.title)
@@ -94,7 +86,7 @@ def test_trees_read_no_answer_as_a_feature(layout: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "columns", "left"),
+    ("digits", "columns", "left"),
     [
         ("03", {"word": 0, "tag": 1}, ["bias", "word"]),
         ("013", {"word": 0, "pos": 1, "tag": 2}, ["bias", "word", "pos[-1..1]"]),
@@ -102,16 +94,16 @@ def test_trees_read_no_answer_as_a_feature(layout: Any) -> None:
     ],
 )
 def test_columns_are_found(
-    make: Any, caplog: pytest.LogCaptureFixture, places: str, columns: dict[str, int], left: list[str]
+    make: Any, caplog: pytest.LogCaptureFixture, digits: str, columns: dict[str, int], left: list[str]
 ) -> None:
-    path = make(cut(places))
+    path = make(cut(digits))
     task = fitted(path, train=str(path))
     assert (task.columns, templates(task)) == (tuple(columns)[:-1], left)
     assert SequenceLabelling(train=str(path), layouts=NER).columns == task.columns  # before it is read
     first, *rest = [record.getMessage() for record in caplog.records]
     shown = ", ".join(f"{name}: {number}" for name, number in columns.items())
     assert first == f"{path}: {len(columns)} columns, read as {{{shown}}}."
-    if places == "03":
+    if digits == "03":
         names = "'pos[-1..1]', 'chunk & word'"
         assert rest == [f"features.templates: there is no column pos or chunk, so these templates are left out: {names}."]
     values, arrays = task.state()
@@ -161,7 +153,7 @@ def test_labelled_files_are_as_wide_as_the_training_file(make: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("places", "cells", "given", "note"),
+    ("digits", "cells", "with_tags", "note"),
     [
         ("0123", {"word", "pos", "chunk"}, True, ""),
         ("012", {"word", "pos", "chunk"}, False, "3 columns, but the training file has 4; read as {word: 0, pos: 1, chunk: 2}"),
@@ -171,30 +163,30 @@ def test_labelled_files_are_as_wide_as_the_training_file(make: Any) -> None:
     ],
 )
 def test_files_to_predict(
-    make: Any, caplog: pytest.LogCaptureFixture, places: str, cells: set[str], given: bool, note: str
+    make: Any, caplog: pytest.LogCaptureFixture, digits: str, cells: set[str], with_tags: bool, note: str
 ) -> None:
-    task, path = fitted(make(ROWS)), make(cut(places), "new.txt")
+    task, path = fitted(make(ROWS)), make(cut(digits), "new.txt")
     caplog.clear()
     corpus = task.read(path, labelled=False)
     assert set(task._inputs(corpus)) == cells
-    assert task.given_labels(corpus) == (["B-PER", "O", "B-LOC"] if given else None)
+    assert task.given_labels(corpus) == (["B-PER", "O", "B-LOC"] if with_tags else None)
     assert task.encode(corpus).gold is None
     messages = [record.getMessage() for record in caplog.records]
     assert [message.startswith(f"{path}: {note}") for message in messages] == ([True] if note else [])
 
 
 @pytest.mark.parametrize("columns", [None, {"word": 0, "pos": 1, "chunk": 2, "tag": -1}])
-@pytest.mark.parametrize(("places", "name", "number"), [("013", "chunk", 2), ("03", "pos", 1)])
-def test_labels_are_not_predicted_from(make: Any, columns: Any, places: str, name: str, number: int) -> None:
+@pytest.mark.parametrize(("digits", "name", "number"), [("013", "chunk", 2), ("03", "pos", 1)])
+def test_labels_are_not_predicted_from(make: Any, columns: Any, digits: str, name: str, number: int) -> None:
     """A file of words and labels, of other columns than the training file, is not taken for one without labels."""
     features = {"templates": ["bias", "word", "pos", "chunk"]}
-    task, path = fitted(make(ROWS), columns=columns, features=features), make("\n" + cut(places), "new.txt")
+    task, path = fitted(make(ROWS), columns=columns, features=features), make("\n" + cut(digits), "new.txt")
     with pytest.raises(DataError) as error:
         task.read(path, labelled=False)
     text = f"'B-PER' is a label, but stands in column {number}, which would be read as '{name}': give all columns"
     assert str(error.value) == f"{path}:2: {text} (word, pos, chunk, tag), or leave the labels out."
     with pytest.raises(DataError, match=f"<memory>:2: 'B-PER' is a label, but stands in column {number}"):
-        task.corpus([[("a", "NNP", "B-NP")[:number + 1]], [tuple(cut(places).split("\n")[0].split())]])
+        task.corpus([[("a", "NNP", "B-NP")[:number + 1]], [tuple(cut(digits).split("\n")[0].split())]])
 
 
 def test_templates_on_transitions(make: Any, caplog: pytest.LogCaptureFixture) -> None:

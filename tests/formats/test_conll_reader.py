@@ -1,4 +1,4 @@
-"""CoNLL column files: reading, writing, and the text of every error."""
+"""CoNLL column files: reading, and the text of every error."""
 
 import gzip
 import os
@@ -9,19 +9,8 @@ import pytest
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.conll_reader import convert_tags, read
-from structopt.formats.conll_writer import write
 
 TEXT = "-DOCSTART- -X- O\n\nEU NNP I-ORG\nrejects VBZ O\n\n  \t\n-DOCSTART- -X- O\nPeter NNP I-PER\n"
-
-
-@pytest.fixture
-def make(tmp_path):
-    def make(content, name="data.txt"):
-        data = content if isinstance(content, bytes) else content.encode()
-        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return tmp_path / name
-
-    return make
 
 
 def message(error):
@@ -31,13 +20,13 @@ def message(error):
 @pytest.mark.parametrize("name", ["data.txt", "data.gz"])
 def test_reads_sentences_cells_and_lines(make, name):
     path = make(TEXT, name)
-    found = read(path, {"word": 0, "ner": -1})
-    assert found.path == str(path)
-    assert found.offsets.tolist() == [0, 2, 3]
-    assert found.offsets.dtype == found.lines.dtype == np.int64
-    assert found.cells == {"word": ["EU", "rejects", "Peter"], "ner": ["I-ORG", "O", "I-PER"]}
-    assert found.lines.tolist() == [3, 4, 8]
-    assert found.sentences("word") == [["EU", "rejects"], ["Peter"]]
+    columns = read(path, {"word": 0, "ner": -1})
+    assert columns.path == str(path)
+    assert columns.offsets.tolist() == [0, 2, 3]
+    assert columns.offsets.dtype == columns.lines.dtype == np.int64
+    assert columns.cells == {"word": ["EU", "rejects", "Peter"], "ner": ["I-ORG", "O", "I-PER"]}
+    assert columns.lines.tolist() == [3, 4, 8]
+    assert columns.sentences("word") == [["EU", "rejects"], ["Peter"]]
 
 
 def test_gzip_is_recognised_by_content(make):
@@ -45,9 +34,9 @@ def test_gzip_is_recognised_by_content(make):
 
 
 def test_windows_line_ends_byte_order_mark_and_last_line_without_end(make):
-    found = read(make(b"\xef\xbb\xbfa X\r\n\r\nb Y\r\nc Z"), {"word": 0, "tag": 1})
-    assert found.cells == {"word": ["a", "b", "c"], "tag": ["X", "Y", "Z"]}
-    assert found.offsets.tolist() == [0, 1, 3]
+    columns = read(make(b"\xef\xbb\xbfa X\r\n\r\nb Y\r\nc Z"), {"word": 0, "tag": 1})
+    assert columns.cells == {"word": ["a", "b", "c"], "tag": ["X", "Y", "Z"]}
+    assert columns.offsets.tolist() == [0, 1, 3]
 
 
 def test_limit_takes_the_first_sentences_and_looks_no_further(make):
@@ -57,14 +46,14 @@ def test_limit_takes_the_first_sentences_and_looks_no_further(make):
 
 
 def test_only_ascii_white_space_parts_cells(make):
-    found = read(make("10\xa0000 CD\n\u3000 X\n\x85 Y\n"), {"word": 0, "tag": 1})
-    assert found.cells["word"] == ["10\xa0000", "\u3000", "\x85"]
+    columns = read(make("10\xa0000 CD\n\u3000 X\n\x85 Y\n"), {"word": 0, "tag": 1})
+    assert columns.cells["word"] == ["10\xa0000", "\u3000", "\x85"]
 
 
 def test_separator_keeps_spaces_and_empty_cells(make):
-    found = read(make("New York\t\tB\n\t\nx\ty\tO\n"), {"word": 0, "pos": 1, "tag": 2}, separator="\t")
-    assert found.cells == {"word": ["New York", "x"], "pos": ["", "y"], "tag": ["B", "O"]}
-    assert found.offsets.tolist() == [0, 1, 2]
+    columns = read(make("New York\t\tB\n\t\nx\ty\tO\n"), {"word": 0, "pos": 1, "tag": 2}, separator="\t")
+    assert columns.cells == {"word": ["New York", "x"], "pos": ["", "y"], "tag": ["B", "O"]}
+    assert columns.offsets.tolist() == [0, 1, 2]
 
 
 def test_equal_strings_are_one_object(make):
@@ -77,8 +66,8 @@ def test_equal_strings_are_one_object(make):
 )
 @pytest.mark.parametrize("number", [2, -1])
 def test_optional_column_may_be_absent(make, line, present, number):
-    found = read(make(f"{line}\n"), {"word": 0, "pos": 1, "ner": number}, optional=["ner"])
-    assert set(found.cells) == present
+    columns = read(make(f"{line}\n"), {"word": 0, "pos": 1, "ner": number}, optional=["ner"])
+    assert set(columns.cells) == present
 
 
 def test_encoding(make):
@@ -141,8 +130,8 @@ def test_bad_settings(make):
 
 
 def test_tags_are_converted_sentence_by_sentence(make):
-    found = read(make("a I-A\n\nb I-A\nc B-A\n"), {"tag": 1})
-    assert convert_tags(found, "tag", "iob1", "bioes") == ["S-A", "S-A", "S-A"]
+    columns = read(make("a I-A\n\nb I-A\nc B-A\n"), {"tag": 1})
+    assert convert_tags(columns, "tag", "iob1", "bioes") == ["S-A", "S-A", "S-A"]
 
 
 def test_a_bad_tag_is_reported_with_its_line(make):
@@ -150,55 +139,6 @@ def test_a_bad_tag_is_reported_with_its_line(make):
     with pytest.raises(DataError) as error:
         convert_tags(read(path, {"tag": 1}), "tag", "iob1", "iob2")
     assert message(error).startswith(f"{path}:4: tag 'Q-PER' is neither O nor begins with one of B-, I- as iob1 asks")
-
-
-@pytest.mark.parametrize("name", ["out.txt", "out.gz"])
-def test_write_copies_and_appends(make, tmp_path, name):
-    source = make("-DOCSTART- -X-\r\n\r\na  X \r\nb\tY\r\n\r\n\r\nc Z")
-    write(source, tmp_path / name, [[["1", "2"], ["3", "4"]], [["5", "6"]]])
-    data = (tmp_path / name).read_bytes()
-    data = gzip.decompress(data) if name.endswith(".gz") else data
-    assert data == b"-DOCSTART- -X-\r\n\r\na  X 1 2\r\nb\tY\t3\t4\r\n\r\n\r\nc Z 5 6"
-
-
-def test_write_with_separator_keeps_empty_cells(make, tmp_path):
-    write(make("a\t\n"), tmp_path / "out", [[["1"]]], separator="\t")
-    assert (tmp_path / "out").read_text() == "a\t\t1\n"
-
-
-def test_write_to_the_source_itself(make):
-    path = make("a X\n")
-    write(path, path, [[["Y"]]])
-    assert path.read_text() == "a X Y\n"
-
-
-@pytest.mark.parametrize(
-    ("added", "text"),
-    [
-        ([[["x"]]], r"data.txt: the file has 2 sentences, but the predictions 1: has the file changed"),
-        ([[["x"]], [["x"]]], r"data.txt:3: the sentence that begins here has 2 tokens, but its prediction 1: has the file"),
-    ],
-)
-def test_write_checks_counts_and_leaves_nothing(make, tmp_path, added, text):
-    with pytest.raises(DataError, match=text):
-        write(make(TEXT), tmp_path / "out", added)
-    assert [p.name for p in tmp_path.iterdir()] == ["data.txt"]
-
-
-def test_write_failures(make, tmp_path, monkeypatch):
-    source = make("a X\n")
-    with pytest.raises(DataError, match=r"the file cannot be written \(No such file or directory\): choose a folder"):
-        write(source, tmp_path / "no" / "out", [[["x"]]])
-    with pytest.raises(DataError, match=r"out:1: 'é' cannot be written as ascii: set task.encoding=utf8"):
-        write(source, tmp_path / "out", [[["é"]]], encoding="ascii")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(DataError, match="No space left on device"):
-        write(source, tmp_path / "out", [[["x"]]])
-    assert [p.name for p in tmp_path.iterdir()] == ["data.txt"]
 
 
 @pytest.mark.skipif("STRUCTOPT_DATA" not in os.environ, reason="STRUCTOPT_DATA is not set")
@@ -214,6 +154,6 @@ def test_write_failures(make, tmp_path, monkeypatch):
     ],
 )
 def test_real_files(name, sentences, tokens, scheme):
-    found = read(Path(os.environ["STRUCTOPT_DATA"]) / name, {"word": 0, "tag": -1})
-    assert (len(found.offsets) - 1, len(found.lines)) == (sentences, tokens)
-    assert len(convert_tags(found, "tag", scheme, "bioes")) == tokens
+    columns = read(Path(os.environ["STRUCTOPT_DATA"]) / name, {"word": 0, "tag": -1})
+    assert (len(columns.offsets) - 1, len(columns.lines)) == (sentences, tokens)
+    assert len(convert_tags(columns, "tag", scheme, "bioes")) == tokens

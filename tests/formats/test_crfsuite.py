@@ -9,35 +9,25 @@ from structopt.errors import ConfigError, DataError
 from structopt.formats.crfsuite import read, write
 
 
-@pytest.fixture
-def make(tmp_path):
-    def make(content, name="data.txt"):
-        data = content if isinstance(content, bytes) else content.encode()
-        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return tmp_path / name
-
-    return make
-
-
-def rows(found):
-    bounds = found.attribute_offsets
-    return [[found.attributes[i] for i in found.ids[a:b]] for a, b in zip(bounds, bounds[1:], strict=False)]
+def rows(sentences):
+    bounds = sentences.attribute_offsets
+    return [[sentences.attributes[i] for i in sentences.ids[a:b]] for a, b in zip(bounds, bounds[1:], strict=False)]
 
 
 @pytest.mark.parametrize("name", ["data.txt", "data.gz"])
 def test_reads_tokens_attributes_and_lines(make, name):
     path = make("\nB\tw=a\tbias\nO\tbias\n\n\nO\tw=b\tw=a\n", name)
-    found = read(path)
-    assert found.path == str(path)
-    assert found.offsets.tolist() == [0, 2, 3]
-    assert found.attribute_offsets.tolist() == [0, 2, 3, 5]
-    assert found.attributes == ["w=a", "bias", "w=b"]
-    assert found.ids.tolist() == [0, 1, 1, 2, 0]
-    assert found.values is None
-    assert found.labels == ["B", "O", "O"]
-    assert found.lines.tolist() == [2, 3, 6]
-    assert found.ids.dtype == np.int32
-    assert found.offsets.dtype == found.attribute_offsets.dtype == found.lines.dtype == np.int64
+    sentences = read(path)
+    assert sentences.path == str(path)
+    assert sentences.offsets.tolist() == [0, 2, 3]
+    assert sentences.attribute_offsets.tolist() == [0, 2, 3, 5]
+    assert sentences.attributes == ["w=a", "bias", "w=b"]
+    assert sentences.ids.tolist() == [0, 1, 1, 2, 0]
+    assert sentences.values is None
+    assert sentences.labels == ["B", "O", "O"]
+    assert sentences.lines.tolist() == [2, 3, 6]
+    assert sentences.ids.dtype == np.int32
+    assert sentences.offsets.dtype == sentences.attribute_offsets.dtype == sentences.lines.dtype == np.int64
 
 
 @pytest.mark.parametrize(
@@ -54,15 +44,15 @@ def test_reads_tokens_attributes_and_lines(make, name):
     ],
 )
 def test_escapes_and_values(make, field, name, value):
-    found = read(make(f"O\tbias\t{field}\tlast\n"))
-    assert found.attributes == ["bias", name, "last"]
-    assert (found.values.tolist() if found.values is not None else [1, 1, 1]) == [1, value, 1]
+    sentences = read(make(f"O\tbias\t{field}\tlast\n"))
+    assert sentences.attributes == ["bias", name, "last"]
+    assert (sentences.values.tolist() if sentences.values is not None else [1, 1, 1]) == [1, value, 1]
 
 
 def test_an_escaped_name_is_the_plain_name(make):
-    found = read(make("O\tw=\\\\\tx\nO\tx:2\tw=\\\\\n"))
-    assert rows(found) == [["w=\\", "x"], ["x", "w=\\"]]
-    assert found.values.tolist() == [1, 1, 2, 1]
+    sentences = read(make("O\tw=\\\\\tx\nO\tx:2\tw=\\\\\n"))
+    assert rows(sentences) == [["w=\\", "x"], ["x", "w=\\"]]
+    assert sentences.values.tolist() == [1, 1, 2, 1]
 
 
 def test_values_that_are_all_one_are_left_out(make):
@@ -74,14 +64,14 @@ def test_labels_may_hold_colons_and_escapes(make):
 
 
 def test_label_only_and_empty_fields(make):
-    found = read(make("O\nB\t\ta\t\nO\t\n"))
-    assert found.labels == ["O", "B", "O"]
-    assert rows(found) == [[], ["a"], []]
+    sentences = read(make("O\nB\t\ta\t\nO\t\n"))
+    assert sentences.labels == ["O", "B", "O"]
+    assert rows(sentences) == [[], ["a"], []]
 
 
 def test_windows_line_ends_and_last_line_without_end(make):
-    found = read(make("O\ta\r\n\r\nB\tb"))
-    assert (found.labels, rows(found), found.offsets.tolist()) == (["O", "B"], [["a"], ["b"]], [0, 1, 2])
+    sentences = read(make("O\ta\r\n\r\nB\tb"))
+    assert (sentences.labels, rows(sentences), sentences.offsets.tolist()) == (["O", "B"], [["a"], ["b"]], [0, 1, 2])
 
 
 def test_spaces_belong_to_names(make):
@@ -89,8 +79,8 @@ def test_spaces_belong_to_names(make):
 
 
 def test_limit(make):
-    found = read(make("O\ta\n\nO\tb\nO\tc\n\nO\tx:bad\n"), limit=2)
-    assert (found.attributes, found.offsets.tolist()) == (["a", "b", "c"], [0, 1, 3])
+    sentences = read(make("O\ta\n\nO\tb\nO\tc\n\nO\tx:bad\n"), limit=2)
+    assert (sentences.attributes, sentences.offsets.tolist()) == (["a", "b", "c"], [0, 1, 3])
     with pytest.raises(ConfigError, match="limit=-1 reads no sentence"):
         read(make("O\ta\n"), limit=-1)
 

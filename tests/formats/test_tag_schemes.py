@@ -6,7 +6,7 @@ import pytest
 
 from structopt.errors import ConfigError
 from structopt.formats import tag_schemes
-from structopt.formats.tag_schemes import TagError, constraints, convert, from_spans, to_spans, valid
+from structopt.formats.tag_schemes import TagError, constraints, convert, detect_scheme, from_spans, to_spans, valid
 
 IOB1 = ["I-A", "I-A", "B-A", "I-B", "O", "I-B", "O", "I-A"]
 IOB2 = ["B-A", "I-A", "B-A", "B-B", "O", "B-B", "O", "B-A"]
@@ -48,7 +48,7 @@ def test_none_keeps_labels_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("given", "source", "repaired"),
+    ("tags", "source", "repaired"),
     [
         ("I-A I-A O", "iob2", "B-A I-A O"),
         ("B-A I-B I-B", "iob2", "B-A B-B I-B"),
@@ -58,12 +58,12 @@ def test_none_keeps_labels_as_they_are():
         ("S-A I-A", "bioes", "B-A B-A"),
     ],
 )
-def test_irregular_sequences_are_repaired_as_conlleval_reads_them(given, source, repaired):
-    assert convert(given.split(), source, "iob2") == repaired.split()
+def test_irregular_sequences_are_repaired_as_conlleval_reads_them(tags, source, repaired):
+    assert convert(tags.split(), source, "iob2") == repaired.split()
 
 
 @pytest.mark.parametrize(
-    ("given", "scheme", "position"),
+    ("tags", "scheme", "position"),
     [
         ("O B-A I-A", "iob2", None),
         ("O I-A", "iob2", 1),
@@ -82,8 +82,8 @@ def test_irregular_sequences_are_repaired_as_conlleval_reads_them(given, source,
         ("", "bioes", None),
     ],
 )
-def test_first_violation(given, scheme, position):
-    assert valid(given.split(), scheme) == position
+def test_first_violation(tags, scheme, position):
+    assert valid(tags.split(), scheme) == position
 
 
 @pytest.mark.parametrize("scheme", SEQUENCES)
@@ -123,3 +123,20 @@ def test_unknown_scheme_suggests_a_known_one():
 def test_plain_labels_cannot_become_a_scheme():
     with pytest.raises(ConfigError, match="scheme 'none' has plain labels and no entities: name the scheme of the tags"):
         convert(["NN"], "none", "iob2")
+
+
+@pytest.mark.parametrize(
+    ("tags", "scheme"),
+    [
+        (["B-X", "I-X", "O"], "iob2"), (["I-X", "B-X"], "iob1"), (["S-X", "O"], "bioes"), (["B-X", "E-X"], "bioes"),
+        (["NN", "VB"], "none"), (["O"], "none"), (["B-X", "NN"], "none"),
+    ],
+)  # fmt: skip
+def test_detected_scheme(tags, scheme):
+    assert detect_scheme([tags]) == scheme
+
+
+def test_a_slip_does_not_change_the_scheme():
+    regular, slip = ["B-X", "I-X", "O", "B-Y"], ["O", "I-Y", "O"]
+    assert detect_scheme([regular, regular, slip]) == "iob2"
+    assert detect_scheme([slip, slip, ["I-X", "B-X"], regular]) == "iob1"

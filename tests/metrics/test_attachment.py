@@ -21,9 +21,9 @@ TAGS = ["DET", "NOUN", "VERB", "ADV", "PUNCT", "VERB", "PUNCT"]
 
 def corpus(heads: list[list[int]] = GOLD, **cells: list[str]) -> Trees:
     words = sum(map(len, heads))
-    own = {"form": FORMS[:words], "deprel": RELATIONS[:words]} | cells
+    columns = {"form": FORMS[:words], "deprel": RELATIONS[:words]} | cells
     offsets = np.cumsum([0, *map(len, heads)])
-    return Trees("a.conllu", offsets, np.arange(1, words + 1), own, np.array(sum(heads, []), np.int32))
+    return Trees("a.conllu", offsets, np.arange(1, words + 1), columns, np.array(sum(heads, []), np.int32))
 
 
 def scores(outputs: list[list[Arc]], rule: attachment.Punctuation = "auto", **cells: list[str]) -> dict[str, float]:
@@ -123,8 +123,8 @@ def crossing(heads: list[int]) -> list[bool]:
 def random_tree(generator: np.random.Generator, n: int) -> list[int]:
     order = generator.permutation(n) + 1
     heads = [0] * n
-    for place, word in enumerate(order):
-        heads[word - 1] = int(generator.choice([0, *order[:place]]))
+    for index, word in enumerate(order):
+        heads[word - 1] = int(generator.choice([0, *order[:index]]))
     return heads
 
 

@@ -129,12 +129,12 @@ RULES = [
 ]
 
 
-@pytest.mark.parametrize(("given", "expected", "strict", "scheme"), RULES)
-def test_what_makes_an_entity(given: str, expected: set[Span], strict: set[Span], scheme: str) -> None:
+@pytest.mark.parametrize(("tags", "expected", "strict", "scheme"), RULES)
+def test_what_makes_an_entity(tags: str, expected: set[Span], strict: set[Span], scheme: str) -> None:
     """Here and in seqeval's default mode as in conlleval: whatever begins; in the strict mode what the scheme allows only."""
     labelling = pytest.importorskip("seqeval.metrics.sequence_labeling")
     schemes = pytest.importorskip("seqeval.scheme")
-    sequence = given.split()
+    sequence = tags.split()
     assert set(spans(sequence)) == expected
     assert {(first, last + 1, kind) for kind, first, last in labelling.get_entities(sequence)} == expected
     found = schemes.Tokens(sequence, getattr(schemes, scheme)).entities

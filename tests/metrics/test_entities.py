@@ -57,8 +57,8 @@ def test_sentences_are_boundaries():
 
 def test_scores_by_hand():
     gold = [["B-PER", "I-PER", "O", "B-LOC", "B-LOC"], ["O", "B-ORG"]]
-    found = [["B-PER", "O", "O", "B-LOC", "B-LOC"], ["B-MISC", "O"]]
-    scores = score(gold, found)
+    predicted = [["B-PER", "O", "O", "B-LOC", "B-LOC"], ["B-MISC", "O"]]
+    scores = score(gold, predicted)
     assert scores["precision"] == pytest.approx(2 / 4)
     assert scores["recall"] == pytest.approx(2 / 4)
     assert scores["f1"] == pytest.approx(2 / 4)
@@ -78,16 +78,16 @@ def test_agrees_with_seqeval(prefixes, regular):
     seqeval = pytest.importorskip("seqeval.metrics")
     generator = random.Random(7)
     gold = [random_tags(generator, prefixes, regular) for _ in range(300)]
-    found = [[random.Random(i).choice([t, t, "O", "I-PER"]) for i, t in enumerate(tags)] for tags in gold]
-    scores = score(gold, found)
+    predicted = [[random.Random(i).choice([t, t, "O", "I-PER"]) for i, t in enumerate(tags)] for tags in gold]
+    scores = score(gold, predicted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected = seqeval.classification_report(gold, found, output_dict=True)
+        expected = seqeval.classification_report(gold, predicted, output_dict=True)
     for name in ("precision", "recall"):
         assert scores[name] == pytest.approx(expected["micro avg"][name], abs=1e-12)
     assert scores["f1"] == pytest.approx(expected["micro avg"]["f1-score"], abs=1e-12)
     assert scores["f1_PER"] == pytest.approx(expected["PER"]["f1-score"], abs=1e-12)
-    assert scores["accuracy"] == pytest.approx(seqeval.accuracy_score(gold, found), abs=1e-12)
+    assert scores["accuracy"] == pytest.approx(seqeval.accuracy_score(gold, predicted), abs=1e-12)
     for tags in gold:
         assert set(spans(tags)) == {(start, end + 1, kind) for kind, start, end in seqeval.sequence_labeling.get_entities(tags)}
 
@@ -102,8 +102,8 @@ def test_differs_from_seqeval_where_tags_have_no_known_prefix():
 
 
 def test_report_is_conlleval_s_table():
-    gold, found = [["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]]
-    assert report(gold, found).splitlines() == [
+    gold, predicted = [["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]]
+    assert report(gold, predicted).splitlines() == [
         "processed 3 tokens with 2 phrases; found: 1 phrases; correct: 1.",
         "accuracy:  66.67%; precision: 100.00%; recall:  50.00%; FB1:  66.67",
         "     LOC: precision:   0.00%; recall:   0.00%; FB1:   0.00  0 found, 1 gold",

@@ -31,27 +31,27 @@ def test_agree_with_scikit_learn():
     metrics = pytest.importorskip("sklearn.metrics")
     generator = np.random.default_rng(0)
     for _ in range(5):
-        gold, found = generator.random((50, 6)) < 0.3, generator.random((50, 6)) < 0.4
+        gold, predicted = generator.random((50, 6)) < 0.3, generator.random((50, 6)) < 0.4
         expected = {
-            "micro_f1": metrics.f1_score(gold, found, average="micro"),
-            "macro_f1": metrics.f1_score(gold, found, average="macro"),
-            "subset_accuracy": metrics.accuracy_score(gold, found),
-            "hamming_loss": metrics.hamming_loss(gold, found),
-            "accuracy": 1 - metrics.hamming_loss(gold, found),
+            "micro_f1": metrics.f1_score(gold, predicted, average="micro"),
+            "macro_f1": metrics.f1_score(gold, predicted, average="macro"),
+            "subset_accuracy": metrics.accuracy_score(gold, predicted),
+            "hamming_loss": metrics.hamming_loss(gold, predicted),
+            "accuracy": 1 - metrics.hamming_loss(gold, predicted),
         }
-        assert score(gold, found) == pytest.approx(expected, abs=1e-12)
+        assert score(gold, predicted) == pytest.approx(expected, abs=1e-12)
 
 
 def test_labels_that_are_neither_gold_nor_predicted():
     """They have no F1 here. scikit-learn takes 0 for it unless told, Mulan 1; the page on scores converts between the three."""
     metrics = pytest.importorskip("sklearn.metrics")
-    gold, found = (np.hstack([one, np.zeros((3, 1), bool)]) for one in (GOLD, PREDICTED))  # F1 of 4/5, 0, 1; two labels absent
-    ours, labels, absent = score(gold, found)["macro_f1"], 5, 2
+    gold, predicted = (np.hstack([one, np.zeros((3, 1), bool)]) for one in (GOLD, PREDICTED))  # F1: 4/5, 0, 1; two labels absent
+    ours, labels, absent = score(gold, predicted)["macro_f1"], 5, 2
     assert ours == pytest.approx(3 / 5)
-    assert metrics.f1_score(gold, found, average="macro", zero_division=np.nan) == pytest.approx(ours)
-    as_zero = metrics.f1_score(gold, found, average="macro", zero_division=0)
+    assert metrics.f1_score(gold, predicted, average="macro", zero_division=np.nan) == pytest.approx(ours)
+    as_zero = metrics.f1_score(gold, predicted, average="macro", zero_division=0)
     assert as_zero == pytest.approx(ours * (labels - absent) / labels) == pytest.approx(9 / 25)
-    as_one = metrics.f1_score(gold, found, average="macro", zero_division=1)
+    as_one = metrics.f1_score(gold, predicted, average="macro", zero_division=1)
     assert as_one == pytest.approx((ours * (labels - absent) + absent) / labels) == pytest.approx(19 / 25)
 
 

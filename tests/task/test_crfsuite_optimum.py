@@ -23,7 +23,7 @@ Sentence = tuple[list[dict[str, float]], list[str]]
 def sentences() -> list[Sentence]:
     """Attributes with values of both signs; the label C never follows itself, and some attributes have negative sums only."""
     generator = np.random.default_rng(0)
-    found: list[Sentence] = []
+    drawn: list[Sentence] = []
     for length in generator.integers(2, 7, 25).tolist():
         labels: list[str] = []
         for _ in range(length):
@@ -33,8 +33,8 @@ def sentences() -> list[Sentence]:
             | {f"w{generator.integers(6)}": -round(float(generator.random()) + 0.1, 2)}
             for label in labels
         ]
-        found.append((tokens, labels))
-    return found
+        drawn.append((tokens, labels))
+    return drawn
 
 
 @pytest.fixture(scope="module")

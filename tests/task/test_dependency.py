@@ -94,13 +94,13 @@ def test_state(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
 )
 def test_sentences_in_memory(fitted: tuple[Dependency, EncodedTrees], instances: Any, columns: list[str]) -> None:
     task, _ = fitted
-    found = task.corpus(instances)
-    assert (found.offsets.tolist(), list(found.cells), found.cells["form"]) == ([0, 2, 3], columns, ["Dogs", "bark", "Stop"])
-    encoded = task.encode(found)
+    trees = task.corpus(instances)
+    assert (trees.offsets.tolist(), list(trees.cells), trees.cells["form"]) == ([0, 2, 3], columns, ["Dogs", "bark", "Stop"])
+    encoded = task.encode(trees)
     assert encoded.codes[:, 1].tolist() == [3, 5, 4]
     assert encoded.codes[0, 0] == (2 if "upos" in columns else 1)
-    assert task.missing_columns(found) == [name for name in ("upos", "feats") if name not in columns]
-    assert "" not in sum(found.cells.values(), [])
+    assert task.missing_columns(trees) == [name for name in ("upos", "feats") if name not in columns]
+    assert "" not in sum(trees.cells.values(), [])
 
 
 @pytest.mark.parametrize(

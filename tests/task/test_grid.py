@@ -8,7 +8,7 @@ import pytest
 
 import structopt
 from structopt.command import main
-from structopt.datasets.snakes import BACKGROUND, COLOURS, snakes
+from structopt.datasets.snakes import snakes
 from structopt.errors import ConfigError, DataError
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.formats.labelled_images import Image, images_of, read_images, write_images
@@ -171,14 +171,6 @@ def test_generated_snakes():
     assert len(images) == 80 and len(task.read("dev")) == 40 and len(task.read("train", 7)) == 7
     np.testing.assert_array_equal(images.pixels, Grid().read("train").pixels)
     assert not np.array_equal(images.shapes, Grid(data_seed=1).read("train").shapes)
-    ways = {colour: way for way, colour in COLOURS.items()}
-    for pixels, labels in snakes(20, "x"):
-        cells = [tuple(np.argwhere(labels == number)[0].tolist()) for number in range(1, 11)]
-        assert np.count_nonzero(labels) == 10
-        for a, b in zip(cells[:-1], cells[1:], strict=True):
-            assert ways[tuple(pixels[a].tolist())] == (b[0] - a[0], b[1] - a[1])
-        assert (pixels[labels == 0] == BACKGROUND).all()
-        assert not (labels[0].any() or labels[-1].any() or labels[:, 0].any() or labels[:, -1].any())
 
 
 def test_shares_of_one_file(tmp_path):
@@ -256,8 +248,8 @@ def test_predicts_in_the_form_of_its_files(tmp_path, capsys):
     source, target = tmp_path / "in.npz", tmp_path / "out.npz"
     images = snakes(5, "new")
     write_images(source, [Image(*one) for one in images])
-    told = [f"model={tmp_path / 'run'}", f"input={source}"]
-    assert main.main(["predict", *told, f"output={target}", "probabilities=true"]) == 0
+    words = [f"model={tmp_path / 'run'}", f"input={source}"]
+    assert main.main(["predict", *words, f"output={target}", "probabilities=true"]) == 0
     written = read_images(target)
     np.testing.assert_array_equal(written.pixels, read_images(source).pixels)
     expected = structopt.load(tmp_path / "run").predict([pixels for pixels, _ in images])
@@ -266,11 +258,11 @@ def test_predicts_in_the_form_of_its_files(tmp_path, capsys):
         assert arrays["probabilities"].shape == (len(written.labels), len(model.labels))
         np.testing.assert_allclose(arrays["probabilities"].sum(axis=1), 1.0, atol=1e-6)
         assert arrays["label_names"].tolist() == [int(label) for label in model.labels]
-    assert main.main(["predict", *told, f"output={target}", "inference=ad3", "probabilities=true"]) == 2
+    assert main.main(["predict", *words, f"output={target}", "inference=ad3", "probabilities=true"]) == 2
     assert "inference=ad3 only maximises" in capsys.readouterr().err
     assert main.main(["evaluate", f"model={tmp_path / 'run'}", "input=test"]) == 2  # the model knows no generated images
     assert "test: there is no such file, and the model was trained on a file" in capsys.readouterr().err
-    assert main.main(["evaluate", *told]) == 0
+    assert main.main(["evaluate", *words]) == 0
     assert '"macro_f1"' in capsys.readouterr().out
 
 

@@ -89,11 +89,11 @@ def test_state(path: Path) -> None:
 def test_scores_agree_with_scikit_learn() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     generator = np.random.default_rng(0)
-    task, found = Multiclass(), Multiclass().corpus([{}] * 200)
+    task, corpus = Multiclass(), Multiclass().corpus([{}] * 200)
     for labels in (["a", "b", "c", "d"], ["1", "2", "10", "only predicted"]):
         gold, predicted = generator.choice(labels[:3], 200).tolist(), generator.choice(labels[1:], 200).tolist()
-        found.labels[:] = gold
-        scores = task.evaluate(found, predicted)
+        corpus.labels[:] = gold
+        scores = task.evaluate(corpus, predicted)
         assert scores["accuracy"] == pytest.approx(metrics.accuracy_score(gold, predicted), abs=1e-15)
         assert scores["macro_f1"] == pytest.approx(metrics.f1_score(gold, predicted, average="macro", zero_division=0), abs=1e-15)
 

@@ -149,26 +149,26 @@ def test_decode(svm: Path) -> None:
 
 def test_scores(svm: Path) -> None:
     task, _ = fitted(svm)
-    found = task.read(svm)
+    vectors = task.read(svm)
     predicted = [["a"], ["c"], ["a"], ["a", "c"]]
-    assert task.evaluate(found, predicted) == {
+    assert task.evaluate(vectors, predicted) == {
         "micro_f1": pytest.approx(8 / 10),
         "macro_f1": pytest.approx((1 + 0 + 2 / 3) / 3),
         "subset_accuracy": 0.5,
         "hamming_loss": pytest.approx(2 / 12),
         "accuracy": pytest.approx(10 / 12),
     }
-    assert task.main_metric in task.evaluate(found, predicted)
-    assert task.report(found, predicted).startswith("4 instances; Hamming loss: 16.67%; subset accuracy: 50.00%; micro F1")
+    assert task.main_metric in task.evaluate(vectors, predicted)
+    assert task.report(vectors, predicted).startswith("4 instances; Hamming loss: 16.67%; subset accuracy: 50.00%; micro F1")
 
 
 def test_labels_that_training_never_shows(svm: Path, caplog: pytest.LogCaptureFixture) -> None:
     task, _ = fitted(svm)
     svm.write_text("a,new 1:1\n")
-    found = task.read(svm)
-    assert task.encode(found).gold.tolist() == [1, 0, 0]
+    vectors = task.read(svm)
+    assert task.encode(vectors).gold.tolist() == [1, 0, 0]
     assert f"{svm}: labels that training never shows are not scored: new." in caplog.text
-    assert task.evaluate(found, [["a"]])["hamming_loss"] == 0.0
+    assert task.evaluate(vectors, [["a"]])["hamming_loss"] == 0.0
 
 
 @pytest.mark.parametrize("kind", ["svm", "arff"])
@@ -234,8 +234,8 @@ def test_the_shipped_corpus_is_learnt(run: Path) -> None:
     for part in ("dev", "test"):
         task = Multilabel()
         task.fit(task.read(corpus.path("train", "multilabel")))
-        found = task.read(corpus.path(part, "multilabel"))
-        always = task.evaluate(found, [["LOC", "ORG", "PER"]] * len(found))
+        vectors = task.read(corpus.path(part, "multilabel"))
+        always = task.evaluate(vectors, [["LOC", "ORG", "PER"]] * len(vectors))
         assert scores[part]["micro_f1"] > always["micro_f1"] + 0.05
         assert scores[part]["hamming_loss"] < always["hamming_loss"] - 0.05
 
@@ -263,8 +263,8 @@ def test_predict(run: Path, tmp_path: Path) -> None:
     assert main.main(["predict", f"model={run}", f"input={source}", f"output={target}"]) == 0
     lines = [line.split(" ") for line in target.read_text().splitlines()]
     assert [[cell for cell in line if ":" in cell] for line in lines] == [["4:1", "7:1"], ["30:2", "31:1.50"]]
-    found = [line[0].split(",") if ":" not in line[0] else [] for line in lines]
-    assert found == structopt.load(run).predict([{4: 1, 7: 1}, {30: 2, 31: 1.5}])
+    vectors = [line[0].split(",") if ":" not in line[0] else [] for line in lines]
+    assert vectors == structopt.load(run).predict([{4: 1, 7: 1}, {30: 2, 31: 1.5}])
 
 
 def test_probabilities_want_an_inference_that_has_them(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,8 +284,8 @@ def test_probabilities_want_an_inference_that_has_them(run: Path, tmp_path: Path
     first, *lines = target.read_text().splitlines()
     names = first.removeprefix("# labels ").split()
     for line, second in zip(lines[::2], lines[1::2], strict=True):
-        head, _, told = line.partition(" # ")
-        assert all(0 <= float(p) <= 1 for p in told.split()) and len(told.split()) == len(names)
+        head, _, comment = line.partition(" # ")
+        assert all(0 <= float(p) <= 1 for p in comment.split()) and len(comment.split()) == len(names)
         assert second.startswith("# 2 ")
         assert set(second.split()[3].split(",") if len(second.split()) > 3 else []) != set(head.split()[0].split(","))
 
@@ -317,10 +317,10 @@ def test_a_model_of_arff_needs_no_xml_to_predict(arff: Path, tmp_path: Path) -> 
 def test_probabilities_take_the_place_of_labels(arff: Path, tmp_path: Path) -> None:
     words = [f"task.train={arff}", "loss=crf", "inference=loopy_bp", "optimizer.C=10"]
     model = structopt.train([*QUICK, *words], tmp_path / "run")
-    found = model.task.read(arff)
-    examples = model.examples(found)
+    vectors = model.task.read(arff)
+    examples = model.examples(vectors)
     tables = model.view_marginals(examples)
-    model.task.write_outputs(found, tmp_path / "out.arff", model.best_outputs(examples), tables)
+    model.task.write_outputs(vectors, tmp_path / "out.arff", model.best_outputs(examples), tables)
     lines = (tmp_path / "out.arff").read_text().splitlines()
     assert lines[4:6] == ["@attribute b numeric", "@attribute a numeric"]
     for table in tables:
@@ -354,11 +354,11 @@ def real(*parts: str) -> Path:
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_arff(name: str) -> None:
-    found = Multilabel().read(real(name, f"{name}-train.arff.gz"))
-    assert (len(found), len(found.attributes), len(found.names)) == REAL[name]
-    counts = np.bincount([len(labels) for labels in found.labels])
-    assert counts[1:].sum() > 0.9 * len(found) and len(counts) <= 30
-    assert np.isfinite(found.values).all()
+    vectors = Multilabel().read(real(name, f"{name}-train.arff.gz"))
+    assert (len(vectors), len(vectors.attributes), len(vectors.names)) == REAL[name]
+    counts = np.bincount([len(labels) for labels in vectors.labels])
+    assert counts[1:].sum() > 0.9 * len(vectors) and len(counts) <= 30
+    assert np.isfinite(vectors.values).all()
 
 
 def test_real_libsvm() -> None:

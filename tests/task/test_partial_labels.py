@@ -73,8 +73,8 @@ def test_schemes_are_told_from_known_runs():
 
 
 def test_settled_labels():
-    found = certain_labels(["I-A", "I-A", "_", "I-A", "O"], lambda run: convert(run, "iob1", "iob2"))
-    assert list(found) == [(0, "B-A"), (4, "O")]  # the second might be the last of bioes; the fourth may go on
+    scores = certain_labels(["I-A", "I-A", "_", "I-A", "O"], lambda run: convert(run, "iob1", "iob2"))
+    assert list(scores) == [(0, "B-A"), (4, "O")]  # the second might be the last of bioes; the fourth may go on
     assert list(certain_labels(["_", "_"], list)) == []
 
 
@@ -183,15 +183,15 @@ def half_open(source: Path, target: Path, cell: str) -> None:
 
 def test_what_is_open_is_better_left_open(tmp_path):
     """Half the entities: a CRF on what is known of the labels against one that takes the unknown ones for O."""
-    found = {}
+    scores = {}
     for name, cell in (("open", "_"), ("other", "O")):
         path = tmp_path / f"{name}.txt"
         half_open(datasets.path("train", "conll"), path, cell)
         words = [f"task.train={path}", f"task.dev={datasets.path('dev', 'conll')}", "task.partial=true", "optimizer.epochs=3"]
         model = structopt.train([*words, "task=ner", "tracker=none", f"hydra.run.dir={tmp_path / name}"])
-        found[name] = model.evaluate(datasets.path("dev", "conll"))["f1"]
-    assert found["open"] > found["other"] + 0.3
-    assert found["open"] > 0.8
+        scores[name] = model.evaluate(datasets.path("dev", "conll"))["f1"]
+    assert scores["open"] > scores["other"] + 0.3
+    assert scores["open"] > 0.8
 
 
 @pytest.mark.parametrize(

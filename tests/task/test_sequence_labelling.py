@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from structopt.errors import ConfigError, DataError
-from structopt.formats.tag_schemes import detect_scheme
 from structopt.task.sequence_labelling import SequenceLabelling
 
 TEXT = "a I-X\nb I-X\nc B-X\n\nd O\ne I-Y\n"
@@ -17,23 +16,6 @@ TEXT = "a I-X\nb I-X\nc B-X\n\nd O\ne I-Y\n"
 def path(tmp_path: Path) -> Path:
     (tmp_path / "t.txt").write_text(TEXT)
     return tmp_path / "t.txt"
-
-
-@pytest.mark.parametrize(
-    ("tags", "scheme"),
-    [
-        (["B-X", "I-X", "O"], "iob2"), (["I-X", "B-X"], "iob1"), (["S-X", "O"], "bioes"), (["B-X", "E-X"], "bioes"),
-        (["NN", "VB"], "none"), (["O"], "none"), (["B-X", "NN"], "none"),
-    ],
-)  # fmt: skip
-def test_scheme(tags: list[str], scheme: str) -> None:
-    assert detect_scheme([tags]) == scheme
-
-
-def test_a_slip_does_not_change_the_scheme() -> None:
-    regular, slip = ["B-X", "I-X", "O", "B-Y"], ["O", "I-Y", "O"]
-    assert detect_scheme([regular, regular, slip]) == "iob2"
-    assert detect_scheme([slip, slip, ["I-X", "B-X"], regular]) == "iob1"
 
 
 @pytest.mark.parametrize(

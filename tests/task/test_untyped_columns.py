@@ -19,12 +19,12 @@ QUICK = ["task=ner", "task.limit=40", "optimizer.epochs=2", "tracker=none"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of two columns, made of the shipped corpus: word, tag."""
-    made = tmp_path_factory.mktemp("two")
+    folder_of_files = tmp_path_factory.mktemp("two")
     for part in ("train", "dev"):
         lines = datasets.path(part, "conll").read_text(encoding="utf8").splitlines()[:800]
         rows = [line.split() for line in lines if not line.startswith("-DOCSTART-")]
-        (made / part).write_text("".join(f"{row[0]} {row[3]}\n" if row else "\n" for row in rows))
-    return made
+        (folder_of_files / part).write_text("".join(f"{row[0]} {row[3]}\n" if row else "\n" for row in rows))
+    return folder_of_files
 
 
 @pytest.fixture(scope="module")
@@ -82,5 +82,5 @@ def test_the_shipped_corpus_has_a_layout(task: str, columns: list[str]) -> None:
     from structopt.config.composition import validate
 
     config = validate(compose([f"task={task}"]))
-    made = feature_keys.task_of(config)
-    assert list(made.columns) == columns
+    folder_of_files = feature_keys.task_of(config)
+    assert list(folder_of_files.columns) == columns

@@ -18,9 +18,9 @@ def corpus_of(x, names=None, declared=True):
 
 def matrix(table):
     values = np.ones(len(table.ids)) if table.values is None else table.values
-    found = np.zeros((len(table.offsets) - 1, table.size))
-    found[np.repeat(np.arange(len(found)), np.diff(table.offsets)), table.ids] = values
-    return found
+    values_of_columns = np.zeros((len(table.offsets) - 1, table.size))
+    values_of_columns[np.repeat(np.arange(len(values_of_columns)), np.diff(table.offsets)), table.ids] = values
+    return values_of_columns
 
 
 def test_rare_attributes_and_the_bias():
@@ -53,9 +53,9 @@ def test_dense_columns_get_mean_0_and_deviation_1():
     x[generator.random((40, 3)) < 0.3] = 0.0
     columns = AttributeColumns(standardize="columns")
     columns.fit(corpus_of(x))
-    found = matrix(columns.table(corpus_of(x)))
-    np.testing.assert_allclose(found[:, :3], (x - x.mean(axis=0)) / x.std(axis=0), rtol=1e-12, atol=1e-12)
-    assert (found[:, 3] == 1).all()
+    values_of_columns = matrix(columns.table(corpus_of(x)))
+    np.testing.assert_allclose(values_of_columns[:, :3], (x - x.mean(axis=0)) / x.std(axis=0), rtol=1e-12, atol=1e-12)
+    assert (values_of_columns[:, 3] == 1).all()
     other = generator.normal(size=(5, 3))  # another corpus is measured by the training corpus
     expected = (other - x.mean(axis=0)) / x.std(axis=0)
     np.testing.assert_allclose(matrix(columns.table(corpus_of(other)))[:, :3], expected, rtol=1e-12)
@@ -75,15 +75,15 @@ def test_columns_that_never_vary_are_not_divided():
     x = np.array([[0.1, 1.0], [0.1, 2.0], [0.1, 3.0]])
     columns = AttributeColumns(standardize="columns", bias=False)
     columns.fit(corpus_of(x))
-    found = matrix(columns.table(corpus_of([[0.1, 2.0], [1.1, 2.0]])))
-    np.testing.assert_allclose(found, [[0.0, 0.0], [1.0, 0.0]], atol=1e-12)
+    values_of_columns = matrix(columns.table(corpus_of([[0.1, 2.0], [1.1, 2.0]])))
+    np.testing.assert_allclose(values_of_columns, [[0.0, 0.0], [1.0, 0.0]], atol=1e-12)
 
 
 def test_unit_rows_keep_the_bias():
     columns = AttributeColumns(normalize="unit")
     columns.fit(corpus_of([[3.0, 4.0], [0.0, 2.0]]))
-    found = matrix(columns.table(corpus_of([[3e200, 4e200], [0, -2], [0, 0]])))
-    np.testing.assert_allclose(found, [[0.6, 0.8, 1], [0, -1, 1], [0, 0, 1]])
+    values_of_columns = matrix(columns.table(corpus_of([[3e200, 4e200], [0, -2], [0, 0]])))
+    np.testing.assert_allclose(values_of_columns, [[0.6, 0.8, 1], [0, -1, 1], [0, 0, 1]])
     assert unit_rows(np.array([0, 0]), np.zeros(0)).tolist() == []
 
 

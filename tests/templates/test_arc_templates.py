@@ -7,12 +7,12 @@ from structopt.templates.arc_templates import Atom, Template, check_columns, col
 
 
 def test_atoms():
-    (found,) = parse([" h.upos[-1] &m. prefix( form , 5 )&between.feat(Case) & h.upos[ +2 ]"], "templates")
-    assert found.atoms[:2] == (Atom("h", "upos", -1), Atom("m", "prefix(form,5)"))
-    assert found.atoms[2:] == (Atom("between", "feat(Case)"), Atom("h", "upos", 2))
-    assert found.between == "feat(Case)"
-    assert str(found) == "h.upos[-1] & m.prefix(form,5) & between.feat(Case) & h.upos[2]"
-    assert parse([str(found)], "templates") == (found,)
+    (template,) = parse([" h.upos[-1] &m. prefix( form , 5 )&between.feat(Case) & h.upos[ +2 ]"], "templates")
+    assert template.atoms[:2] == (Atom("h", "upos", -1), Atom("m", "prefix(form,5)"))
+    assert template.atoms[2:] == (Atom("between", "feat(Case)"), Atom("h", "upos", 2))
+    assert template.between == "feat(Case)"
+    assert str(template) == "h.upos[-1] & m.prefix(form,5) & between.feat(Case) & h.upos[2]"
+    assert parse([str(template)], "templates") == (template,)
 
 
 def test_bias():
@@ -22,8 +22,8 @@ def test_bias():
 
 
 def test_nested_functions_are_one_column():
-    (found,) = parse(["m.prefix(lower(form),3)[1]"], "labels")
-    assert found.atoms == (Atom("m", "prefix(lower(form),3)", 1),)
+    (template,) = parse(["m.prefix(lower(form),3)[1]"], "labels")
+    assert template.atoms == (Atom("m", "prefix(lower(form),3)", 1),)
 
 
 @pytest.mark.parametrize("which, role", [("siblings", "s"), ("grandparents", "g"), ("templates", "between"), ("labels", "m")])
@@ -32,13 +32,13 @@ def test_roles(which, role):
 
 
 def test_columns():
-    found = parse(["h.form & m.upos", "m.form", "bias", "between.xpos"], "templates")
-    assert columns_of(found) == ("form", "upos", "xpos")
-    check_columns(found, "templates", ("xpos", "upos", "form"))
+    template = parse(["h.form & m.upos", "m.form", "bias", "between.xpos"], "templates")
+    assert columns_of(template) == ("form", "upos", "xpos")
+    check_columns(template, "templates", ("xpos", "upos", "form"))
     with pytest.raises(ConfigError, match=r"features.labels: the template 'h.form & m.upos' looks at the column 'upos'.*'xpos'"):
-        check_columns(found, "labels", ("form", "xpos"))
+        check_columns(template, "labels", ("form", "xpos"))
     with pytest.raises(ConfigError, match="There are: none"):
-        check_columns(found, "labels", ())
+        check_columns(template, "labels", ())
 
 
 @pytest.mark.parametrize(

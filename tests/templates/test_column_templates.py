@@ -17,8 +17,7 @@ from structopt.errors import ConfigError, DataError
 from structopt.templates import template_keys
 from structopt.templates.column_templates import FeatureTemplates
 from structopt.templates.syntax import parse
-from structopt.templates.word_functions import collapsed, digits, kind, shape
-from structopt.templates.word_lists import Phrases
+from structopt.templates.word_functions import collapsed
 
 WORDS = ["The", "cat", "sat", ".", "the", "Cat", "ran", "to", "New", "York", "City"]
 COLUMNS = {"word": WORDS, "pos": list("DNV.DNVPNNN")}
@@ -37,10 +36,10 @@ def fit(*lines: str, columns=COLUMNS, offsets=OFFSETS, **options):
 
 def test_window_and_padding():
     fitted, table = fit("bias", "word[-1..1]")
-    found = rows(fitted, table)
-    assert found[0] == ["bias", "word[-1]=<padding>", "word[0]=The", "word[1]=cat"]
-    assert found[3] == ["bias", "word[-1]=sat", "word[0]=.", "word[1]=<padding>"]
-    assert found[4] == ["bias", "word[-1]=<padding>", "word[0]=the", "word[1]=Cat"]
+    attributes = rows(fitted, table)
+    assert attributes[0] == ["bias", "word[-1]=<padding>", "word[0]=The", "word[1]=cat"]
+    assert attributes[3] == ["bias", "word[-1]=sat", "word[0]=.", "word[1]=<padding>"]
+    assert attributes[4] == ["bias", "word[-1]=<padding>", "word[0]=the", "word[1]=Cat"]
     assert table.ids.dtype == np.int32 and table.offsets.dtype == np.int64 and table.values is None
 
 
@@ -75,19 +74,10 @@ def test_repeated_templates_count_once():
 
 def test_affixes_longer_than_the_word_are_left_out():
     fitted, table = fit("prefix(lower(word), 2..3)", "suffix(word, 2)")
-    found = rows(fitted, table)
-    assert found[0] == ["prefix(lower(word), 2)[0]=th", "prefix(lower(word), 3)[0]=the", "suffix(word, 2)[0]=he"]
-    assert found[3] == []
-    assert found[7] == ["prefix(lower(word), 2)[0]=to", "suffix(word, 2)[0]=to"]
-
-
-def test_shapes_and_classes():
-    assert shape("McDonald-95é") == "XxXxxxxx-ddx"
-    assert collapsed("McDonald--95") == "XxXx-d"
-    assert digits("1996-08-22") == "0000-00-00"
-    words = ["EU", "Peter", "cat", "1996-08-22", "B2", ".", "J.", "U.S.", "A", "eBay", "McX", "中"]
-    classes = "all-caps initial-cap lower number has-digit punctuation initial acronym capital mixed-case mixed-case other"
-    assert [kind(word) for word in words] == classes.split()
+    attributes = rows(fitted, table)
+    assert attributes[0] == ["prefix(lower(word), 2)[0]=th", "prefix(lower(word), 3)[0]=the", "suffix(word, 2)[0]=he"]
+    assert attributes[3] == []
+    assert attributes[7] == ["prefix(lower(word), 2)[0]=to", "suffix(word, 2)[0]=to"]
 
 
 def test_word_list_matches_longest_phrases(tmp_path: Path):
@@ -95,20 +85,12 @@ def test_word_list_matches_longest_phrases(tmp_path: Path):
     with gzip.open(path, "wt", encoding="utf8") as lines:
         lines.write("new york\n\nNew York City\nYork\ncat\n")
     fitted, table = fit("list(word, places)", "list(lower(word), places)[1]", lists={"places": str(path)})
-    found = rows(fitted, table)
-    assert found[1] == ["list(word, places)[0]=B"]
-    assert found[4] == ["list(lower(word), places)[1]=B"]
-    assert found[9] == ["list(word, places)[0]=I", "list(lower(word), places)[1]=I"]
-    assert found[10] == ["list(word, places)[0]=I"]
-    assert found[0] == ["list(lower(word), places)[1]=B"]
-
-
-def test_phrases_stay_within_their_sentence():
-    phrases = Phrases([["a", "b", "c"], ["b"], ["a", "b"]])
-    codes = phrases.vocabulary.look_up(list("abcabxab"))
-    ends = np.array([2, 2, 8, 8, 8, 8, 8, 8])
-    assert phrases.match(codes, ends).tolist() == [1, 2, -1, 1, 2, -1, 1, 2]
-    assert Phrases([]).match(codes, ends).tolist() == [-1] * 8
+    attributes = rows(fitted, table)
+    assert attributes[1] == ["list(word, places)[0]=B"]
+    assert attributes[4] == ["list(lower(word), places)[1]=B"]
+    assert attributes[9] == ["list(word, places)[0]=I", "list(lower(word), places)[1]=I"]
+    assert attributes[10] == ["list(word, places)[0]=I"]
+    assert attributes[0] == ["list(lower(word), places)[1]=B"]
 
 
 def test_min_count():
@@ -170,9 +152,9 @@ def naive(words: list[str], begin: int, end: int, t: int) -> list[str]:
     def at(offset: int, view=str) -> str:
         return view(words[t + offset]) if begin <= t + offset < end else "<padding>"
 
-    found = ["bias", *(f"word[{d}]={at(d)}" for d in (-1, 0, 1)), f"lower(word)[1]={at(1, str.lower)}"]
-    found.append(f"word[-1]={at(-1)} & collapsed(word)[0]={at(0, collapsed)}")
-    return found + [f"suffix(word, 2)[0]={words[t][-2:]}"] * (len(words[t]) >= 2)
+    attributes = ["bias", *(f"word[{d}]={at(d)}" for d in (-1, 0, 1)), f"lower(word)[1]={at(1, str.lower)}"]
+    attributes.append(f"word[-1]={at(-1)} & collapsed(word)[0]={at(0, collapsed)}")
+    return attributes + [f"suffix(word, 2)[0]={words[t][-2:]}"] * (len(words[t]) >= 2)
 
 
 @given(st.lists(st.lists(st.text("aAB1é", min_size=1, max_size=3), max_size=5), max_size=5))

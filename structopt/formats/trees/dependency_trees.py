@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import DataError
-from structopt.formats.instances_in_memory import MEMORY, Form, columns_of
-from structopt.formats.instances_in_memory import sentences as form_of_sentences
+from structopt.formats.instances_in_memory import MEMORY
+from structopt.formats.sentences_in_memory import form_of_sentences, sentence_columns
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats")
 EMPTY = "_"
@@ -85,29 +85,17 @@ def in_memory(sentences: Sequence[Any]) -> Trees:
     ----------
     sentences : sequence
         Each a sequence of words, of tuples of cells in the order of `COLUMNS`, or a mapping from column name to sequence. A
-        column is kept if every sentence has it.
+        column is kept if every sentence has it; an empty string is an empty cell.
 
     Raises
     ------
     DataError
         A sentence that is a string, has no words, unknown columns, columns of different lengths, or cells that are no strings;
-        ``line`` counts the sentences from 1.
+        its ``line`` is the number of the sentence, from 1.
     """
-    form = form_of_sentences(COLUMNS)
-    columns = [_columns(sentence, number, form) for number, sentence in enumerate(form.listed(sentences), 1)]
-    names = [name for name in COLUMNS if name == "form" or (columns and all(name in cells for cells in columns))]
-    lengths = [len(cells["form"]) for cells in columns]
-    return Trees(
-        path=MEMORY,
-        offsets=np.cumsum([0, *lengths], dtype=np.int64),
-        lines=np.repeat(np.arange(1, len(lengths) + 1), lengths),
-        cells={name: [cell for cells in columns for cell in cells[name]] for name in names},
-    )
-
-
-def _columns(sentence: Any, number: int, form: Form) -> dict[str, list[str]]:
-    """Columns of one sentence by name; an empty string stands for an empty cell."""
-    columns = columns_of(sentence, number, COLUMNS, IGNORED)
-    if not columns["form"]:
-        raise form.refused(number, "the sentence has no words")
-    return {name: [cell or EMPTY for cell in cells] for name, cells in columns.items()}
+    columns = sentence_columns(sentences, COLUMNS, IGNORED)
+    empty = np.flatnonzero(np.diff(columns.offsets) == 0)
+    if len(empty):
+        raise form_of_sentences(COLUMNS).refused(int(empty[0]) + 1, "the sentence has no words")
+    cells = {name: [cell or EMPTY for cell in column] for name, column in columns.cells.items()}
+    return Trees(MEMORY, columns.offsets, columns.lines, cells)

@@ -61,8 +61,8 @@ def test_marginals_and_gold() -> None:
 
 def test_arrows_end_at_the_modifier() -> None:
     text = draw(["first", "second"], ["X", "X"], [0, 1])
-    places = {element.text: float(element.get("x")) for element in ElementTree.fromstring(text).iter(f"{SVG}text")}
+    positions = {element.text: float(element.get("x")) for element in ElementTree.fromstring(text).iter(f"{SVG}text")}
     (root, arc) = sorted((path for *_, path in arcs(text)), key=lambda path: "H" in path)
-    assert root.startswith(f"M{places['first']:.1f},")
-    assert f" {places['second']:.1f}," in arc
-    assert abs(float(arc[1 : arc.index(",")]) - places["first"]) < 10
+    assert root.startswith(f"M{positions['first']:.1f},")
+    assert f" {positions['second']:.1f}," in arc
+    assert abs(float(arc[1 : arc.index(",")]) - positions["first"]) < 10

@@ -1,6 +1,5 @@
 """ARFF: dense and sparse rows, quoting, comments, and the text of every error."""
 
-import gzip
 import re
 
 import numpy as np
@@ -13,31 +12,24 @@ from structopt.formats.vectors.arff_reader import read
 HEAD = "@relation r\n@attribute a numeric\n@attribute b {0,1}\n@attribute c {red, 'dark blue', \"it's\"}\n@data\n"
 
 
-@pytest.fixture
-def make(tmp_path):
-    def make(content, name="data.arff"):
-        data = content if isinstance(content, bytes) else content.encode()
-        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return tmp_path / name
-
-    return make
+FILE = "data.arff"
 
 
-def dense(found):
-    rows = np.zeros((len(found.lines), len(found.attributes)))
-    rows[np.repeat(np.arange(len(rows)), np.diff(found.offsets)), found.columns] = found.values
+def dense(table):
+    rows = np.zeros((len(table.lines), len(table.attributes)))
+    rows[np.repeat(np.arange(len(rows)), np.diff(table.offsets)), table.columns] = table.values
     return rows.tolist()
 
 
 @pytest.mark.parametrize("name", ["data.arff", "data.arff.gz"])
 def test_reads_both_kinds_of_rows(make, name):
     path = make(HEAD + "0.5,1,red\n% no row\n\n -2e1 , 0 , 'dark blue' \r\n{0 3, 2 \"it's\"}\n{ }\n{1 1,0 0}\n", name)
-    found = read(path)
-    assert (found.path, found.lines.tolist()) == (str(path), [6, 9, 10, 11, 12])
-    assert dense(found) == [[0.5, 1, 0], [-20, 0, 1], [3, 0, 2], [0, 0, 0], [0, 1, 0]]
-    assert found.attributes[2] == ("c", ("red", "dark blue", "it's"), 4)
-    assert (found.values != 0).all()
-    assert (found.offsets.dtype, found.columns.dtype, found.values.dtype) == (np.int64, np.int32, np.float64)
+    table = read(path)
+    assert (table.path, table.lines.tolist()) == (str(path), [6, 9, 10, 11, 12])
+    assert dense(table) == [[0.5, 1, 0], [-20, 0, 1], [3, 0, 2], [0, 0, 0], [0, 1, 0]]
+    assert table.attributes[2] == ("c", ("red", "dark blue", "it's"), 4)
+    assert (table.values != 0).all()
+    assert (table.offsets.dtype, table.columns.dtype, table.values.dtype) == (np.int64, np.int32, np.float64)
 
 
 def test_keywords_names_and_comments(make):
@@ -46,17 +38,17 @@ def test_keywords_names_and_comments(make):
         "@ATTRIBUTE \"q\\\"q\" {0,1}\n"
         "@attribute don't {0,1}\n@attribute 'it\\'s' numeric\n@attribute 's {0,1}\n@DATA\n1,2,1,0,3,1 % a comment\n"
     )
-    found = read(make(text))
-    assert [one.name for one in found.attributes] == ["two words", "{", 'q"q', "don't", "it's", "'s"]
-    assert dense(found) == [[1, 2, 1, 0, 3, 1]]
+    table = read(make(text))
+    assert [one.name for one in table.attributes] == ["two words", "{", 'q"q', "don't", "it's", "'s"]
+    assert dense(table) == [[1, 2, 1, 0, 3, 1]]
 
 
 def test_plain_and_quoted_numbers_are_read_alike(make):
     numbers = np.random.default_rng(0).normal(size=40) * 10.0 ** np.arange(-20, 20)
     head = "".join(f"@attribute a{j} numeric\n" for j in range(41)) + "@data\n"
     texts = [repr(x) for x in numbers.tolist()]
-    found = read(make(head + ",".join(["0", *texts]) + "\n" + ",".join(["?", *texts]) + "\n"))
-    rows = np.array(dense(found))
+    table = read(make(head + ",".join(["0", *texts]) + "\n" + ",".join(["?", *texts]) + "\n"))
+    rows = np.array(dense(table))
     np.testing.assert_array_equal(rows[0, 1:], numbers)
     np.testing.assert_array_equal(rows[1, 1:], numbers)
     assert np.isnan(rows[1, 0])
@@ -166,15 +158,15 @@ def test_missing_file(tmp_path):
 
 
 def test_other_encodings(make):
-    found = read(make("@attribute \xe9t\xe9 numeric\n@data\n1\n".encode("latin-1")), encoding="latin-1")
-    assert found.attributes[0].name == "\xe9t\xe9"
+    table = read(make("@attribute \xe9t\xe9 numeric\n@data\n1\n".encode("latin-1")), encoding="latin-1")
+    assert table.attributes[0].name == "\xe9t\xe9"
 
 
 @pytest.mark.parametrize("name", ["plain", "two words", "it's", 'say "x"', "a,b", "50%", "{x}", "back\\slash", "?", "Class-0_70"])
 def test_quoting_can_be_undone(name):
     assert unquoted(quoted(name)) == name
-    found = header("x", [f"@attribute {quoted(name)} numeric", "@data"])
-    assert found.attributes[0].name == name
+    table = header("x", [f"@attribute {quoted(name)} numeric", "@data"])
+    assert table.attributes[0].name == name
     assert split(f"1, {quoted(name)} ,2") == ["1", quoted(name), "2"]
 
 

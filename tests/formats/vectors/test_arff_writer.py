@@ -66,8 +66,8 @@ def test_probabilities_and_ranks(path, tmp_path):
         "",
         "{4 0.7500}",
     ]
-    found = arff_reader.read(tmp_path / "out.arff")
-    assert found.values[found.columns == 4].tolist() == [0.25, 0.125, 0.75]
+    table = arff_reader.read(tmp_path / "out.arff")
+    assert table.values[table.columns == 4].tolist() == [0.25, 0.125, 0.75]
 
 
 def test_a_target_that_cannot_be_written(path, tmp_path):

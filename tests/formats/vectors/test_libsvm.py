@@ -1,4 +1,4 @@
-"""LIBSVM's text: reading, vectors in memory, writing, and the text of every error."""
+"""LIBSVM's text: reading, writing, and the text of every error."""
 
 import gzip
 import re
@@ -8,44 +8,35 @@ import pytest
 
 from structopt.errors import ConfigError, DataError
 from structopt.formats.vectors.libsvm import read, write
-from structopt.formats.vectors.vectors_in_memory import vectors
+
+FILE = "data.svm"
 
 
-@pytest.fixture
-def make(tmp_path):
-    def make(content, name="data.svm"):
-        data = content if isinstance(content, bytes) else content.encode()
-        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return tmp_path / name
-
-    return make
-
-
-def rows(found):
-    bounds, values = found.offsets.tolist(), found.values.tolist()
-    pairs = [(found.indices[j], value) for j, value in zip(found.ids, values, strict=True)]
+def rows(vectors):
+    bounds, values = vectors.offsets.tolist(), vectors.values.tolist()
+    pairs = [(vectors.indices[j], value) for j, value in zip(vectors.ids, values, strict=True)]
     return [dict(pairs[a:b]) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
 @pytest.mark.parametrize("name", ["data.svm", "data.gz"])
 def test_reads(make, name):
     path = make("# a comment\n1 3:0.5 7:-2e1\n\n+1 0:1\t3:4  # 5:6\r\n   \nspam\n-1 7:.5 3:1.", name)
-    found = read(path)
-    assert (found.path, len(found), found.labels) == (str(path), 4, ["1", "1", "spam", "-1"])
-    assert rows(found) == [{"3": 0.5, "7": -20.0}, {"0": 1.0, "3": 4.0}, {}, {"7": 0.5, "3": 1.0}]
-    assert found.indices == ["3", "7", "0"]
-    assert (found.offsets.dtype, found.ids.dtype, found.values.dtype) == (np.int64, np.int32, np.float64)
+    vectors = read(path)
+    assert (vectors.path, len(vectors), vectors.labels) == (str(path), 4, ["1", "1", "spam", "-1"])
+    assert rows(vectors) == [{"3": 0.5, "7": -20.0}, {"0": 1.0, "3": 4.0}, {}, {"7": 0.5, "3": 1.0}]
+    assert vectors.indices == ["3", "7", "0"]
+    assert (vectors.offsets.dtype, vectors.ids.dtype, vectors.values.dtype) == (np.int64, np.int32, np.float64)
 
 
 def test_whole_numbers_are_one_label_however_they_are_written(make):
-    found = read(make("1\n+1\n1.0\n1.\n01\n-0\n0\n0.5\n1e0\n1_0\n12345678901234567890.0\n"))
-    assert found.labels == ["1"] * 5 + ["0", "0", "0.5", "1e0", "1_0", "12345678901234567890"]
+    vectors = read(make("1\n+1\n1.0\n1.\n01\n-0\n0\n0.5\n1e0\n1_0\n12345678901234567890.0\n"))
+    assert vectors.labels == ["1"] * 5 + ["0", "0", "0.5", "1e0", "1_0", "12345678901234567890"]
 
 
 def test_values_are_those_of_float(make):
     numbers = np.random.default_rng(0).normal(size=200) * 10.0 ** np.arange(-100, 100)
-    found = read(make("a " + " ".join(f"{j}:{x!r}" for j, x in enumerate(numbers.tolist()))))
-    np.testing.assert_array_equal(found.values, numbers)
+    vectors = read(make("a " + " ".join(f"{j}:{x!r}" for j, x in enumerate(numbers.tolist()))))
+    np.testing.assert_array_equal(vectors.values, numbers)
 
 
 def test_limit(make):
@@ -57,8 +48,8 @@ def test_limit(make):
 
 def test_labels_may_be_missing_where_they_are_not_asked_for(make):
     path = make("1:2 3:4\nb 1:1\n")
-    found = read(path, labelled=False)
-    assert (found.labels, rows(found)) == (["", "b"], [{"1": 2.0, "3": 4.0}, {"1": 1.0}])
+    vectors = read(path, labelled=False)
+    assert (vectors.labels, rows(vectors)) == (["", "b"], [{"1": 2.0, "3": 4.0}, {"1": 1.0}])
 
 
 @pytest.mark.parametrize(
@@ -124,35 +115,10 @@ def test_agrees_with_scikit_learn(make):
     x, y = np.where(generator.random((30, 8)) < 0.4, generator.normal(size=(30, 8)), 0.0), generator.integers(-1, 3, 30)
     path = make("")
     datasets.dump_svmlight_file(x, y, str(path), comment="made for a test", zero_based=False)
-    found = read(path)
-    dense = np.array([[row.get(str(j), 0.0) for j in range(1, 9)] for row in rows(found)])
+    vectors = read(path)
+    dense = np.array([[row.get(str(j), 0.0) for j in range(1, 9)] for row in rows(vectors)])
     np.testing.assert_allclose(dense, x, rtol=1e-15)
-    assert found.labels == [str(label) for label in y.tolist()]
-
-
-def test_vectors_in_memory():
-    found = vectors([{3: 0.5, "7": 2}, [0.0, 1.5, 0.0], np.array([1, 0, 2]), ()])
-    assert rows(found) == [{"3": 0.5, "7": 2.0}, {"2": 1.5}, {"1": 1.0, "3": 2.0}, {}]
-    assert found.labels == [""] * 4
-    assert rows(vectors(np.eye(2), first=0)) == [{"0": 1.0}, {"1": 1.0}]
-
-
-@pytest.mark.parametrize(
-    ("instance", "message"),
-    [
-        ({1: "x"}, "the value 'x' of index 1 is not a finite number"),
-        ([1.0, float("nan")], "the value nan of index 2 is not a finite number"),
-        ({1: None}, "the value None of index 1 is not a finite number"),
-        ({1.0: 2}, "the index 1.0 is neither an integer nor a name"),
-        (3.0, "an instance is 3.0. Give a list of instances, each a mapping from index to value: "),
-        ([[1.0]], r"an instance is \[\[1.0\]\]\."),
-        (["a"], r"an instance is \['a'\]\."),
-        ("word", "an instance is 'word'."),
-    ],
-)
-def test_vectors_in_memory_that_are_refused(instance, message):
-    with pytest.raises(DataError, match=f"^<memory>:2: {message}"):
-        vectors([{}, instance])
+    assert vectors.labels == [str(label) for label in y.tolist()]
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.gz"])

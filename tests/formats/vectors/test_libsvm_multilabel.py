@@ -18,13 +18,13 @@ def path(tmp_path):
 
 
 def test_reads(path):
-    found = read(path)
-    assert (found.path, len(found), found.declared) == (str(path), 5, False)
-    assert found.names == ("2", "10", "a", "b")
-    assert found.labels == [("2", "10"), (), ("2", "a", "b"), ("2", "10"), ("2",)]
-    assert (found.attributes, found.ids.tolist()) == (["1", "3", "7"], [0, 1, 1, 0, 2])
-    assert found.values.tolist() == [0.5, 1, 2, 1.5, 1]
-    assert found.offsets.tolist() == [0, 2, 3, 4, 4, 5]
+    vectors = read(path)
+    assert (vectors.path, len(vectors), vectors.declared) == (str(path), 5, False)
+    assert vectors.names == ("2", "10", "a", "b")
+    assert vectors.labels == [("2", "10"), (), ("2", "a", "b"), ("2", "10"), ("2",)]
+    assert (vectors.attributes, vectors.ids.tolist()) == (["1", "3", "7"], [0, 1, 1, 0, 2])
+    assert vectors.values.tolist() == [0.5, 1, 2, 1.5, 1]
+    assert vectors.offsets.tolist() == [0, 2, 3, 4, 4, 5]
     assert read(path, 2).labels == [("2", "10"), ()]
 
 
@@ -71,8 +71,8 @@ def test_write_probabilities_and_ranks(path, tmp_path):
     tables = [np.stack([1 - p, p], axis=1) for p in np.linspace(0, 1, 10).reshape(5, 2)]
     ranked = [[(2.5, ["a"]), (1.25, ["2", "a"]), (0.5, [])], *[[(1.0, [])]] * 4]
     write(path, tmp_path / "out.svm.gz", OUTPUTS, ["2", "a"], tables, ranked)
-    found = read(tmp_path / "out.svm.gz")
-    assert [list(labels) for labels in found.labels] == OUTPUTS
+    vectors = read(tmp_path / "out.svm.gz")
+    assert [list(labels) for labels in vectors.labels] == OUTPUTS
     write(path, tmp_path / "out.svm", OUTPUTS, ["2", "a"], tables, ranked)
     assert (tmp_path / "out.svm").read_text().splitlines()[:5] == [
         "# labels 2 a",

@@ -39,19 +39,19 @@ def make(tmp_path):
     return make
 
 
-def rows(found):
-    names = [found.attributes[j] for j in found.ids]
-    pairs = list(zip(names, found.values.tolist(), strict=True))
-    return [dict(pairs[a:b]) for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)]
+def rows(vectors):
+    names = [vectors.attributes[j] for j in vectors.ids]
+    pairs = list(zip(names, vectors.values.tolist(), strict=True))
+    return [dict(pairs[a:b]) for a, b in zip(vectors.offsets[:-1], vectors.offsets[1:], strict=True)]
 
 
 def test_labels_of_the_xml_beside_the_file(make):
-    found = read(make())
-    assert (found.names, found.declared, len(found)) == (("Two Words", "Beach"), True, 4)
-    assert found.labels == [("Beach",), ("Two Words", "Beach"), ("Two Words",), ()]
-    assert found.attributes == ["x", "sunny", "colour=green", "colour=blue"]
-    assert rows(found) == [{"x": 0.5, "sunny": 1}, {"colour=blue": 1}, {"x": 2, "colour=green": 1}, {"x": 1}]
-    assert (found.offsets.dtype, found.ids.dtype, found.values.dtype) == (np.int64, np.int32, np.float64)
+    vectors = read(make())
+    assert (vectors.names, vectors.declared, len(vectors)) == (("Two Words", "Beach"), True, 4)
+    assert vectors.labels == [("Beach",), ("Two Words", "Beach"), ("Two Words",), ()]
+    assert vectors.attributes == ["x", "sunny", "colour=green", "colour=blue"]
+    assert rows(vectors) == [{"x": 0.5, "sunny": 1}, {"colour=blue": 1}, {"x": 2, "colour=green": 1}, {"x": 1}]
+    assert (vectors.offsets.dtype, vectors.ids.dtype, vectors.values.dtype) == (np.int64, np.int32, np.float64)
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,10 @@ def test_labels_that_are_given(make, tmp_path):
 def test_labels_may_be_lacking_where_they_are_not_asked_for(make):
     bare = "@attribute x numeric\n@data\n1\n"
     path = make(bare, beside=None)
-    found = read(path, known=["Beach"], labelled=False)
-    assert (found.labels, found.names, rows(found)) == (None, (), [{"x": 1.0}])
-    found = read(make(TEXT.replace("red,1,0", "red,?,?")), labelled=False)
-    assert (found.labels, rows(found)[0]) == (None, {"x": 0.5, "sunny": 1})
+    vectors = read(path, known=["Beach"], labelled=False)
+    assert (vectors.labels, vectors.names, rows(vectors)) == (None, (), [{"x": 1.0}])
+    vectors = read(make(TEXT.replace("red,1,0", "red,?,?")), labelled=False)
+    assert (vectors.labels, rows(vectors)[0]) == (None, {"x": 0.5, "sunny": 1})
 
 
 def test_numeric_label_columns(make):

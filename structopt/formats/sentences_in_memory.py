@@ -1,0 +1,112 @@
+"""Sentences in memory: lists of words, of tuples of cells, or mappings from column name to cells."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structopt.errors import did_you_mean
+from structopt.formats.instances_in_memory import Form, shown
+
+
+def form_of_sentences(names: Sequence[str]) -> Form:
+    """The form of sentences with the named columns, the word first."""
+    first, *others = names
+    cells = ", ".join([f"'{first}': ['Ann', 'slept']", *(f"'{name}': [...]" for name in others)])
+    return Form("sentence", f"Give a list of sentences, each a list of words: [['Ann', 'slept']], or of columns: [{{{cells}}}].")
+
+
+class SentenceColumns(NamedTuple):
+    """Columns over all tokens of sentences in memory.
+
+    Attributes
+    ----------
+    offsets : int64, shape (sentences + 1,)
+    lines : int64, shape (tokens,)
+        The number of the sentence of each token, from 1.
+    cells : dict of str to list of str, each of length tokens
+        The columns that every sentence has, by name.
+    named : bool
+        Whether some sentence is a mapping, which names its columns.
+    """
+
+    offsets: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    cells: dict[str, list[str]]
+    named: bool
+
+
+def sentence_columns(instances: Iterable[Any], names: Sequence[str], ignored: Collection[str] = ()) -> SentenceColumns:
+    """Return the columns of sentences.
+
+    Parameters
+    ----------
+    instances : iterable of sentences
+        Each a sequence of words; a sequence of tuples of cells, in the order of `names`, which may have one cell more; or a
+        mapping from column name to sequence.
+    names : sequence of str
+        The columns that there may be, the word first. The others may be missing.
+    ignored : collection of str
+        Further keys that a mapping may have.
+
+    Raises
+    ------
+    DataError
+        A string for a sentence, an unknown column, no words, columns of different lengths, a cell that is no string; its
+        ``line`` is the number of the sentence, from 1.
+    """
+    sentences = form_of_sentences(names).listed(instances)
+    columns = [_columns_of(sentence, number, names, ignored) for number, sentence in enumerate(sentences, 1)]
+    shared = [name for name in names if name == names[0] or (columns and all(name in one for one in columns))]
+    lengths = [len(one[names[0]]) for one in columns]
+    return SentenceColumns(
+        np.cumsum([0, *lengths], dtype=np.int64),
+        np.repeat(np.arange(1, len(lengths) + 1), lengths),
+        {name: [cell for one in columns for cell in one[name]] for name in shared},
+        any(isinstance(sentence, Mapping) for sentence in sentences),
+    )
+
+
+def _columns_of(sentence: Any, number: int, names: Sequence[str], ignored: Collection[str]) -> dict[str, list[str]]:
+    """The columns of one sentence by name."""
+    form = form_of_sentences(names)
+    if isinstance(sentence, Mapping):
+        columns = _columns_of_mapping(sentence, number, names, ignored, form)
+    else:
+        words = form.elements(number, sentence)
+        tuples = bool(words) and isinstance(words[0], (tuple, list))
+        columns = _columns_of_tuples(words, number, names, form) if tuples else {names[0]: words}
+    cells = {name: form.strings(number, name, column) for name, column in columns.items()}
+    size = len(cells[names[0]])
+    for name, column in cells.items():
+        if len(column) != size:
+            raise form.refused(number, f"the column '{name}' has {len(column)} cells for {size} words")
+    return cells
+
+
+def _columns_of_mapping(
+    sentence: Mapping[str, Any], number: int, names: Sequence[str], ignored: Collection[str], form: Form
+) -> dict[str, Any]:
+    for name in sentence:
+        if name not in names and name not in ignored:
+            hint = did_you_mean(str(name), names)
+            known = f"{', '.join(names)}{'.' if hint else ''}{hint}"
+            raise form.refused(number, f"there is no column {shown(name)}; the columns are {known}")
+    if names[0] not in sentence:
+        raise form.refused(number, f"the sentence has no words (column '{names[0]}')")
+    return {name: sentence[name] for name in names if name in sentence}
+
+
+def _columns_of_tuples(words: Sequence[Any], number: int, names: Sequence[str], form: Form) -> dict[str, list[Any]]:
+    """Columns of a sentence with a tuple for each word, which may have one cell more, for the label."""
+    for word in words:
+        if not isinstance(word, (tuple, list)):
+            raise form.refused(number, f"{shown(word)} stands among words that are tuples of cells")
+    widths = {len(word) for word in words}
+    if len(widths) > 1 or max(widths) > len(names) + 1 or not min(widths):
+        counts = " to ".join(map(str, sorted({min(widths), max(widths)})))
+        raise form.refused(number, f"the words have {counts} cells, where the columns are {', '.join(names)}")
+    return {name: list(column) for name, column in zip(names, zip(*words, strict=True), strict=False)}
