@@ -28,9 +28,9 @@ class Theirs:
     ----------
     task, score : str
     metric : str
-        Ours that stands beside it.
+        Our metric, which is compared with it.
     noise : float
-        A lead of fewer points is none: seeds alone may move a score so much.
+        Points of a lead that count as none, since another seed may change a score by as much.
     """
 
     task: str
@@ -48,7 +48,7 @@ PARSING = Theirs("Dependency parsing", "UAS", "dev.uas_nopunct", 0.15, dict(zip(
 ), strict=True)))  # fmt: skip
 
 Scores = dict[Member, dict[float, float]]
-"""Of every member its score at every C, in percent."""
+"""The scores of every member at every C, in percent."""
 
 
 def table1_ner(records: Sequence[RunRecord], scale: str) -> Report:

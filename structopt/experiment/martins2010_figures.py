@@ -27,7 +27,7 @@ LBFGS_DEV, LBFGS_TEST, LBFGS_PASSES = 90.53, 85.31, 121
 NEGATIVE = 0.15
 """Footnote 9: share of the training instances whose loss under loopy propagation was negative (Danish and English)."""
 NOISE = {F1: 0.1, UAS: 0.3}
-"""A lead of fewer points is none: seeds alone may move a score so much."""
+"""Points of a lead that count as none, since another seed may change a score by as much."""
 ORDERS, METHODS = ("first", "second"), ("DCA", "SGD", "DCA-TRW")
 STYLES = {"first": "--", "second": "-"}
 EARLY = 2
@@ -80,7 +80,7 @@ def _panels3(groups: Groups) -> list[Panel]:
 
 
 def _floor(curves: Sequence[Curve], best: float) -> float:
-    """The least y to show: beginnings far below the rest would make the ends one line."""
+    """Return the lower end of the y axis: with first passes far below the rest, the last ones could not be told apart."""
     return max(min((min(curve.y) for curve in curves), default=0.0), best - 12.0)
 
 
@@ -108,7 +108,7 @@ def _of(scores: dict[str, float], method: str) -> dict[str, float]:
 
 
 def _fast(text: str, groups: Groups) -> Claim:
-    """At every C that both have: passes to the lower of their best scores, less the noise."""
+    """Compare, at every C that both methods have, the passes to the lower of their best scores less the noise."""
     held, listed = [], []
     for name in [name for name in groups if name.startswith("DCA")]:
         other = name.replace("DCA", "SGD", 1)
@@ -251,7 +251,7 @@ def _negative_share(groups: Groups) -> Claim:
 
 
 def _repaired(groups: Groups) -> Claim:
-    """Judged where there is most to repair."""
+    """Judge the language with the largest share of negative losses, where there is most to repair."""
     text = "A way to fix this is a technique that guarantees upper bounds on the log-partition function"
     shares = [_negative(runs) for name, runs in groups.items() if name.endswith("DCA-TRW")]
     pairs = _pairs(groups, "second", "DCA-TRW", "DCA")

@@ -15,6 +15,7 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.learning.mixing import Mixed
 from structopt.loss.family import LossFamily
+from structopt.objective.pass_shards import Passes
 from structopt.testing.problems import make_problem, random_encoded, random_trees, random_weights
 
 ray = pytest.importorskip("ray", reason="Ray is optional (extra: ray)")
@@ -23,9 +24,9 @@ LENGTHS = (3, 1, 4, 2, 5, 1, 3, 2, 6)
 
 @pytest.fixture(scope="module")
 def executor():
-    made = Ray(workers=2)
-    yield made
-    made.close()
+    workers = Ray(workers=2)
+    yield workers
+    workers.close()
     assert not ray.is_initialized()
 
 
@@ -109,8 +110,9 @@ def test_mixed_parameters_are_those_of_one_thread(executor, name):
         if not killed:
             killed.append(ray.kill(executor._team.actors[1]))
 
-    weights, report = trained(problem, Mixed(optimizer, 3), 3, kill)
-    expected, theirs = trained(chains(Serial()), Mixed(registry.create("optimizer", {"name": name, "average": True}), 3), 3)
+    weights, report = trained(problem, Mixed(optimizer, 3, Passes), 3, kill)
+    again = registry.create("optimizer", {"name": name, "average": True})
+    expected, theirs = trained(chains(Serial()), Mixed(again, 3, Passes), 3)
     np.testing.assert_array_equal(weights, expected)
     assert report.loss == theirs.loss
     assert np.abs(weights).max() > 1e-3
@@ -138,15 +140,15 @@ def test_errors_of_the_components_are_theirs(executor):
         raise ConfigError(f"no room for {piece}")
 
     with pytest.raises(ConfigError, match="^no room for this piece$"):
-        list(executor.place(broken, ["this piece"]).call("gradient"))
+        list(executor.place(broken, ["this data"]).call("gradient"))
 
 
 def test_more_workers_than_a_running_ray_has(executor):
     """They would be waited for without end; and Ray is left to whoever started it."""
-    executor.place(str, ["a piece"])
+    executor.place(str, ["data"])
     other = Ray(workers=3)
     with pytest.raises(ConfigError, match="executor.workers=3, of one CPU each, but Ray has 2. Take fewer workers."):
-        other.place(str, ["a piece"])
+        other.place(str, ["data"])
     other.close()
     assert ray.is_initialized()
 

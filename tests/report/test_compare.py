@@ -26,13 +26,13 @@ CONFIG = {"task": {"name": "ner"}, "optimizer": {"name": "dca", "C": 1.0}, "loss
 
 
 def record(name: str, f1: float = 0.9, **config: Any) -> RunRecord:
-    """A run that was never made; dots in keys are written as two underscores."""
-    made = json.loads(json.dumps(CONFIG))
+    """A record of no run; dots in keys are written as two underscores."""
+    nested = json.loads(json.dumps(CONFIG))
     for key, value in config.items():
         node, _, last = key.rpartition("__")
-        (made[node] if node else made)[last] = value
+        (nested[node] if node else nested)[last] = value
     metrics: Mapping[str, Any] = {"train": {"objective": 2.5, "seconds": 1.25, "epochs": 3, "gap": None}, "dev": {"f1": f1}}
-    return RunRecord(Path("/sweep", name), name, (), made, metrics)
+    return RunRecord(Path("/sweep", name), name, (), nested, metrics)
 
 
 def test_keys_in_which_runs_differ() -> None:
@@ -116,11 +116,11 @@ def test_a_sweep(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert printed.split("\ntables and curves")[0] == (tmp_path / "table.md").read_text(encoding="utf8").split("\n![")[0]
     assert (tmp_path / "learning_curves.png").read_bytes().startswith(b"\x89PNG")
     table = rows(tmp_path / "table.csv")
-    found = {row["folder"]: float(row["test.f1"]) for row in table}
+    scores = {row["folder"]: float(row["test.f1"]) for row in table}
     for number in "012":
         own = folder / "sweep" / number
-        assert found[str(own)] == json.loads((own / "metrics.json").read_text(encoding="utf8"))["test"]["f1"]
-    assert list(found.values()) == sorted(found.values(), reverse=True)
+        assert scores[str(own)] == json.loads((own / "metrics.json").read_text(encoding="utf8"))["test"]["f1"]
+    assert list(scores.values()) == sorted(scores.values(), reverse=True)
     assert [row["seeds"] for row in rows(tmp_path / "seeds.csv")] == ["0,1"]
     tested = {row["name"]: row for row in rows(tmp_path / "significance.csv")}
     assert len(tested) == 2
@@ -158,9 +158,9 @@ def test_what_is_left_out(folder: Path, tmp_path: Path, caplog: pytest.LogCaptur
     shutil.rmtree(tmp_path / "1" / "model")
     compare([str(tmp_path / number) for number in "012"], options(tmp_path / "out"))
     assert len(rows(tmp_path / "out" / "table.csv")) == 2
-    told = "\n".join(caplog.messages)
-    assert f"{tmp_path / '2'}: KILLED, left out." in told
-    assert "has no model in it" in told
+    warnings = "\n".join(caplog.messages)
+    assert f"{tmp_path / '2'}: KILLED, left out." in warnings
+    assert "has no model in it" in warnings
 
 
 def test_different_test_files(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -196,11 +196,12 @@ def test_mlflow(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     assert not caplog.messages
     assert len(rows(tmp_path / "out" / "significance.csv")) == 1
     assert chosen_runs.find([], "small", Store(uri), tmp_path / "again")[0].run_id == tracked.info.run_id
-    (made,) = [run for run in client.search_runs([experiment]) if run.info.run_name == "comparison"]
-    assert made.data.tags["compared_runs"] == tracked.info.run_id
-    assert made.data.params["metric"] == "test.f1"
-    assert made.data.tags["mlflow.note.content"] == (tmp_path / "out" / "table.md").read_text(encoding="utf8").partition("![")[0]
-    logged = {one.path for one in client.list_artifacts(made.info.run_id)}
+    (comparison,) = [run for run in client.search_runs([experiment]) if run.info.run_name == "comparison"]
+    assert comparison.data.tags["compared_runs"] == tracked.info.run_id
+    assert comparison.data.params["metric"] == "test.f1"
+    tables = (tmp_path / "out" / "table.md").read_text(encoding="utf8").partition("![")[0]
+    assert comparison.data.tags["mlflow.note.content"] == tables
+    logged = {one.path for one in client.list_artifacts(comparison.info.run_id)}
     assert logged == {"table.md", "table.csv", "seeds.csv", "significance.csv", "learning_curves.png"}
     with pytest.raises(ConfigError, match=r"experiment=smal: .* has none. Did you mean 'small'\?"):
         chosen_runs.find([], "smal", Store(uri), tmp_path / "again")

@@ -49,9 +49,9 @@ def runs_of(uri: str) -> tuple[Any, list[Any], list[Any]]:
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking_uri=uri)
-    found = client.search_runs([one.experiment_id for one in client.search_experiments()], order_by=["tags.job"])
-    parents = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
-    return client, parents, [run for run in found if "mlflow.parentRunId" in run.data.tags]
+    runs = client.search_runs([one.experiment_id for one in client.search_experiments()], order_by=["tags.job"])
+    parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    return client, parents, [run for run in runs if "mlflow.parentRunId" in run.data.tags]
 
 
 @pytest.fixture(scope="module")
@@ -255,11 +255,11 @@ def test_an_interrupt_that_was_swallowed(tmp_path: Path, monkeypatch: pytest.Mon
     method = "_close" if last else "_scores"
     original = getattr(Session, method)
 
-    def swallow(self: Session, *given: Any) -> Any:
+    def swallow(self: Session, *arguments: Any) -> Any:
         monkeypatch.undo()
         with suppress(KeyboardInterrupt):  # as Python does in a finaliser
             signal.raise_signal(signal.SIGINT)
-        return original(self, *given)
+        return original(self, *arguments)
 
     monkeypatch.setattr(Session, method, swallow)
     with heard_interrupts():
