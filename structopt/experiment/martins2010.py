@@ -1,4 +1,4 @@
-"""Martins et al. (2010), Learning Structured Classifiers with Dual Coordinate Ascent: Table 1, and its figures."""
+"""Martins et al. (2010), Learning Structured Classifiers with Dual Coordinate Ascent: Table 1."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from math import inf
 from statistics import fmean
 
-from structopt.experiment.martins2010_figures import figure3, figure4
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import SMALL, cannot_tell, grouped, instances, mean, several_seeds
 from structopt.run.records import RunRecord
-
-__all__ = ["figure3", "figure4", "table1_ner", "table1_parsing"]
 
 Member = tuple[float, float]
 """β and γ."""

@@ -70,7 +70,7 @@ def test_shards_stay_with_their_workers(executor):
     assert len(problem._placed.bounds) == 8
     moving = problem.scorer.compress(random_weights(problem, 1))
     own, expected = problem.pieces([(0, 2), (2, 9)]), chains(Serial())
-    assert [len(piece.encoded) for piece in own] == [2, 7]
+    assert [len(data.encoded) for data in own] == [2, 7]
     found = [one.losses for one in placement.call("gradient", moving)]
     assert sum(found) == expected.gradient(problem.scorer.expand(moving))[0]
 
@@ -136,10 +136,10 @@ def test_losses_and_errors_without_end(executor, monkeypatch):
 
 
 def test_errors_of_the_components_are_theirs(executor):
-    def broken(piece):
-        raise ConfigError(f"no room for {piece}")
+    def broken(data):
+        raise ConfigError(f"no room for {data}")
 
-    with pytest.raises(ConfigError, match="^no room for this piece$"):
+    with pytest.raises(ConfigError, match="^no room for this data$"):
         list(executor.place(broken, ["this data"]).call("gradient"))
 
 
