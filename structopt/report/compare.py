@@ -18,7 +18,7 @@ from structopt.report.mlflow_store import Store
 from structopt.report.origins import task_of
 from structopt.report.significance import Test
 from structopt.run import plots
-from structopt.run.records import FINISHED
+from structopt.run.records import FINISHED, RunRecord
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Chosen:
     main: str
 
     @property
-    def records(self) -> list[Any]:
+    def records(self) -> list[RunRecord]:
         """The runs as their folders record them."""
         return [run.record for run in self.runs]
 

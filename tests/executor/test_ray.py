@@ -144,7 +144,7 @@ def test_errors_of_the_components_are_theirs(executor):
 
 
 def test_more_workers_than_a_running_ray_has(executor):
-    """They would be waited for without end; and Ray is left to whoever started it."""
+    """They would be waited for without end; and a Ray that was running before is left as it is."""
     executor.place(str, ["data"])
     other = Ray(workers=3)
     with pytest.raises(ConfigError, match="executor.workers=3, of one CPU each, but Ray has 2. Take fewer workers."):
