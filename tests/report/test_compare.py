@@ -100,7 +100,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def options(output: Path, **more: Any) -> dict[str, Any]:
     plain = {"experiment": "", "uri": "", "metric": "", "baseline": "", "samples": 200, "seed": 0}
-    return {**plain, "significance": True, "log": False, "output": str(output), **more}
+    return {**plain, "significance": True, "output": str(output), **more}
+
+
+def compare_and_record(words: list[str], output: Path, uri: str = "") -> None:
+    compare(words, options(output, uri=uri)).record(chosen_runs.sweep_of(words), uri)
 
 
 def rows(file: Path) -> list[dict[str, str]]:
@@ -192,7 +196,7 @@ def test_mlflow(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     (tracked,) = client.search_runs([experiment])
     monkeypatch.setattr(Store, "folder_of", lambda *_: None)
     words = [str(folder / "sweep" / "1"), f"runs:/{tracked.info.run_id}"]
-    compare(words, options(tmp_path / "out", uri=uri, log=True))
+    compare_and_record(words, tmp_path / "out", uri)
     assert not caplog.messages
     assert len(rows(tmp_path / "out" / "significance.csv")) == 1
     assert chosen_runs.find([], "small", Store(uri), tmp_path / "again")[0].run_id == tracked.info.run_id
@@ -208,7 +212,7 @@ def test_mlflow(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
 
 
 def test_a_store_that_is_gone_costs_a_warning(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    compare([str(folder / "sweep" / "0")], options(tmp_path, uri=f"sqlite:///{tmp_path / 'none.db'}", log=True))
+    compare_and_record([str(folder / "sweep" / "0")], tmp_path, f"sqlite:///{tmp_path / 'none.db'}")
     assert "the comparison is not in MLflow" in caplog.text
     assert (tmp_path / "table.md").is_file()
 
@@ -264,7 +268,7 @@ def test_a_sweep_is_recorded_on_its_parent(folder: Path, tmp_path: Path) -> None
     parent = client.create_run(client.get_experiment_by_name("small").experiment_id).info.run_id
     shutil.copytree(folder / "sweep" / "0", tmp_path / "sweep" / "0")
     (tmp_path / "sweep" / "sweep.json").write_text(json.dumps({"parent": parent}), encoding="utf8")
-    compare([str(tmp_path / "sweep")], options(tmp_path / "out", log=True))
+    compare_and_record([str(tmp_path / "sweep")], tmp_path / "out")
     assert {one.path for one in client.list_artifacts(parent, "comparison")} == {
         "comparison/table.md", "comparison/table.csv", "comparison/learning_curves.png"
     }  # fmt: skip
