@@ -49,8 +49,11 @@ def run(words: Sequence[str]) -> None:
     options = SYNTAX.read([word for word in words if word not in runs])
     if not runs and not options["experiment"]:
         raise ConfigError(f"compare needs runs. Usage: {SYNTAX.usage}")
+    from structopt.report.chosen_runs import sweep_of
     from structopt.report.compare import compare
 
     comparison = compare(runs, options)
     print(comparison.markdown())
     print(f"\ntables and curves: {comparison.folder}")
+    if options["log"]:
+        comparison.record(sweep_of(runs), options["uri"])

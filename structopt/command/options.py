@@ -32,7 +32,7 @@ MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1}
 
 @dataclass(frozen=True)
 class Syntax:
-    """What a subcommand takes.
+    """The usage and the options of a subcommand.
 
     Attributes
     ----------

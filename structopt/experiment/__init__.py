@@ -1,1 +1,1 @@
-"""Published experiments: a module a paper, with its numbers and what its authors saw in them."""
+"""Published experiments: a module a paper, with its numbers and its authors' observations."""

@@ -30,7 +30,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Axes with curves; `low` and `high` bound what is shown of y, None: what the curves need."""
+    """Axes with curves; `low` and `high` are the ends of the y axis, None where the curves set them."""
 
     curves: Sequence[Curve]
     x: str

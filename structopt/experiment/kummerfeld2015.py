@@ -34,9 +34,9 @@ TIMES: Mapping[str, Mapping[str, float]] = {
 
 TIMED = ("AP", "MIRA", "CP", "OCP", "OPS")
 LIKE = 0.15
-"""Times that differ by less than this share are not called different."""
+"""Times that differ by less than this share count as equal."""
 SHARE = 0.15
-"""Shares of a pass that differ by less than this are not called different."""
+"""Shares of a pass that differ by less than this count as equal."""
 
 FEATURES = "Features are the package's templates, not those of the systems that the paper trained."
 
@@ -63,7 +63,7 @@ def without_seed(label: str) -> str:
 
 
 def notes(scale: str, *further: str) -> tuple[str, ...]:
-    """Return the notes of a report: of the scale, then others."""
+    """Return the notes of a report, with one about the scale before the others where it is small."""
     return (*([SMALL] if scale == "small" else []), *further)
 
 
@@ -106,7 +106,7 @@ def _seconds(records: Sequence[RunRecord]) -> dict[str, dict[str, float]]:
 
 
 def _relative(times: Mapping[str, float]) -> dict[str, float]:
-    """Times over the perceptron's; nothing where that is missing."""
+    """Divide times by the perceptron's; none are left where that is missing."""
     return {method: time / times["AP"] for method, time in times.items()} if times.get("AP") else {}
 
 

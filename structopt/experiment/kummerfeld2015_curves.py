@@ -170,7 +170,7 @@ def _draw(tuned: Figure1, target: Path) -> None:
 
 
 def _floor(tuned: Figure1) -> float:
-    """Where the axis of scores begins: below nearly all points, but not so low that the top cannot be read."""
+    """Return the lower end of the axis of scores: below nearly all points, but not so low that the top cannot be read."""
     lowest = min((min(curve.scores) for curve in tuned.curves.values()), default=0.0)
     return max(lowest, tuned.best - 8) - 0.3
 

@@ -18,7 +18,7 @@ from structopt.run.records import RunRecord
 
 PRIMAL, DUAL, BATCHES = ("OPS l2", "likelihood"), ("OCP", "CP"), "OPS l2 batches"
 OTHER = {"OPS l2": "eta", "likelihood": "eta", "OCP": "steps"}
-"""What is varied beside C; of CP, nothing."""
+"""Parameters of the optimizer that are varied beside C; CP has none."""
 TITLES = {"OPS l2": "OPS, l2", "likelihood": "AdaGrad, softmax-margin", "OCP": "online cutting planes", "CP": "cutting planes"}
 
 HIGH = 2.0
@@ -26,7 +26,7 @@ HIGH = 2.0
 BROAD = 0.5
 """Share of a grid that counts as a broad range."""
 FASTER = 1.2
-"""Times; a smaller ratio of speeds is not called one."""
+"""Least ratio of speeds that counts as faster."""
 
 Value = float | int
 Grid = dict[tuple[Value, Value | None], float]

@@ -12,7 +12,7 @@ from structopt.run.records import RunRecord
 
 SCORES = {"ner": "f1", "dependency": "uas"}
 LEAST_NOISE = 0.2
-"""Points of score: differences below this, or below what another seed changes here, are not called differences."""
+"""Points: scores that differ by less than this, or by less than another seed changes them here, count as equal."""
 
 
 @dataclass(frozen=True)

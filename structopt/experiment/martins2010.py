@@ -1,4 +1,4 @@
-"""Martins et al. (2010), Learning Structured Classifiers with Dual Coordinate Ascent: Table 1, and its figures."""
+"""Martins et al. (2010), Learning Structured Classifiers with Dual Coordinate Ascent: Table 1."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from math import inf
 from statistics import fmean
 
-from structopt.experiment.martins2010_figures import figure3, figure4
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import SMALL, cannot_tell, grouped, instances, mean, several_seeds
 from structopt.run.records import RunRecord
-
-__all__ = ["figure3", "figure4", "table1_ner", "table1_parsing"]
 
 Member = tuple[float, float]
 """β and γ."""
@@ -28,9 +25,9 @@ class Theirs:
     ----------
     task, score : str
     metric : str
-        Ours that stands beside it.
+        Our metric, which is compared with it.
     noise : float
-        A lead of fewer points is none: seeds alone may move a score so much.
+        Points of a lead that count as none, since another seed may change a score by as much.
     """
 
     task: str
@@ -48,7 +45,7 @@ PARSING = Theirs("Dependency parsing", "UAS", "dev.uas_nopunct", 0.15, dict(zip(
 ), strict=True)))  # fmt: skip
 
 Scores = dict[Member, dict[float, float]]
-"""Of every member its score at every C, in percent."""
+"""The scores of every member at every C, in percent."""
 
 
 def table1_ner(records: Sequence[RunRecord], scale: str) -> Report:

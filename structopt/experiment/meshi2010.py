@@ -17,13 +17,13 @@ METHODS = (DLPW, PEGASOS, PLANES)
 COLOURS = {DLPW: "#0072B2", PEGASOS: "#D55E00", PLANES: "#00795A"}
 
 NEAR = 0.01
-"""Methods are compared by when their objective is within this share of the best that any of them found."""
+"""Methods are compared by the seconds until their objective is within this share of the best of all methods."""
 FASTER = 1.3
-"""Times; between two methods a smaller ratio of seconds is not called a difference."""
+"""Least ratio of seconds of two methods that counts as a difference."""
 MUCH = 3.0
-"""Times; a ratio that is called much faster, significantly faster."""
+"""Least ratio of seconds that counts as much faster, or significantly faster."""
 SLIGHT = 3.0
-"""Times; the largest ratio that is called a small advantage."""
+"""Largest ratio of seconds that counts as a small advantage."""
 TOP = 1.35
 """The figure shows objectives up to so many times the best."""
 
@@ -164,7 +164,7 @@ def _table(traces: Traces, level: float, theirs: Mapping[str, str]) -> Table:
 
 
 def _ratio(first: float | None, trace: Trace, level: float) -> str | None:
-    """How many times as long as DLPW a method takes; a bound where it does not arrive."""
+    """Return how many times as long as DLPW a method takes to the level; a lower bound where it does not reach it."""
     if not first:
         return None
     at = trace.reach(level)
@@ -172,7 +172,7 @@ def _ratio(first: float | None, trace: Trace, level: float) -> str | None:
 
 
 def judge(statement: Statement, traces: Traces, level: float) -> Claim:
-    """Say whether a statement holds; runs that end above the level bound the ratio of seconds only."""
+    """Judge a statement by the ratio of seconds to the level, of which runs that end above the level give a bound only."""
     if statement.faster not in traces or statement.slower not in traces:
         return Claim(statement.text, None, "a method is missing")
     fast, slow = traces[statement.faster], traces[statement.slower]
@@ -183,7 +183,7 @@ def judge(statement: Statement, traces: Traces, level: float) -> Claim:
 
 
 def _held(statement: Statement, ratio: float, fast_arrives: bool, slow_arrives: bool) -> bool | None:
-    """Judge a ratio of seconds: a lower bound where only the fast method arrives, an upper one where only the slow one does."""
+    """Judge a ratio: a lower bound where only the fast method reaches the level, an upper one where only the slow one does."""
     if fast_arrives and slow_arrives:
         return ratio >= statement.least and (statement.most is None or ratio < statement.most)
     if fast_arrives:

@@ -12,6 +12,8 @@ from structopt.sweep.experiment_plan import setting
 
 Key = TypeVar("Key")
 Points = tuple[list[float], list[float]]
+Groups = dict[str, list[RunRecord]]
+"""Runs by the name of their setting."""
 SMALL = (
     "This is the experiment at scale=small, which shows that it runs. Its numbers and verdicts say nothing about the paper: "
     "for those, type data=DIR."
@@ -43,6 +45,11 @@ def mean_curve(runs: Sequence[RunRecord], key: str, against: str = "epoch", time
     xs = [fmean(column) for column in zip(*(x for x, _ in curves), strict=False)]
     ys = [times * fmean(column) for column in zip(*(y for _, y in curves), strict=False)]
     return xs, ys
+
+
+def with_curve(groups: Groups, metric: str) -> Groups:
+    """Return the groups of runs whose history has a metric."""
+    return {name: runs for name, runs in groups.items() if mean_curve(runs, metric)[0]}
 
 
 def at(points: Points, x: float) -> float | None:

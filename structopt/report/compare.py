@@ -18,7 +18,7 @@ from structopt.report.mlflow_store import Store
 from structopt.report.origins import task_of
 from structopt.report.significance import Test
 from structopt.run import plots
-from structopt.run.records import FINISHED
+from structopt.run.records import FINISHED, RunRecord
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Chosen:
     main: str
 
     @property
-    def records(self) -> list[Any]:
+    def records(self) -> list[RunRecord]:
         """The runs as their folders record them."""
         return [run.record for run in self.runs]
 
@@ -57,8 +57,20 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Tables of a comparison by name, and the folder in which they and the learning curves were written."""
+    """A comparison of runs.
 
+    Attributes
+    ----------
+    chosen : Chosen
+    baseline : int
+        Number of the run that the others are compared with.
+    tables : mapping of name to Table
+    folder : Path
+        The folder in which tables and learning curves were written.
+    """
+
+    chosen: Chosen
+    baseline: int
     tables: Mapping[str, comparison_tables.Table]
     folder: Path
 
@@ -66,17 +78,23 @@ class Comparison:
         """Return the tables in Markdown."""
         return "\n\n".join(table.markdown() for table in self.tables.values())
 
+    def record(self, sweep: Path | None, uri: str) -> None:
+        """Record the comparison beside runs that are tracked; see `structopt.report.mlflow_recording.record`."""
+        titles = self.chosen.titles
+        facts = {"metric": self.chosen.metric, "baseline": titles[self.baseline], "runs": ", ".join(titles)}
+        record(self.chosen.runs, facts, sweep, self.folder, uri)
+
 
 def compare(words: Sequence[str], options: Mapping[str, Any]) -> Comparison:
-    """Compare runs; write tables and learning curves, and record them beside runs that are tracked.
+    """Compare runs, and write tables and learning curves.
 
     Parameters
     ----------
     words : sequence of str
         See `structopt.report.chosen_runs.find`.
     options : mapping
-        ``experiment``, ``uri``, ``metric``, ``baseline``, ``output`` (empty where not given), ``samples``, ``seed``,
-        ``significance``, ``log``.
+        ``experiment``, ``uri``, ``metric``, ``baseline``, ``output`` (empty where not typed), ``samples``, ``seed``,
+        ``significance``.
 
     Raises
     ------
@@ -90,12 +108,9 @@ def compare(words: Sequence[str], options: Mapping[str, Any]) -> Comparison:
     candidates = chosen_runs.find(words, options["experiment"], store, output / "runs")
     chosen = _sorted(_finished(candidates), options["metric"])
     baseline = _baseline(chosen, options["baseline"])
-    comparison = Comparison(_tables(chosen, baseline, options, store), output)
+    comparison = Comparison(chosen, baseline, _tables(chosen, baseline, options, store), output)
     output.mkdir(parents=True, exist_ok=True)
-    _write(comparison, chosen)
-    if options["log"]:
-        facts = {"metric": chosen.metric, "baseline": chosen.titles[baseline], "runs": ", ".join(chosen.titles)}
-        record(chosen.runs, facts, chosen_runs.sweep_of(words), output, options["uri"])
+    _write(comparison)
     return comparison
 
 
@@ -190,9 +205,9 @@ def _tested(chosen: Chosen, baseline: int, options: Mapping[str, Any], store: St
     return comparison_tables.significance_table({chosen.titles[number]: result for number, result in tested.items()}, caption)
 
 
-def _write(comparison: Comparison, chosen: Chosen) -> None:
+def _write(comparison: Comparison) -> None:
     """Write all tables into table.md, each as CSV, and the learning curves."""
-    folder = comparison.folder
+    folder, chosen = comparison.folder, comparison.chosen
     write_bytes(folder / "table.md", f"{comparison.markdown()}\n\n![learning curves](learning_curves.png)\n".encode())
     for name, table in comparison.tables.items():
         write_bytes(folder / f"{name}.csv", table.csv().encode())

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from structopt.core.data.config_keys import Purpose, relevant
+from structopt.core.data.config_keys import Purpose, dotted, relevant
 from structopt.run.records import RunRecord
 
 Settings = dict[str, Any]
@@ -14,7 +14,7 @@ Settings = dict[str, Any]
 
 def settings(record: RunRecord) -> Settings:
     """Return the config of a run by dotted keys, without those that change no result."""
-    return _flat(relevant(record.config, Purpose.COMPARING))
+    return dotted(relevant(record.config, Purpose.COMPARING))
 
 
 def varying(records: Sequence[RunRecord]) -> list[str]:
@@ -80,16 +80,6 @@ def text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return f"[{','.join(map(text, value))}]" if isinstance(value, list | tuple) else str(value)
-
-
-def _flat(config: Mapping[str, Any], prefix: str = "") -> Settings:
-    flat: Settings = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping) and value:
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = value
-    return flat
 
 
 def _hashable(value: Any) -> Hashable:

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from structopt.report.chosen_runs import Candidate
-from structopt.report.mlflow_store import Store
+from structopt.report.mlflow_store import DESCRIPTION, Store
 from structopt.run.records import SWEEP, read_json
 
 log = logging.getLogger(__name__)
-NOTE = "mlflow.note.content"
-"""The tag that MLflow shows as the description of a run, rendered as Markdown."""
 _NOTE_LIMIT = 5000
 
 
@@ -42,7 +40,7 @@ def record(runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | No
 
 def _record(runs: Sequence[Candidate], facts: Mapping[str, str], sweep: Path | None, output: Path, uri: str) -> None:
     store, tags = Store(uri or runs[0].uri), {"compared_runs": ",".join(run.run_id for run in runs)}
-    tags[NOTE] = (output / "table.md").read_text(encoding="utf8").partition("![")[0][:_NOTE_LIMIT]
+    tags[DESCRIPTION] = (output / "table.md").read_text(encoding="utf8").partition("![")[0][:_NOTE_LIMIT]
     if parent := _parent(sweep):
         store.add(parent, _files(output), tags)
     else:

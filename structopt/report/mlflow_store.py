@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from structopt.errors import ConfigError, did_you_mean
-from structopt.tracker.stores import SQLITE, asked_at, import_mlflow, prepare_environment, store_address
+from structopt.tracker import stores
+from structopt.tracker.stores import RUN_FOLDER, SQLITE, asked_at, import_mlflow, prepare_environment, store_address
 
 log = logging.getLogger(__name__)
 
 ADDRESS = "runs:/"
+DESCRIPTION = stores.NOTE
 FILES = ("metrics.json", "history.csv", ".hydra")
 KIND = "structopt.kind"
+"""The tag that marks a comparison."""
 COMPARISON = "comparison"
-FOLDER = "run_folder"
 _PATIENCE = 5.0  # seconds to wait for a server
 
 
@@ -39,7 +41,7 @@ class Store:
         """Return the folder of a run where it still exists, else None."""
         with self._asked(f"run '{run_id}'"):
             tags = self._client.get_run(run_id).data.tags
-        folder = Path(tags.get(FOLDER) or os.devnull)
+        folder = Path(tags.get(RUN_FOLDER) or os.devnull)
         return folder if folder.is_dir() else None
 
     def runs_of(self, experiment: str) -> list[str]:
@@ -50,7 +52,7 @@ class Store:
         if stored is None:
             raise ConfigError(f"experiment={experiment}: {self.uri} has none.{did_you_mean(experiment, known)} It has: {known}.")
         runs = self._all_runs(stored.experiment_id)
-        trained = [run.info for run in runs if FOLDER in run.data.tags]  # sweeps and comparisons are not
+        trained = [run.info for run in runs if RUN_FOLDER in run.data.tags]  # sweeps and comparisons are not
         finished = [info.run_id for info in trained if info.status == "FINISHED"]
         if len(finished) < len(trained):
             log.warning("experiment '%s': %d runs have not finished and are left out.", experiment, len(trained) - len(finished))
@@ -77,7 +79,7 @@ class Store:
         raise ConfigError(f"runs:/{run_id}/model was not saved by structopt.")
 
     def add(self, run_id: str, files: Sequence[Path], tags: Mapping[str, str], folder: str | None = COMPARISON) -> None:
-        """Log files and tags on a run."""
+        """Log files and tags on a run; the tag `DESCRIPTION` is shown as its description."""
         for file in files:
             self._client.log_artifact(run_id, str(file), folder)
         for key, value in tags.items():

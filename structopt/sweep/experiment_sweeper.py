@@ -17,7 +17,7 @@ An experiment is ``conf/experiment/NAME.yaml``: its body is what all jobs have i
           DCA: [optimizer=dca]
           Turkish SGD: {overrides: [optimizer=sgd], grid: {optimizer.eta: [0.1, 1]}, files: {task.train: ud/tr.gz}}
         grid: {optimizer.C: [0.1, 1, 10]}   # every setting times this, unless it brings a grid of its own
-        full: {overrides: [...]}            # what is different at scale=full, with the keys shown at small
+        full: {overrides: [...]}            # changes at scale=full, with the keys shown at small
         small:
           overrides: [task.limit=40]        # of every job
           only: [DCA]                       # the names of the settings to run
@@ -25,8 +25,8 @@ An experiment is ``conf/experiment/NAME.yaml``: its body is what all jobs have i
           grid: {}
           files: {}
 
-Settings of a scale are added to those above, or stand in place of the one of the same name; so do its files. Its grid stands in
-place of every other, a setting's own too. The later wins: scale's overrides, setting's overrides, grid, what is typed. Files are
+Settings and files of a scale are added to those above, or replace the one of the same name; its grid replaces every other grid,
+those of settings too. Of overrides of one key the last counts, in this order: scale, setting, grid, typed words. Files are
 used where ``data=DIR`` is given; without it the jobs run on the corpora shipped with the package, and the scale is small. A job's
 label is its setting's name and its values of the grid and of typed sweeps, ``DCA, C=0.1``; up to the first comma it is the
 setting's name (`structopt.sweep.experiment_plan.setting`).

@@ -105,7 +105,7 @@ class Search(JobSweeper):
         for key in ("fixed", "free", "metric", "direction"):
             if before[key] != settings[key]:
                 raise ConfigError(
-                    f"{self.folder}: the search in this folder has other values of what is searched, or for what. "
+                    f"{self.folder}: the search in this folder has another space, metric or direction. "
                     "Go on with its own command, or start in a new folder."
                 )
         study.set_user_attr(SETTINGS, settings)
@@ -128,7 +128,7 @@ class Search(JobSweeper):
 
     def _propose(self, number: int) -> Any:
         """Draw a trial by a seed of the search's and its number, so that an interrupted search draws what it would have drawn."""
-        from numpy.random import SeedSequence  # takes long to import, and every command reads this module
+        from numpy.random import SeedSequence  # takes long to import, and --help imports this module
 
         seed = int(SeedSequence([self.options["seed"], number]).generate_state(1)[0])
         with experimental():

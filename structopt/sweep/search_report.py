@@ -12,7 +12,7 @@ from structopt.sweep.search_space import Space
 from structopt.sweep.search_trials import experimental, optuna, shown
 
 ENDS = {"COMPLETE": "finished", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "interrupted"}
-"""What optuna's states are called here."""
+"""Names of optuna's states in the report."""
 BEST, PICTURE = "best.yaml", "search.png"
 LEAST_TRIALS = 4  # that came to an end, for the importance of parameters to mean something
 

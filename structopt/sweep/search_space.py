@@ -96,7 +96,7 @@ def _interval(sweep: IntervalSweep, log: bool) -> Any:
 
 
 def _range(sweep: RangeSweep, log: bool) -> Any:
-    """Return evenly spaced numbers; as everywhere in Hydra the stop is not among them."""
+    """Return evenly spaced numbers; the stop is not among them, as in all of Hydra's ranges."""
     from optuna.distributions import FloatDistribution, IntDistribution
 
     values = sorted(sweep.range())

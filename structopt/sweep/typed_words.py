@@ -1,4 +1,4 @@
-"""What was typed for the jobs of a sweep: overrides that all have in common, and keys with several values."""
+"""The words typed for the jobs of a sweep: overrides that all jobs have in common, and keys with several values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from structopt.config.overrides import key_of
 
 @dataclass(frozen=True)
 class TypedWords:
-    """What was typed for the jobs.
+    """The overrides of a sweep, divided into common ones and swept ones.
 
     Attributes
     ----------

@@ -15,8 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from structopt.core.data.config_keys import Purpose, relevant
+from structopt.core.data.config_keys import Purpose, dotted, relevant
 from structopt.core.tracker import Run
+from structopt.tracker.stores import RUN_FOLDER
 from structopt.tracker.sweep_run import PARENT
 
 DISTRIBUTION = "structopt-trainer"
@@ -24,19 +25,8 @@ PARENT_VARIABLE = "STRUCTOPT_PARENT_RUN"
 _LONGEST_VALUE = 500
 
 
-def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Turn a nested config into dotted keys and strings, written as one would type them (``inf``, ``null``, ``true``)."""
-    flat: dict[str, str] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping) and value:
-            flat |= flatten(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}"] = _text(value)
-    return flat
-
-
 def _text(value: Any) -> str:
-    """Write a value as one would type it, cut where it is very long."""
+    """Write a value as it is typed (``inf``, ``null``, ``true``), cut where it is very long."""
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     text = f"[{','.join(map(_text, value))}]" if isinstance(value, list | tuple) else str(value)
@@ -56,13 +46,13 @@ def finite(metrics: Mapping[str, float]) -> dict[str, float]:
 
 def params(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the configuration as params, without keys that are null or do not matter to what was learnt."""
-    kept = flatten(relevant(config, Purpose.TRACKING))
-    return {allowed_name(key): value for key, value in kept.items() if value != "null"}
+    values = {key: _text(value) for key, value in dotted(relevant(config, Purpose.TRACKING)).items()}
+    return {allowed_name(key): value for key, value in values.items() if value != "null"}
 
 
 def run_tags(run: Run) -> dict[str, str]:
     """Return versions, user, folder and parent of a run as tags."""
-    tags = common_tags() | {"run_folder": str(run.folder)}
+    tags = common_tags() | {RUN_FOLDER: str(run.folder)}
     if parent := run.parent or os.environ.get(PARENT_VARIABLE):
         tags[PARENT] = parent
     if run.job is not None:

@@ -13,6 +13,10 @@ from pathlib import Path
 from typing import Any
 
 SQLITE = "sqlite:///"
+RUN_FOLDER = "run_folder"
+"""The tag with a run's folder."""
+NOTE = "mlflow.note.content"
+"""The tag that MLflow shows as the description of a run, rendered as Markdown."""
 
 
 def milliseconds() -> int:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from structopt.tracker.stores import NOTE
+
 PARENT = "mlflow.parentRunId"
 CHILDREN_A_PAGE = 1000
-NOTE, LONGEST_NOTE = "mlflow.note.content", 7500
+LONGEST_NOTE = 7500
 
 
 def opened(client: Any, experiment_id: str, name: str, tags: Mapping[str, str], known: str, now: int) -> str:

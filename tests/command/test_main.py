@@ -49,21 +49,34 @@ def test_resume(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[
     )
 
 
-def test_help_needs_hydra_only(tmp_path: Path) -> None:
+HEAVY = {"mlflow", "numba", "cvxpy", "scipy", "numpy", "pandas", "matplotlib", "sklearn", "optuna"}
+
+
+def output_of_light_command(word: str, folder: Path) -> str:
+    """Run a command in a process of its own; return what it prints once it is known to have imported nothing heavy."""
     code = (
-        "import sys\nfrom structopt.command.main import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'mlflow', 'numba', 'cvxpy', 'scipy', 'numpy', 'pandas', 'matplotlib'} & set(sys.modules)\n"
+        f"import sys\nfrom structopt.command.main import main\ntry:\n    main([{word!r}])\nexcept SystemExit:\n    pass\n"
+        f"heavy = {HEAVY} & set(sys.modules)\n"
         "sys.exit(f'imported: {sorted(heavy)}' if heavy else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "structopt trains linear structured predictors" in done.stdout
+    return done.stdout
+
+
+def test_components_need_hydra_only(tmp_path: Path) -> None:
+    assert output_of_light_command("components", tmp_path).startswith("kind ")
+
+
+def test_help_needs_hydra_only(tmp_path: Path) -> None:
+    shown = output_of_light_command("--help", tmp_path)
+    assert "structopt trains linear structured predictors" in shown
     for group in (
         "task: attributes, chunking, dependency, grid, multiclass, multilabel, ner, synthetic, tagging",
         "optimizer: adadelta, adagrad, cutting_plane, dca, dlpw, eg, lbfgs",
         "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):
-        assert group in done.stdout
+        assert group in shown
 
 
 @pytest.mark.parametrize("full", ["0", "1"])

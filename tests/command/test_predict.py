@@ -143,12 +143,12 @@ def test_ranked_outputs_are_the_k_best_columns(ner: Path, tmp_path: Path) -> Non
     examples = model.examples(model.task.read(tmp_path / "in.txt", labelled=False))
     ranked = prediction._ranked_outputs(model, examples, 3, registry.serial())
     cells = [line.split() for line in predicted(ner, tmp_path, TEXT, "k_best=3") if line][1:]
-    assert [[output for _, output in own] for own in ranked] == [
+    assert [[output for _, output in outputs] for outputs in ranked] == [
         [[cell[5 + k] for cell in cells[:3]] for k in range(3)],
         [[cell[5 + k] for cell in cells[3:]] for k in range(3)],
     ]
-    for own in ranked:
-        assert [score for score, _ in own] == sorted((score for score, _ in own), reverse=True)
+    for outputs in ranked:
+        assert [score for score, _ in outputs] == sorted((score for score, _ in outputs), reverse=True)
 
 
 def test_only_trees_have_pictures(ner: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,15 +171,15 @@ def arcs_of(offsets: list[int], arcs: list[int]) -> SparseVectors:
 
 
 class Parser:
-    """What `predict` asks of a model, with trees and probabilities as they are given here."""
+    """A model with the methods that `predict` calls, which return fixed trees and probabilities."""
 
     def __init__(self) -> None:
         self.config = {"task": {"name": "dependency"}}
         self.task, self.graph, self.inference = registry.create("task", self.config["task"]), ArcFactored(), Exact()
         self.task.fit(self.task.read(datasets.path("dev", "conllu")))
 
-    def examples(self, trees: Any, given: None, executor: Any) -> Any:
-        encoded = self.task.encode(trees, given)
+    def examples(self, trees: Any, labels: None, executor: Any) -> Any:
+        encoded = self.task.encode(trees, labels)
         return SimpleNamespace(encoded=encoded, structure=self.graph.build(encoded))
 
     def best_outputs(self, examples: Any, executor: Any) -> list[Any]:

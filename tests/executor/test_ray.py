@@ -24,9 +24,9 @@ LENGTHS = (3, 1, 4, 2, 5, 1, 3, 2, 6)
 
 @pytest.fixture(scope="module")
 def executor():
-    made = Ray(workers=2)
-    yield made
-    made.close()
+    workers = Ray(workers=2)
+    yield workers
+    workers.close()
     assert not ray.is_initialized()
 
 
@@ -70,7 +70,7 @@ def test_shards_stay_with_their_workers(executor):
     assert len(problem._shards.bounds) == 8
     moving = problem.scorer.compress(random_weights(problem, 1))
     own, expected = problem.shard_data.divided([(0, 2), (2, 9)]), chains(Serial())
-    assert [len(piece.encoded) for piece in own] == [2, 7]
+    assert [len(data.encoded) for data in own] == [2, 7]
     found = [one.losses for one in placement.call("gradient", moving)]
     assert sum(found) == expected.gradient(problem.scorer.expand(moving))[0]
 
@@ -136,19 +136,19 @@ def test_losses_and_errors_without_end(executor, monkeypatch):
 
 
 def test_errors_of_the_components_are_theirs(executor):
-    def broken(piece):
-        raise ConfigError(f"no room for {piece}")
+    def broken(data):
+        raise ConfigError(f"no room for {data}")
 
-    with pytest.raises(ConfigError, match="^no room for this piece$"):
-        list(executor.place(broken, ["this piece"]).call("gradient"))
+    with pytest.raises(ConfigError, match="^no room for this data$"):
+        list(executor.place(broken, ["this data"]).call("gradient"))
 
 
 def test_more_workers_than_a_running_ray_has(executor):
-    """They would be waited for without end; and Ray is left to whoever started it."""
-    executor.place(str, ["a piece"])
+    """They would be waited for without end; and a Ray that was running before is left as it is."""
+    executor.place(str, ["data"])
     other = Ray(workers=3)
     with pytest.raises(ConfigError, match="executor.workers=3, of one CPU each, but Ray has 2. Take fewer workers."):
-        other.place(str, ["a piece"])
+        other.place(str, ["data"])
     other.close()
     assert ray.is_initialized()
 

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from structopt.experiment import bartlett2004, martins2010
+from structopt.experiment import bartlett2004, martins2010, martins2010_figure3, martins2010_figure4
 from structopt.experiment.curves import apart
 from structopt.experiment.report import Claim, Report, Table, with_failures, write
 from structopt.experiment.runs import at, at_pass, first_reaching, mean, mean_curve
@@ -98,14 +98,14 @@ def test_figure3_is_judged_by_best_scores_and_passes(run, sgd, sgd10, batch, exp
         learning(run, "DCA", 91, 1), learning(run, "DCA", 91, 1, 10.0), learning(run, "SGD", *sgd),
         learning(run, "SGD", *sgd10, 10.0), learning(run, "L-BFGS", *batch, passes=60),
     ]  # fmt: skip
-    report = martins2010.figure3(records, "full")
+    report = martins2010_figure3.figure3(records, "full")
     assert verdicts(report) == expected
     assert [row[0] for row in report.tables[0].rows] == ["DCA C=1", "DCA C=10", "SGD C=1", "SGD C=10", "L-BFGS C=1"]
     assert report.tables[0].rows[-1][-1] == 90.53
 
 
 def test_figure3_of_dca_alone_says_nothing_about_the_baselines(run):
-    report = martins2010.figure3([learning(run, "DCA", 91, 1)], "full")
+    report = martins2010_figure3.figure3([learning(run, "DCA", 91, 1)], "full")
     assert set(verdicts(report)) == {None}
 
 
@@ -129,7 +129,7 @@ def test_figure4_is_judged_by_orders(run, first, second, negative, bound, expect
             parsed(run, f"{language} second DCA-TRW", bound, 1),
         )
     ]  # fmt: skip
-    report = martins2010.figure4(records, "full")
+    report = martins2010_figure4.figure4(records, "full")
     assert verdicts(report) == expected
     shares = [row[-2] for row in report.tables[0].rows[:5]]
     assert shares == [None, None, f"{negative / 6:.1f} %", None, "0.0 %"]

@@ -1,4 +1,4 @@
-"""Experiments: what their files may say, the jobs that come of it, and every one of Martins' and Bartlett's run small."""
+"""Experiments: their files, the jobs in them, and small runs of all of Martins' and Bartlett's."""
 
 import math
 
@@ -16,16 +16,16 @@ NAMES = (
 )  # fmt: skip
 TREES = ("martins2010_table1_parsing", "martins2010_figure4")
 NO_MORE = [[]]
-"""Typed: one combination of nothing."""
+"""No words were typed: one combination, which is empty."""
 
 
 def plan(**changes):
-    given = {
+    keys = {
         "title": "T", "report": "bartlett2004_figure4", "files": {"task.train": "a/train.gz"},
         "settings": {"DCA": ["optimizer=dca"], "SGD": {"overrides": ["optimizer=sgd"], "grid": {"optimizer.eta": [0.1]}}},
         "grid": {"optimizer.C": [1, math.inf]},
     }  # fmt: skip
-    return Plan.read("trial", {**given, **changes})
+    return Plan.read("trial", {**keys, **changes})
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_reports_of_both_groups_are_found(tmp_path, monkeypatch):
 def test_every_setting_of_an_experiment_is_a_config_that_can_be_run(name):
     from omegaconf import OmegaConf
 
-    place = next(path for folder in conf_folders() if (path := folder / "experiment" / f"{name}.yaml").is_file())
-    trial = Plan.read(name, OmegaConf.to_container(OmegaConf.load(place).hydra.sweeper))
+    file = next(path for folder in conf_folders() if (path := folder / "experiment" / f"{name}.yaml").is_file())
+    trial = Plan.read(name, OmegaConf.to_container(OmegaConf.load(file).hydra.sweeper))
     assert callable(report_of(trial.report))
     for scale in ("small", "full"):
         jobs = trial.jobs(None, scale, [f"+experiment={name}"], NO_MORE)

@@ -15,7 +15,7 @@ from structopt.report.bootstrap import difference, holm, resampled
 
 @dataclass(frozen=True)
 class Counts:
-    """Right, found and gold of every instance."""
+    """Right, predicted and gold entities of every instance."""
 
     table: Array
 
@@ -23,8 +23,8 @@ class Counts:
         return len(self.table)
 
     def scores(self, times: Array | None = None) -> dict[str, float]:
-        right, found, gold = self.table.sum(axis=0) if times is None else times @ self.table
-        return {"f1": 2 * right / (found + gold)}
+        right, predicted, gold = self.table.sum(axis=0) if times is None else times @ self.table
+        return {"f1": 2 * right / (predicted + gold)}
 
 
 def two_systems(generator: np.random.Generator, instances: int, first: float, second: float) -> tuple[Counts, Counts]:
@@ -42,21 +42,21 @@ def p_value(first: Counts, second: Counts, samples: int = 200, seed: int = 0) ->
 def test_p_is_uniform_where_the_systems_do_not_differ() -> None:
     stats = pytest.importorskip("scipy.stats")
     generator = np.random.default_rng(0)
-    found = [p_value(*two_systems(generator, 150, 0.8, 0.8), seed=trial) for trial in range(300)]
-    assert stats.kstest(found, "uniform").pvalue > 0.01
-    assert 0.02 < np.mean(np.array(found) < 0.05) < 0.09
+    values = [p_value(*two_systems(generator, 150, 0.8, 0.8), seed=trial) for trial in range(300)]
+    assert stats.kstest(values, "uniform").pvalue > 0.01
+    assert 0.02 < np.mean(np.array(values) < 0.05) < 0.09
 
 
 def test_a_real_difference_is_found_and_lies_in_its_interval() -> None:
     generator = np.random.default_rng(1)
-    found, covered = [], []
+    values, covered = [], []
     for trial in range(60):
         first, second = two_systems(generator, 300, 0.80, 0.87)
         drawn = resampled(second, "f1", 300, trial) - resampled(first, "f1", 300, trial)
         one = difference(second.scores()["f1"] - first.scores()["f1"], drawn)
-        found.append(one.p)
+        values.append(one.p)
         covered.append(one.low < 0.07 < one.high)
-    assert np.mean(np.array(found) < 0.05) > 0.9  # by the normal approximation 0.98 of them
+    assert np.mean(np.array(values) < 0.05) > 0.9  # by the normal approximation 0.98 of them
     assert np.mean(covered) > 0.85
 
 
@@ -89,22 +89,22 @@ def test_resamples_are_scored_as_corpora() -> None:
     generator = np.random.default_rng(4)
     tags = ["O", "O", "B-PER", "I-PER", "B-LOC"]
     gold = [[str(tag) for tag in generator.choice(tags, size)] for size in generator.integers(1, 12, 40)]
-    found = [[tag if generator.random() < 0.7 else str(generator.choice(tags)) for tag in one] for one in gold]
-    by_counts = outcomes(gold, found)
+    predicted = [[tag if generator.random() < 0.7 else str(generator.choice(tags)) for tag in one] for one in gold]
+    by_counts = outcomes(gold, predicted)
     again = np.random.default_rng(7)
     expected = []
     for _ in range(20):
         drawn = again.integers(0, 40, 40)
-        expected.append(score([gold[i] for i in drawn], [found[i] for i in drawn])["f1"])
+        expected.append(score([gold[i] for i in drawn], [predicted[i] for i in drawn])["f1"])
     assert resampled(by_counts, "f1", 20, 7).tolist() == expected
 
 
 def test_a_thousand_samples_of_a_corpus_take_well_under_a_second() -> None:
     gold = [["B-PER", "I-PER", "O", "O", "B-LOC", "O"] * 2] * 3250
-    found = [["B-PER", "O", "O", "O", "B-LOC", "O"] * 2] * 3250
-    made = outcomes(gold, found)
+    predicted = [["B-PER", "O", "O", "O", "B-LOC", "O"] * 2] * 3250
+    counts = outcomes(gold, predicted)
     begin = time.perf_counter()
-    resampled(made, "f1", 1000, 0)
+    resampled(counts, "f1", 1000, 0)
     assert time.perf_counter() - begin < 2.0  # 0.3 s on a quiet machine
 
 

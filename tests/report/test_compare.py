@@ -26,13 +26,13 @@ CONFIG = {"task": {"name": "ner"}, "optimizer": {"name": "dca", "C": 1.0}, "loss
 
 
 def record(name: str, f1: float = 0.9, **config: Any) -> RunRecord:
-    """A run that was never made; dots in keys are written as two underscores."""
-    made = json.loads(json.dumps(CONFIG))
+    """A record of no run; dots in keys are written as two underscores."""
+    nested = json.loads(json.dumps(CONFIG))
     for key, value in config.items():
         node, _, last = key.rpartition("__")
-        (made[node] if node else made)[last] = value
+        (nested[node] if node else nested)[last] = value
     metrics: Mapping[str, Any] = {"train": {"objective": 2.5, "seconds": 1.25, "epochs": 3, "gap": None}, "dev": {"f1": f1}}
-    return RunRecord(Path("/sweep", name), name, (), made, metrics)
+    return RunRecord(Path("/sweep", name), name, (), nested, metrics)
 
 
 def test_keys_in_which_runs_differ() -> None:
@@ -100,7 +100,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def options(output: Path, **more: Any) -> dict[str, Any]:
     plain = {"experiment": "", "uri": "", "metric": "", "baseline": "", "samples": 200, "seed": 0}
-    return {**plain, "significance": True, "log": False, "output": str(output), **more}
+    return {**plain, "significance": True, "output": str(output), **more}
+
+
+def compare_and_record(words: list[str], output: Path, uri: str = "") -> None:
+    compare(words, options(output, uri=uri)).record(chosen_runs.sweep_of(words), uri)
 
 
 def rows(file: Path) -> list[dict[str, str]]:
@@ -116,11 +120,11 @@ def test_a_sweep(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert printed.split("\ntables and curves")[0] == (tmp_path / "table.md").read_text(encoding="utf8").split("\n![")[0]
     assert (tmp_path / "learning_curves.png").read_bytes().startswith(b"\x89PNG")
     table = rows(tmp_path / "table.csv")
-    found = {row["folder"]: float(row["test.f1"]) for row in table}
+    scores = {row["folder"]: float(row["test.f1"]) for row in table}
     for number in "012":
         own = folder / "sweep" / number
-        assert found[str(own)] == json.loads((own / "metrics.json").read_text(encoding="utf8"))["test"]["f1"]
-    assert list(found.values()) == sorted(found.values(), reverse=True)
+        assert scores[str(own)] == json.loads((own / "metrics.json").read_text(encoding="utf8"))["test"]["f1"]
+    assert list(scores.values()) == sorted(scores.values(), reverse=True)
     assert [row["seeds"] for row in rows(tmp_path / "seeds.csv")] == ["0,1"]
     tested = {row["name"]: row for row in rows(tmp_path / "significance.csv")}
     assert len(tested) == 2
@@ -158,9 +162,9 @@ def test_what_is_left_out(folder: Path, tmp_path: Path, caplog: pytest.LogCaptur
     shutil.rmtree(tmp_path / "1" / "model")
     compare([str(tmp_path / number) for number in "012"], options(tmp_path / "out"))
     assert len(rows(tmp_path / "out" / "table.csv")) == 2
-    told = "\n".join(caplog.messages)
-    assert f"{tmp_path / '2'}: KILLED, left out." in told
-    assert "has no model in it" in told
+    warnings = "\n".join(caplog.messages)
+    assert f"{tmp_path / '2'}: KILLED, left out." in warnings
+    assert "has no model in it" in warnings
 
 
 def test_different_test_files(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -192,22 +196,23 @@ def test_mlflow(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     (tracked,) = client.search_runs([experiment])
     monkeypatch.setattr(Store, "folder_of", lambda *_: None)
     words = [str(folder / "sweep" / "1"), f"runs:/{tracked.info.run_id}"]
-    compare(words, options(tmp_path / "out", uri=uri, log=True))
+    compare_and_record(words, tmp_path / "out", uri)
     assert not caplog.messages
     assert len(rows(tmp_path / "out" / "significance.csv")) == 1
     assert chosen_runs.find([], "small", Store(uri), tmp_path / "again")[0].run_id == tracked.info.run_id
-    (made,) = [run for run in client.search_runs([experiment]) if run.info.run_name == "comparison"]
-    assert made.data.tags["compared_runs"] == tracked.info.run_id
-    assert made.data.params["metric"] == "test.f1"
-    assert made.data.tags["mlflow.note.content"] == (tmp_path / "out" / "table.md").read_text(encoding="utf8").partition("![")[0]
-    logged = {one.path for one in client.list_artifacts(made.info.run_id)}
+    (comparison,) = [run for run in client.search_runs([experiment]) if run.info.run_name == "comparison"]
+    assert comparison.data.tags["compared_runs"] == tracked.info.run_id
+    assert comparison.data.params["metric"] == "test.f1"
+    tables = (tmp_path / "out" / "table.md").read_text(encoding="utf8").partition("![")[0]
+    assert comparison.data.tags["mlflow.note.content"] == tables
+    logged = {one.path for one in client.list_artifacts(comparison.info.run_id)}
     assert logged == {"table.md", "table.csv", "seeds.csv", "significance.csv", "learning_curves.png"}
     with pytest.raises(ConfigError, match=r"experiment=smal: .* has none. Did you mean 'small'\?"):
         chosen_runs.find([], "smal", Store(uri), tmp_path / "again")
 
 
 def test_a_store_that_is_gone_costs_a_warning(folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    compare([str(folder / "sweep" / "0")], options(tmp_path, uri=f"sqlite:///{tmp_path / 'none.db'}", log=True))
+    compare_and_record([str(folder / "sweep" / "0")], tmp_path, f"sqlite:///{tmp_path / 'none.db'}")
     assert "the comparison is not in MLflow" in caplog.text
     assert (tmp_path / "table.md").is_file()
 
@@ -263,7 +268,7 @@ def test_a_sweep_is_recorded_on_its_parent(folder: Path, tmp_path: Path) -> None
     parent = client.create_run(client.get_experiment_by_name("small").experiment_id).info.run_id
     shutil.copytree(folder / "sweep" / "0", tmp_path / "sweep" / "0")
     (tmp_path / "sweep" / "sweep.json").write_text(json.dumps({"parent": parent}), encoding="utf8")
-    compare([str(tmp_path / "sweep")], options(tmp_path / "out", log=True))
+    compare_and_record([str(tmp_path / "sweep")], tmp_path / "out")
     assert {one.path for one in client.list_artifacts(parent, "comparison")} == {
         "comparison/table.md", "comparison/table.csv", "comparison/learning_curves.png"
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Searches: what is typed, what is drawn, what is told, what is stopped, and what is found."""
+"""Searches: spaces, draws, scores, the pruning of trials, and the report."""
 
 from __future__ import annotations
 
@@ -52,19 +52,19 @@ def space(*words: str) -> Any:
     ],
 )
 def test_space(word: str, expected: dict[str, Any]) -> None:
-    found = space("task=ner", word)
-    (distribution,) = found.free.values()
+    drawn = space("task=ner", word)
+    (distribution,) = drawn.free.values()
     assert distribution._asdict() == expected
     assert type(distribution).__name__.startswith("Int") == isinstance(expected.get("low"), int)
-    assert found.fixed == ("task=ner",)
+    assert drawn.fixed == ("task=ner",)
 
 
 def test_overrides_are_what_one_types() -> None:
-    found = space("label=x", "a=interval(0,1)", "a=interval(0,2)", "b=1,inf", "+c=range(0,9)")
+    drawn = space("label=x", "a=interval(0,1)", "a=interval(0,2)", "b=1,inf", "+c=range(0,9)")
     values = {"a": 1 / 3, "b": "inf", "+c": 4}
-    assert found.overrides(values) == ["label=x", "a=0.333333", "b=inf", "+c=4"]
-    assert found.free["a"].high == 2  # of a key that is typed twice the later counts
-    assert space(*found.overrides(values)[:3], "d=0,1").fixed == ("label=x", "a=0.333333", "b=inf")
+    assert drawn.overrides(values) == ["label=x", "a=0.333333", "b=inf", "+c=4"]
+    assert drawn.free["a"].high == 2  # of a key that is typed twice the later counts
+    assert space(*drawn.overrides(values)[:3], "d=0,1").fixed == ("label=x", "a=0.333333", "b=inf")
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_pruners_and_what_judging_costs(tmp_path: Path, pruner: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Bayesian search on the shipped corpus, in which C = 1e-8 is hopeless."""
     folder = tmp_path_factory.mktemp("search") / "s"
     words = ["hydra/sweeper=bayesian", "hydra.sweeper.trials=6", "hydra.sweeper.startup=2", "hydra.sweeper.warmup=1"]
@@ -318,9 +318,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_best_is_the_best(found: Path) -> None:
-    best = OmegaConf.load(found / "best.yaml")
-    jobs = {int(path.parent.name): json.loads(path.read_text()) for path in found.glob("*/job.json")}
+def test_the_best_is_the_best(folder: Path) -> None:
+    best = OmegaConf.load(folder / "best.yaml")
+    jobs = {int(path.parent.name): json.loads(path.read_text()) for path in folder.glob("*/job.json")}
     scores = {number: job["score"] for number, job in jobs.items() if job["status"] == "FINISHED"}
     assert sorted(jobs) == list(range(6))
     assert (best.trial, best.score) == max(sorted(scores.items()), key=lambda pair: pair[1])
@@ -329,13 +329,13 @@ def test_the_best_is_the_best(found: Path) -> None:
     assert shlex.split(best.command)[0] == "structopt"
     config = composition.validate(composition.compose(shlex.split(best.command)[1:]))
     assert config["optimizer"]["C"] == jobs[best.trial]["config"]["optimizer"]["C"]
-    assert (found / "search.png").stat().st_size > 10_000
+    assert (folder / "search.png").stat().st_size > 10_000
 
 
-def test_pruned_trials_say_so_and_are_short(found: Path) -> None:
-    jobs = {int(path.parent.name): json.loads(path.read_text())["status"] for path in found.glob("*/job.json")}
+def test_pruned_trials_say_so_and_are_short(folder: Path) -> None:
+    jobs = {int(path.parent.name): json.loads(path.read_text())["status"] for path in folder.glob("*/job.json")}
     pruned = [number for number, status in jobs.items() if status == "PRUNED"]
     assert pruned
-    assert [n for n, state in enumerate(states(str(found))) if state == "PRUNED"] == sorted(pruned)
-    passes = {number: len(history.read(found / str(number) / "history.csv")) for number in jobs}
+    assert [n for n, state in enumerate(states(str(folder))) if state == "PRUNED"] == sorted(pruned)
+    passes = {number: len(history.read(folder / str(number) / "history.csv")) for number in jobs}
     assert all(passes[number] < 3 if number in pruned else passes[number] == 3 for number in jobs)

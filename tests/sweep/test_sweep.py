@@ -49,9 +49,9 @@ def runs_of(uri: str) -> tuple[Any, list[Any], list[Any]]:
     from mlflow import MlflowClient
 
     client = MlflowClient(tracking_uri=uri)
-    found = client.search_runs([one.experiment_id for one in client.search_experiments()], order_by=["tags.job"])
-    parents = [run for run in found if "mlflow.parentRunId" not in run.data.tags]
-    return client, parents, [run for run in found if "mlflow.parentRunId" in run.data.tags]
+    runs = client.search_runs([one.experiment_id for one in client.search_experiments()], order_by=["tags.job"])
+    parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    return client, parents, [run for run in runs if "mlflow.parentRunId" in run.data.tags]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.tracker import Run
-from structopt.tracker.facts import flatten
+from structopt.tracker.facts import params
 from structopt.tracker.logged_model import download_model
 from structopt.tracker.mlflow import MLflowTracker
 from structopt.tracker.stores import store_address
@@ -279,8 +279,8 @@ def test_addresses_do_not_depend_on_the_folder(tmp_path, monkeypatch):
     assert store_address("http://host:5000") == "http://host:5000"
 
 
-def test_flatten_keeps_empty_groups():
-    assert flatten({"a": {"b": {"c": 1e-3}}, "d": {}}) == {"a.b.c": "0.001", "d": "{}"}
+def test_params_keep_empty_groups():
+    assert params({"a": {"b": {"c": 1e-3}}, "d": {}}) == {"a.b.c": "0.001", "d": "{}"}
 
 
 def test_finish_without_start_returns():

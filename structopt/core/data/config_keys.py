@@ -1,4 +1,4 @@
-"""Keys of a config that do not matter, each with the purposes for which it does not, and why.
+"""Keys of a config: dotted names, and those that do not matter, with the purposes for which they do not, and why.
 
 The keys of components that are not named here matter for every purpose: they say what is computed.
 """
@@ -14,8 +14,19 @@ RESUME_SWEEP = "sweep.resume"
 """The key that goes on with an earlier sweep."""
 
 
+def dotted(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the values of a nested config by dotted keys; an empty node counts as a value."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping) and value:
+            flat |= dotted(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
 class Purpose(Enum):
-    """What a config, or what was typed, is looked at for."""
+    """A use of a config, or of typed words, for which some keys do not matter."""
 
     RESUMING_A_RUN = auto()
     """A run that goes on keeps its saved config but for these keys, which may be typed anew."""
