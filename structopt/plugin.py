@@ -1,10 +1,12 @@
-"""All that a plugin imports beside `structopt.testing`, and the only promise to it: what stands in `__all__` is not renamed.
+"""The only module, beside `structopt.testing`, that a plugin imports: the names in `__all__` are not renamed.
 
-Contracts, one a kind: `Task`, `FactorGraph`, `FactorKind`, `Inference`, `Loss`, `Cost`, `Optimizer`, `Scorer`, `Tracker`,
-`Executor`. A component inherits from the one of its kind, which says what every method does and has a default wherever one makes
-sense. With them come the values that they travel with, the errors a user can mend, and what compiled kernels are written with:
-decorators, signatures, records; and the kinds of structures (`StructureKind`) whose algorithms the core has. `LossFamily`,
-`Pairwise` and `SequenceLabelling` may be inherited from as well.
+- Contracts, one for each kind of component: `Task`, `FactorGraph`, `FactorKind`, `Inference`, `Loss`, `Cost`, `Optimizer`,
+  `Scorer`, `Tracker`, `Executor`. A component inherits from the contract of its kind, whose docstrings say what every method
+  does, and which has a default wherever one makes sense.
+- The data types that methods of contracts take and return, and the errors that a user can mend.
+- What compiled kernels are written with: decorators, signatures, records.
+- The core's kinds of structures (`StructureKind`), for graphs that use the core's algorithms.
+- Components to inherit from: `LossFamily`, `Pairwise` and `SequenceLabelling`.
 """
 
 from __future__ import annotations

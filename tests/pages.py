@@ -1,4 +1,4 @@
-"""What the pages of the documentation tell a reader to type, and to write into files."""
+"""Commands, code blocks, links and headings of the pages of the documentation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED = re.compile(r"# (?P<path>\S+\.(?:py|yaml|toml))\n")
 
 
 class Block(NamedTuple):
-    """A block of code: its language, its text, and the file that a first line, left out of the text, names, if any."""
+    """A block of code: its language, its text without a first line that names a file, and the path of that file, if any."""
 
     language: str
     text: str
@@ -27,16 +27,16 @@ class Block(NamedTuple):
 
 def blocks(page: str) -> list[Block]:
     """Fenced blocks of a page."""
-    found = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    names = [NAMED.match(text) for _, text in found]
+    fenced = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    names = [NAMED.match(text) for _, text in fenced]
     return [
         Block(language, text[name.end() if name else 0 :], name["path"] if name else "")
-        for (language, text), name in zip(found, names, strict=True)
+        for (language, text), name in zip(fenced, names, strict=True)
     ]
 
 
 def commands(page: str) -> list[str]:
-    """What is typed after ``python -m structopt``, in indented lines."""
+    """The arguments of ``python -m structopt`` in indented lines."""
     return re.findall(r"^ +.*python -m structopt (.*)$", re.sub(r"\\\n +", "", page), re.MULTILINE)
 
 
@@ -46,7 +46,7 @@ def trainings(page: str) -> list[str]:
 
 
 def runs(line: str) -> list[list[str]]:
-    """Overrides of each run that a command starts: several, of a sweep; of an interval, one at its lower end."""
+    """Overrides of each run that a command starts: a sweep starts several; of an interval only the lower end is taken."""
     words = [word for word in shlex.split(line) if not word.startswith("-")]
     if "--multirun" not in line:
         return [words]
@@ -62,7 +62,7 @@ def _choices(override: Override) -> list[str]:
 
 
 class Entry(NamedTuple):
-    """What is typed at a prompt, and the lines that are shown below it."""
+    """A command at a prompt, and the lines that are shown below it."""
 
     typed: str
     shown: str
@@ -84,6 +84,6 @@ def anchors(page: str) -> list[str]:
 
 
 def headings(page: str) -> set[str]:
-    """Anchors that the headings of a page make."""
+    """Anchors of the headings of a page."""
     titles = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", title).strip().lower().replace(" ", "-") for title in titles}

@@ -1,4 +1,4 @@
-"""What the pages under docs tell a reader to type, to write and to look at must be what the program takes and makes."""
+"""Commands, files, output and pictures of the pages under docs must be those of the program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RUN_FOLDER = re.compile(r"outputs/\d{4}-\d\d-\d\d/[\d-]+")
 
 @pytest.fixture(scope="module")
 def distribution(tmp_path_factory):
-    """The files of docs/plugins.md as a distribution that is installed: its folder is on the path, its metadata beside it."""
+    """The files of docs/plugins.md as an installed distribution: a folder with its packages and its metadata."""
     folder = tmp_path_factory.mktemp("distribution")
     for block in blocks(PLUGINS):
         assert block.path, "a block of docs/plugins.md does not begin with the name of its file"
@@ -49,7 +49,7 @@ def distribution(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plugins(distribution):
-    """The distribution, visible to this process."""
+    """The distribution, importable in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(distribution))
         yield distribution
@@ -59,30 +59,30 @@ def plugins(distribution):
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """A folder with the files that the commands of docs/plugins.md name, made of the shipped corpus."""
+    """A folder with the files that the commands of docs/plugins.md name, written from the shipped corpus."""
     folder = tmp_path_factory.mktemp("texts")
-    for part, count in (("train", 40), ("dev", 20)):
-        sentences = shipped.path(part, "conll").read_text(encoding="utf8").strip().split("\n\n")[:count]
+    for split, count in (("train", 40), ("dev", 20)):
+        sentences = shipped.path(split, "conll").read_text(encoding="utf8").strip().split("\n\n")[:count]
         rows = [[line.split() for line in sentence.splitlines()] for sentence in sentences]
-        (folder / f"{part}.txt").write_text("".join(" ".join(f"{r[0]}/{r[1]}" for r in s) + "\n" for s in rows))
+        (folder / f"{split}.txt").write_text("".join(" ".join(f"{r[0]}/{r[1]}" for r in s) + "\n" for s in rows))
     (folder / "plain.txt").write_text(re.sub(r"/[^/\s]+(?=\s)", "", (folder / "dev.txt").read_text()))
     return folder
 
 
 def test_every_kind_has_an_example(plugins):
-    """One of each kind, found by name, from the example's distribution."""
+    """The example's distribution has one component of each kind."""
     from structopt.config import registry
 
     for kind in registry.KINDS:
-        own = [one for one in registry.installed(kind).values() if one.distribution == "structopt-example"]
-        assert len(own) == 1, f"docs/plugins.md shows no {kind}"
-        file = plugins / "structopt_example" / "conf" / kind / f"{own[0].name}.yaml"
-        assert f"name: {own[0].name}\n" in file.read_text(encoding="utf8")
+        examples = [one for one in registry.installed(kind).values() if one.distribution == "structopt-example"]
+        assert len(examples) == 1, f"docs/plugins.md shows no {kind}"
+        file = plugins / "structopt_example" / "conf" / kind / f"{examples[0].name}.yaml"
+        assert f"name: {examples[0].name}\n" in file.read_text(encoding="utf8")
 
 
 @pytest.mark.parametrize("line", [line for line in trainings(PLUGINS) if line not in EXPERIMENTS])
 def test_plugins_train(line, plugins, texts, tmp_path, monkeypatch):
-    """The page's commands train, and reach a dev score that a model without weights does not."""
+    """The commands of the page train, and reach a dev score that zero weights do not reach."""
     monkeypatch.chdir(tmp_path)
     for file in texts.iterdir():
         (tmp_path / file.name).symlink_to(file)
@@ -119,7 +119,7 @@ def test_experiments_report(line, plugins, tmp_path, monkeypatch):
     assert (tmp_path / "sweep" / "table.csv").is_file()
 
 
-def test_plugins_own_tests_pass(plugins):
+def test_tests_of_the_page_pass(plugins):
     """The tests that docs/plugins.md shows."""
     paths = [str(plugins), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(plugins), str(plugins / "tests")]
@@ -130,7 +130,7 @@ def test_plugins_own_tests_pass(plugins):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_training_commands_compose(page, plugins):
-    """What the pages tell to type is checked as before a run; commands of experiments are run elsewhere."""
+    """Training commands compose and are valid; commands of experiments are run by another test."""
     for line in trainings(TEXTS[page.name]):
         for overrides in [] if "+experiment=" in line else runs(line):
             validate(compose(overrides))
@@ -148,7 +148,7 @@ def trained(tmp_path_factory):
 
 @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text])
 def test_python_runs(name, trained, tmp_path, monkeypatch):
-    """The Python of a page, block after block; its pictures are those that the page shows."""
+    """The Python blocks of a page run in order, and draw the pictures that the page shows."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     for block in blocks(TEXTS[name]):
@@ -160,7 +160,7 @@ def test_python_runs(name, trained, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("block", CONSOLES)
 def test_consoles_show_what_happens(block, tmp_path, monkeypatch, capsys):
-    """Files that are shown are written where a command has not made them, and commands print what is shown below them."""
+    """Commands print what is shown below them; a shown file is compared if a command wrote it, and written otherwise."""
     monkeypatch.chdir(tmp_path)
     for typed, shown in console(block):
         if typed.startswith("cat "):
@@ -177,12 +177,12 @@ def test_consoles_show_what_happens(block, tmp_path, monkeypatch, capsys):
             assert printed.err + printed.out == shown
 
 
-def assert_same_picture(made: Path, shown: Path) -> None:
-    """Equal but for how another version of the fonts and the library draws edges."""
+def assert_same_picture(drawn: Path, shown: Path) -> None:
+    """Equal up to differences between versions of the fonts and of the library."""
     import numpy as np
     from matplotlib.image import imread
 
-    one, other = imread(made), imread(shown)
+    one, other = imread(drawn), imread(shown)
     assert one.shape == other.shape
     assert np.abs(one - other).mean() < 0.01
 
@@ -198,6 +198,6 @@ def test_links_lead_somewhere(name):
 
 
 def test_every_picture_is_shown():
-    """No picture is left behind when a page no longer shows it."""
+    """Every picture in docs/images is shown on a page."""
     shown = {Path(target).name for text in TEXTS.values() for target in links(text)}
     assert {path.name for path in (ROOT / "docs" / "images").rglob("*.*")} <= shown

@@ -1,4 +1,4 @@
-"""The plugins of this repository, built and installed as distributions of their own, and used as a user would."""
+"""The plugins of this repository, built and installed as distributions, and used on the command line."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def command(site: Path) -> Command:
-    """Run a module of Python, in a given folder, where the plugins are installed."""
+    """Run a module of Python in a folder, with the plugins installed."""
     paths = [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
     return partial(call, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
 
 
 def trained(done: subprocess.CompletedProcess[str], folder: Path) -> float:
-    """Dev F1 of a run that must have worked."""
+    """Dev F1 of a run that must have succeeded."""
     assert done.returncode == 0, done.stderr
     return float(json.loads((folder / "run" / "metrics.json").read_text(encoding="utf8"))["dev"]["f1"])
 
@@ -104,7 +104,7 @@ def test_optimizer_trains_with_the_loss_that_its_config_chose(arow_run: tuple[Pa
 
 
 def test_model_of_a_plugin_loads_without_it(arow_run: tuple[Path, str]) -> None:
-    """An optimizer is no part of a model: predictions need the core alone."""
+    """A model does not contain its optimizer: predictions need the core alone."""
     loaded = "import structopt; print(structopt.load('run').predict([['Ann', 'slept', '.']]))"
     done = subprocess.run([sys.executable, "-c", loaded], cwd=arow_run[0], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -112,7 +112,7 @@ def test_model_of_a_plugin_loads_without_it(arow_run: tuple[Path, str]) -> None:
 
 @pytest.mark.parametrize("optimizer", ["dca", "arow"])
 def test_loss_in_plain_python_trains(optimizer: str, command: Command, tmp_path: Path) -> None:
-    """A typed loss wins over the one that a plugin's config chooses."""
+    """A typed loss overrides the one that a plugin's config chooses."""
     words = ("loss=squared_hinge", f"optimizer={optimizer}", "task.limit=100", "optimizer.epochs=2")
     done = command(tmp_path, "structopt", *words, "tracker=none", "hydra.run.dir=run")
     assert trained(done, tmp_path) > 0.3
@@ -132,10 +132,10 @@ def test_unknown_parameter_of_a_plugin(command: Command, tmp_path: Path) -> None
     assert "optimizer=arow has no parameter 'tolerance'." in done.stderr
 
 
-def test_page_shows_segments_as_they_are() -> None:
-    """The lines of code in the walk-through are the plugin's, without its docstrings."""
+def test_page_shows_the_code_of_segments() -> None:
+    """The lines of code in the walk-through are lines of the plugin."""
     page = (PLUGINS.parent / "docs" / "plugins.md").read_text(encoding="utf8")
-    section = page.partition("\n## A kind of structure of its own\n")[2].partition("\n## ")[0]
+    section = page.partition("\n## A kind of structure\n")[2].partition("\n## ")[0]
     shown = {line.strip() for line in section.splitlines() if line.startswith("    ")}
     files = (PLUGINS / "structopt-segments").rglob("*.py")
     assert len(shown) > 20
@@ -143,6 +143,6 @@ def test_page_shows_segments_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_its_own_tests(name: str, command: Command, tmp_path: Path) -> None:
+def test_tests_of_the_plugin(name: str, command: Command, tmp_path: Path) -> None:
     done = command(tmp_path, "pytest", "-q", f"--basetemp={tmp_path / 'inner'}", str(PLUGINS / name / "tests"))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""What the README tells a user to type must be what the program takes; its Python and its links are run by test_docs."""
+"""Commands and tables of the README must be those of the program; test_docs checks its Python and its links."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_training_commands_compose(line: str) -> None:
         validate(compose(overrides))
 
 
-def test_the_table_names_what_is_there() -> None:
+def test_the_table_names_all_components() -> None:
     for folder in conf_folders():
         for file in Path(folder).glob("*/*.yaml"):
             assert file.stem in README, f"the README's table lacks {file.parent.name}={file.stem}"
@@ -34,5 +34,5 @@ def test_the_table_names_what_is_there() -> None:
 
 def test_the_pairs_are_those_of_the_registry() -> None:
     core = {name for name, one in registry.installed("optimizer").items() if one.distribution == "structopt-trainer"}
-    found = {key: verdict for key, verdict in pairs.verdicts().items() if key[0] in core}
-    assert pairs.table(found) in README
+    verdicts = {key: verdict for key, verdict in pairs.verdicts().items() if key[0] in core}
+    assert pairs.table(verdicts) in README

@@ -1,4 +1,4 @@
-"""One pass of AROW over the instances, compiled once whatever features, graph, inference and loss it is given."""
+"""One pass of AROW over the instances, compiled once for any features, graph, inference and loss."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ NEGATIVE = -1e-9  # losses between this and 0 are rounding
 
 @driver(types.void, LONGS, VECTOR, VECTOR, VECTOR, types.float64, types.float64, VECTOR)
 def arow_pass(kernels, data, space, order, mu, precision, lag, visits, r, totals):  # type: ignore[no-untyped-def]
-    """Visit the instances in the given order, updating mean and precisions at every positive loss L_i.
+    """Visit the instances in `order`, updating mean and precisions at every positive loss L_i.
 
     With g = F_i (z' - z) and Sigma_f = 1 / (1 + precision_f):
 
         v = sum_f g_f^2 Sigma_f,   mu <- mu - L_i / (v + r) Sigma g,   precision_f <- precision_f + g_f^2 / r.
 
     `lag` collects t * (mu_{t+1} - mu_t) over the visits t, counted from `visits` + 1, so that the average of the
-    iterates before each update is mu - lag / t; it is left alone when it is empty. `totals` receives the sum of the
+    iterates before each update is mu - lag / t; an empty `lag` is not updated. `totals` receives the sum of the
     losses and the number of negative ones, whose instances are skipped. A visit costs one inference and O(nnz).
     """
     k, averaged = Kernels(*kernels), len(lag) > 0

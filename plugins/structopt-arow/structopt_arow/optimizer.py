@@ -35,7 +35,7 @@ class Arow(Optimizer):
     Parameters
     ----------
     r : float
-        Regularisation, greater than 0: the larger it is, the smaller the steps, and the slower the variances fall.
+        Regularisation, greater than 0: with a larger r steps are smaller and variances fall more slowly.
     epochs : int
         Passes over the data.
     average : bool
@@ -54,7 +54,7 @@ class Arow(Optimizer):
     r_1 = r_2 = r and the diagonal of Sigma alone. For sequences, where the most violating output takes the place of the
     wrong class: Mejer and Crammer (2010), "Confidence in structured-prediction using confidence-weighted models", EMNLP.
     With ``loss=svm`` z' maximises score plus cost; with ``loss=perceptron``, the score. The perceptron's loss is 0 at
-    mu = 0, so that nothing moves from there: it needs a warm start.
+    mu = 0, so that training from zero weights would not move: it needs a warm start.
     """
 
     def __init__(self, r: float = 1.0, epochs: int = 10, average: bool = True, C: float = 1.0) -> None:
@@ -72,14 +72,13 @@ class Arow(Optimizer):
 
     @property
     def plan(self) -> Plan:
-        """Passes by a kernel of its own."""
+        """Passes by the plugin's kernel."""
         return Plan(kernel_modules=("structopt_arow.kernel",))
 
     def init(self, problem: Objective, weights: Array) -> State:
-        """Start from the given mean with unit variances.
+        """Start from the initial weights as mean, with unit variances.
 
-        The precisions are stored as what they exceed 1 by: then zero is right for every weight that never moves, which is
-        what a checkpoint leaves out.
+        The state holds precision - 1, which is zero for every weight that never moves: checkpoints leave these entries out.
         """
         size = problem.dimension
         return {

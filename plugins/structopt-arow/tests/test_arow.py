@@ -1,4 +1,4 @@
-"""The updates against dense vectors and enumeration; training, resume and refusals as a user meets them."""
+"""The updates against dense vectors and enumeration; training, resume and refusals on the command line."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class EncodedKnapsacks(Encoded):
     weights : int64, shape (items,)
         Of the items, at least 0.
     budgets : int64, shape (instances,)
-        What the weights of the selected items of each instance come to at most.
+        Largest total weight of the selected items of each instance.
     """
 
     weights: Array

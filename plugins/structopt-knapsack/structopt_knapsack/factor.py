@@ -1,4 +1,4 @@
-"""KNAPSACK factors: binary variables with weights, and a budget for those that are on."""
+"""KNAPSACK factors: the weights of the binary variables that are on are within a budget."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from structopt_knapsack import kernels
 
 
 class Knapsack(FactorKind):
-    """The weights of the linked binary variables that are on come to at most the budget; no private parts.
+    """The weights of the linked binary variables that are on add up to at most the budget; no private parts.
 
-    Extra: the budget, then a weight for each link, all at least 0. Its rows are not the convex hull: the linear relaxation takes
-    a share of an item, and bounds the best selection from above. ad3, loopy_bp and trw_bp go by its compiled functions.
+    Extra numbers: the budget, then a weight for each link, all at least 0. The rows do not describe the convex hull: the linear
+    relaxation may select a fraction of an item, so that its value is an upper bound on the best score. ad3, loopy_bp and trw_bp
+    call the compiled functions.
     """
 
     kernels = FactorKernels(kernels.extend, kernels.maximum, kernels.marginals, kernels.messages)
 
     def extend(self, x: Array, private: Array, widths: Array, extra: Array) -> bool:
-        """Whether what is on is within the budget."""
+        """Whether the items that are on are within the budget."""
         return bool(x @ extra[1:] <= extra[0])
 
-    def describe(self, rows: Rows, z: Array, own: Array, widths: Array, extra: Array) -> None:
-        """Add the rows  sum_j w_j z_j <= budget,  and  z_j = 0  of what is too heavy alone."""
+    def describe(self, rows: Rows, z: Array, private: Array, widths: Array, extra: Array) -> None:
+        """Add the rows  sum_j w_j z_j <= budget,  and  z_j = 0  for items that are too heavy alone."""
         first = np.zeros(1, np.int64)
         entries = [(first, z[j : j + 1], float(weight)) for j, weight in enumerate(extra[1:])]
         rows.add(-np.inf, float(extra[0]), *entries, count=1)

@@ -1,6 +1,6 @@
-"""The shipped corpus: the best selections of a noisy model of what items are worth.
+"""The shipped corpus: the best selections under a noisy model of the worth of items.
 
-Its files are made by ``python -m structopt_knapsack.generate``.
+Its files are written by ``python -m structopt_knapsack.generate``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WORTH = {"tent": 3.0, "stove": 2.0, "rope": 1.5, "book": 0.5, "lamp": 1.0, "chai
 
 
 def instance(random: np.random.Generator) -> dict[str, Any]:
-    """One line: items with a kind, a rating and perhaps rust; what is packed is worth the most, as far as noise lets one see."""
+    """One line: items with a kind, a rating and perhaps rust; the gold selection is the best one under noisy worths."""
     items, worth = [], []
     for _ in range(int(random.integers(4, 9))):
         kind, rating, rusty = str(random.choice(list(WORTH))), int(random.integers(1, 6)), bool(random.random() < 0.25)
@@ -36,9 +36,9 @@ def instance(random: np.random.Generator) -> dict[str, Any]:
 def main() -> None:
     """Write the three files."""
     random = np.random.default_rng(7)
-    for role, size in SIZES.items():
+    for split, size in SIZES.items():
         lines = [json.dumps(instance(random)) for _ in range(size)]
-        (FOLDER / f"{role}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf8")
+        (FOLDER / f"{split}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf8")
 
 
 if __name__ == "__main__":

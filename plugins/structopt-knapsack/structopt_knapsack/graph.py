@@ -33,7 +33,7 @@ MOST_CELLS = 50_000_000
 
 
 def algorithms() -> InferenceKernels:
-    """The algorithms, compiled when they are first asked for."""
+    """The exact algorithms; importing them compiles them."""
     from structopt_knapsack import kernels
 
     return InferenceKernels(kernels.solve, kernels.k_best)
@@ -49,7 +49,7 @@ def vertices(structure: Record, i: int, parts: int, most: int) -> Array:
 
 
 KIND = StructureKind("knapsack", algorithms, vertices, loopy=True, lists=True)
-"""A record of variables and factors, which ad3, lp, ilp, loopy_bp and trw_bp read; dynamic programming for inference=exact."""
+"""Its record has variables and factors, which ad3, lp, ilp, loopy_bp and trw_bp read; inference=exact is a dynamic program."""
 
 
 class KnapsackGraph(FactorGraph):
@@ -57,12 +57,12 @@ class KnapsackGraph(FactorGraph):
 
         score(y) = sum_{j in y} s_j,    sum_{j in y} w_j <= B
 
-    An item has one part, on where it is selected: outputs have as many parts as they have items. Inference costs O(n B).
+    An item has one part, which is on if the item is selected. Inference costs O(n B).
 
     Notes
     -----
-    What an item costs that is missed, or selected by mistake, is its weight in the cost: +w_j at the parts of items that are not
-    gold, -w_j at those that are. All weights are integers, and the budget too.
+    The cost of a wrong item, missed or selected by mistake, is its weight c_j in the cost: +c_j at the parts of items that are
+    not gold, -c_j at the parts of gold items. The weights w_j and the budget B are integers.
     """
 
     traits = GraphTraits(KIND, anchored=True)
@@ -70,29 +70,29 @@ class KnapsackGraph(FactorGraph):
 
     @property
     def rounding(self) -> Any:
-        """The kernel that takes the likeliest items that fit."""
+        """The kernel that selects the most probable items within the budget."""
         from structopt_knapsack.kernels import round_selection
 
         return round_selection
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
-        """Lay out one part an item; no part is tied, whether `positional` or not.
+        """Lay out one part per item; no part is tied, whether `positional` or not.
 
         Raises
         ------
         ConfigError
-            For a corpus of another task, weights that are negative, and tables that no machine has room for.
+            For a corpus of another task, negative weights, and tables that are too large.
         """
         from structopt_knapsack.kernels import SCRATCH
 
         knapsacks = _knapsacks_of(encoded)
         weights, budgets = _by_instance(knapsacks)
-        size = _room(weights, budgets)
+        size = _table_size(weights, budgets)
         rows = []
-        for own, budget in zip(weights, budgets, strict=True):
-            one = FactorRows(np.ones(len(own), np.int32), np.zeros(1, np.int64))
-            one.add("knapsack", np.arange(len(own)), extra=np.array([budget, *own]))
-            rows.append(one)
+        for items, budget in zip(weights, budgets, strict=True):
+            factor = FactorRows(np.ones(len(items), np.int32), np.zeros(1, np.int64))
+            factor.add("knapsack", np.arange(len(items)), extra=np.array([budget, *items]))
+            rows.append(factor)
         groups = (PartGroup("item", 1, encoded.offsets),)
         memory = np.zeros(len(encoded) + 1, np.int64)
         work = SCRATCH.pack(table=size)
@@ -128,7 +128,7 @@ class KnapsackGraph(FactorGraph):
         role: str = "variable",
         gold: SparseVectors | None = None,
     ) -> SparseVectors:
-        """Cost of wrong items: +weights_j for one selected by mistake, and for one missed, as -weights_j at its part."""
+        """Cost of wrong items: +weights_j at the part of an item that is not gold, -weights_j at the part of a gold item."""
         self.check_role(role)
         assert encoded.gold is not None
         parts = np.arange(len(weights)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
@@ -142,30 +142,30 @@ class KnapsackGraph(FactorGraph):
         return selected
 
     def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
-        """Of every item that it is out and that it is in, shape (items, 2)."""
-        return [np.stack([1.0 - own, own], axis=1) for own in marginals]
+        """Probabilities that each item is out, and that it is in, shape (items, 2)."""
+        return [np.stack([1.0 - p, p], axis=1) for p in marginals]
 
 
 def _knapsacks_of(encoded: Encoded) -> EncodedKnapsacks:
-    """Return the corpus, if it is one of items and budgets."""
+    """Return the corpus, or refuse one without budgets."""
     if not isinstance(encoded, EncodedKnapsacks):
         raise ConfigError("factor_graph=knapsack selects the items of task=knapsack; take the task's own factor graph.")
     return encoded
 
 
 def _by_instance(knapsacks: EncodedKnapsacks) -> tuple[list[Array], list[int]]:
-    """Weights and budget of every instance; no budget is more than all its items weigh."""
+    """Weights and budget of every instance; a budget above the weight of all items is lowered to it."""
     if len(knapsacks.weights) and knapsacks.weights.min() < 0 or len(knapsacks.budgets) and knapsacks.budgets.min() < 0:
         raise ConfigError("factor_graph=knapsack: weights of items and budgets must be at least 0.")
     weights = [knapsacks.weights[a:b] for a, b in pairwise(knapsacks.offsets.tolist())]
-    return weights, [min(int(b), int(own.sum())) for b, own in zip(knapsacks.budgets, weights, strict=True)]
+    return weights, [min(int(b), int(w.sum())) for b, w in zip(knapsacks.budgets, weights, strict=True)]
 
 
-def _room(weights: list[Array], budgets: list[int]) -> int:
+def _table_size(weights: list[Array], budgets: list[int]) -> int:
     """The size of the tables of the largest instance."""
     from structopt_knapsack.kernels import cells
 
-    sizes = cells([len(own) for own in weights], budgets)
+    sizes = cells([len(items) for items in weights], budgets)
     if sizes.max(initial=0) > MOST_CELLS:
         i = int(sizes.argmax())
         raise ConfigError(

@@ -1,16 +1,16 @@
 """Exact inference on selections within a budget, by dynamic programming over integer weights.
 
-Items j have the scores s_j and the weights w_j, and a selection is what weighs at most the budget B:
+Items j have the scores s_j and the weights w_j; a selection weighs at most the budget B. With
 
     V(j, b) = max( V(j - 1, b), V(j - 1, b - w_j) + s_j ),    V(0, b) = 0,
 
-is the best of the first j items within b, and V(n, B) the best of all. With log(e^x + e^y) for the maximum it is the
-log-partition function. With R(j, b) the same of the items from j on, and F(j, c) that of the first j items that weigh *exactly*
-c,
+V(j, b) is the best score of a selection from the first j items within b, and V(n, B) the best score of all. With
+log(e^x + e^y) instead of the maximum, V(n, B) is the log-partition function. With R(j, b) the same for the items from j on,
+and F(j, c) the same for the selections of the first j items that weigh *exactly* c,
 
     P(j is selected) = sum_c exp( F(j - 1, c) + s_j + R(j + 1, B - c - w_j) - log Z ).
 
-All cost O(n B). A score of -inf forbids an item. Factors have the extra numbers B, w_1, ..., w_n.
+All algorithms cost O(n B). A score of -inf forbids an item. Factors have the extra numbers B, w_1, ..., w_n.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from structopt.plugin import (
 )
 
 FARTHEST = 1e5
-"""The largest log-odds that a message tells."""
+"""The largest log-odds of a message."""
 
 
 class Scratch(NamedTuple):
@@ -49,7 +49,7 @@ open_scratch = SCRATCH.compiled
 
 
 def cells(items, budgets):  # type: ignore[no-untyped-def]
-    """How many numbers the tables of so many items within such budgets have; arrays, or one each."""
+    """Size of the tables for numbers of items and budgets, given as arrays or as one number each."""
     return (np.asarray(items, np.int64) + 2) * (np.asarray(budgets, np.int64) + 1)
 
 
@@ -62,7 +62,7 @@ def log_add(x, y):
 
 @inlined
 def add(x, y, hot):
-    """The sum of the recursions: of exponentials, in logarithms, where `hot`, else the maximum."""
+    """The sum in the recursions: log(exp x + exp y) if `hot`, else the maximum."""
     return log_add(x, y) if hot else max(x, y)
 
 
@@ -120,7 +120,7 @@ def begin(extra, s, temperature, hot, rest, here):
 
 @inlined
 def advance(w, score, hot, here):
-    """Let F count one more item, from the heaviest selections down, so that it is in none twice."""
+    """Add one item to F, from the heaviest selections down, so that no selection has it twice."""
     for c in range(len(here) - 1, w - 1, -1):
         here[c] = add(here[c], here[c - w] + score, hot)
 
@@ -148,7 +148,7 @@ def marginals(extra, s, p, out, private_out, floats, ints):
 
 @kernel(FACTOR_MESSAGES)
 def messages(extra, n, p, hot, out, floats, ints):
-    """Log-odds of each item, selected against not, without what it says itself."""
+    """Log-odds that each item is selected, without the incoming message of the item itself."""
     W = np.int64(extra[0]) + 1
     rest, here = floats[: (len(n) + 1) * W], floats[(len(n) + 1) * W : (len(n) + 2) * W]
     begin(extra, n, 1.0, hot, rest, here)
@@ -183,7 +183,7 @@ def solve(structure, i, s, temperature, z, memory, work):
 
 @kernel(K_BEST)
 def k_best(structure, i, s, count, values, offsets, parts, counts, work):
-    """The `count` best selections in decreasing score: V(j, b) as lists, of which two are merged; O(n B count)."""
+    """The `count` best selections in decreasing score: V(j, b) are lists, and two lists are merged at each step; O(n B count)."""
     extra = numbers(structure, i)
     n, W = len(s), np.int64(extra[0]) + 1
     best = np.full((n + 1, W, count), -inf)
@@ -204,7 +204,7 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
                 else:
                     best[j + 1, b, q], rank[j + 1, b, q] = without, out
                     out += 1
-    found, place, offsets[0] = 0, 0, 0
+    outputs, entry, offsets[0] = 0, 0, 0
     for q in range(count):
         if best[n, W - 1, q] == -inf:
             break
@@ -213,17 +213,17 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
             selected = on[j, b, r] == 1
             r = np.int64(rank[j, b, r])
             if selected:
-                parts[place], counts[place] = j - 1, 1.0
-                place += 1
+                parts[entry], counts[entry] = j - 1, 1.0
+                entry += 1
                 b -= np.int64(extra[j])
-        found += 1
-        offsets[found] = place
-    return found
+        outputs += 1
+        offsets[outputs] = entry
+    return outputs
 
 
 @kernel(ROUND)
 def round_selection(structure, i, z, work):
-    """Take the items from the likeliest down, those of at least 1/2 that the budget still has room for."""
+    """Select items in decreasing probability, if it is at least 1/2 and the item fits into the rest of the budget."""
     extra = numbers(structure, i)
     room = np.int64(extra[0])
     for j in np.argsort(-z, kind="mergesort"):

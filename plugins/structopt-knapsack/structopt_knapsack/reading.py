@@ -1,4 +1,4 @@
-"""Items, weights and budgets from JSON lines, each line checked."""
+"""Reads and checks items, weights and budgets from JSON lines."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class Knapsack:
     weights : tuple of int
     budget : int
     selected : tuple of int, or None
-        Numbers of the selected items, from 0, ascending; None where it is not said.
-    given : mapping
-        The JSON object as it stood in the file.
+        Numbers of the selected items, from 0, ascending; None if unknown.
+    source : mapping
+        The JSON object of the file.
     """
 
     features: tuple[dict[str, float], ...]
     weights: tuple[int, ...]
     budget: int
     selected: tuple[int, ...] | None
-    given: Mapping[str, Any]
+    source: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Instances, and the file that they are from."""
+    """Instances, and the path of their file."""
 
     path: str
     instances: tuple[Knapsack, ...]
@@ -53,7 +53,7 @@ def read(path: str | Path, limit: int | None, labelled: bool, encoding: str) -> 
     Raises
     ------
     DataError
-        With file and line: for what is no JSON object, and for objects of another form than
+        With file and line: for lines that are not JSON objects, and for objects of another form than
         ``{"items": [{"features": {...}, "weight": 3}, ...], "budget": 10, "selected": [0, 2]}``.
     """
     instances = []
@@ -62,65 +62,65 @@ def read(path: str | Path, limit: int | None, labelled: bool, encoding: str) -> 
             break
         if line.strip():
             try:
-                given = json.loads(line)
+                value = json.loads(line)
             except json.JSONDecodeError as error:
                 message = f"this is no JSON ({error.msg}, column {error.colno}). Write one object a line."
                 raise DataError(path, number, message) from None
-            instances.append(_Checked(path, number).instance(given, labelled))
+            instances.append(_Line(path, number).instance(value, labelled))
     return Corpus(str(path), tuple(instances))
 
 
 def of_memory(instances: Sequence[Any]) -> Corpus:
-    """Make a corpus of such objects in memory, whose errors say the number of the instance."""
-    return Corpus(MEMORY, tuple(_Checked(MEMORY, number).instance(one, False) for number, one in enumerate(instances, 1)))
+    """Make a corpus of such objects in memory; errors have the number of the instance."""
+    return Corpus(MEMORY, tuple(_Line(MEMORY, number).instance(one, False) for number, one in enumerate(instances, 1)))
 
 
-class _Checked:
-    """One line, and how it is refused."""
+class _Line:
+    """Checks one line; its errors have file and line."""
 
     def __init__(self, path: str | Path, line: int) -> None:
         self.path, self.line = path, line
 
-    def instance(self, given: Any, labelled: bool) -> Knapsack:
+    def instance(self, source: Any, labelled: bool) -> Knapsack:
         """Check one object."""
-        if not isinstance(given, Mapping):
+        if not isinstance(source, Mapping):
             raise self._refused('is no object. Write {"items": [...], "budget": 10}.')
-        items = given.get("items")
+        items = source.get("items")
         if not isinstance(items, Sequence) or isinstance(items, str) or not items:
             raise self._refused('"items" must be a list of at least one object with "weight" and "features".')
         features = tuple(self._features(number, item) for number, item in enumerate(items))
         weights = tuple(self._number(f'"weight" of item {number}', item.get("weight")) for number, item in enumerate(items))
-        budget = self._number('"budget"', given.get("budget"))
-        selected = self._selected(given, len(items)) if labelled else None
+        budget = self._number('"budget"', source.get("budget"))
+        selected = self._selected(source, len(items)) if labelled else None
         if selected is not None and sum(weights[j] for j in selected) > budget:
             weight = sum(weights[j] for j in selected)
             raise self._refused(f'the items in "selected" weigh {weight}, over the budget of {budget}. Correct one of them.')
-        return Knapsack(features, weights, budget, selected, given)
+        return Knapsack(features, weights, budget, selected, source)
 
-    def _selected(self, given: Mapping[str, Any], items: int) -> tuple[int, ...]:
+    def _selected(self, source: Mapping[str, Any], items: int) -> tuple[int, ...]:
         """The gold selection."""
-        selected = given.get("selected")
+        selected = source.get("selected")
         whole = isinstance(selected, list) and all(type(j) is int and 0 <= j < items for j in selected)
         if not whole or len(set(selected)) < len(selected):
             raise self._refused(f'"selected" must be a list of different item numbers from 0 to {items - 1}.')
         return tuple(sorted(selected))
 
     def _features(self, number: int, item: Any) -> dict[str, float]:
-        """Attributes of one item: numbers as they are, true as 1, words as an attribute of their own."""
+        """Attributes of one item: a number is the value of its name, true is 1, a word makes the attribute ``name=word``."""
         if not isinstance(item, Mapping):
             raise self._refused(f'item {number} is no object. Write {{"features": {{...}}, "weight": 3}}.')
         features = item.get("features", {})
         if not isinstance(features, Mapping):
             raise self._refused(f'"features" of item {number} must be an object, {{"name": value}}.')
-        found = {}
+        attributes = {}
         for name, value in features.items():
             if isinstance(value, str):
-                found[f"{name}={value}"] = 1.0
+                attributes[f"{name}={value}"] = 1.0
             elif isinstance(value, bool | int | float) and abs(value) < float("inf"):
-                found[str(name)] = float(value)
+                attributes[str(name)] = float(value)
             else:
                 raise self._refused(f'"{name}" of item {number} must be a finite number, true, false or a word, not {value!r}.')
-        return found
+        return attributes
 
     def _number(self, what: str, value: Any) -> int:
         if type(value) is not int or not 0 <= value < 2**31:

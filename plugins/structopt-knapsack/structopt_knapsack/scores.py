@@ -1,4 +1,4 @@
-"""How good predicted selections are: counts of every instance, and the scores that their sums come to."""
+"""Scores of predicted selections: counts of every instance, and metrics of their sums."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from structopt.plugin import Array
 from structopt_knapsack.reading import Knapsack
 
-RIGHT, FOUND, GOLD, AGREED, ITEMS, SAME, ONE, FILLED, COUNTS = range(9)
-"""Items selected rightly, selected, and gold; items on which both agree, and all; selections that are the same, and all; and
-the share of the budget that is used."""
+RIGHT, SELECTED, GOLD, AGREED, ITEMS, SAME, ONE, FILLED, COUNTS = range(9)
+"""Columns of the counts: items that are selected and gold, selected, gold; items on which prediction and gold agree, all items;
+whether the selections are equal, 1 for every instance; the fraction of the budget that is used; the number of columns."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,16 @@ class SelectionOutcomes:
         return len(self.table)
 
     def scores(self, times: Array | None = None) -> dict[str, float]:
-        """Scores of the corpus in which instance i stands ``times[i]`` often.
+        """Scores of the corpus in which instance i occurs ``times[i]`` times.
 
-        Precision, recall and F1 of the selected items; ``accuracy``: the share of items that are rightly in or out; ``exact``:
-        of selections that are the gold ones; ``filled``: mean share of the budget that is used. 0/0 is 0.
+        Precision, recall and F1 of the selected items; ``accuracy``: the fraction of items on which prediction and gold agree;
+        ``exact``: the fraction of selections that equal the gold ones; ``filled``: the mean fraction of the budget that is used.
+        0/0 is 0.
         """
         total = self.table.sum(axis=0) if times is None else times @ self.table
-        precision, recall = _ratio(total[RIGHT], total[FOUND]), _ratio(total[RIGHT], total[GOLD])
+        precision, recall = _ratio(total[RIGHT], total[SELECTED]), _ratio(total[RIGHT], total[GOLD])
         return {
-            "f1": _ratio(2 * total[RIGHT], total[FOUND] + total[GOLD]),
+            "f1": _ratio(2 * total[RIGHT], total[SELECTED] + total[GOLD]),
             "precision": precision,
             "recall": recall,
             "accuracy": _ratio(total[AGREED], total[ITEMS]),
@@ -46,11 +47,11 @@ class SelectionOutcomes:
 def outcomes(gold: Sequence[Knapsack], predicted: Sequence[Sequence[int]]) -> SelectionOutcomes:
     """Compare predicted selections, as lists of item numbers, with the gold ones."""
     table = np.zeros((len(gold), COUNTS))
-    for row, instance, found in zip(table, gold, map(set, predicted), strict=True):
-        wanted, items = set(instance.selected or ()), len(instance.weights)
-        row[[RIGHT, FOUND, GOLD, ITEMS, ONE]] = len(wanted & found), len(found), len(wanted), items, 1
-        row[AGREED], row[SAME] = items - len(wanted ^ found), wanted == found
-        weight = sum(instance.weights[j] for j in found)
+    for row, instance, chosen in zip(table, gold, map(set, predicted), strict=True):
+        right, items = set(instance.selected or ()), len(instance.weights)
+        row[[RIGHT, SELECTED, GOLD, ITEMS, ONE]] = len(right & chosen), len(chosen), len(right), items, 1
+        row[AGREED], row[SAME] = items - len(right ^ chosen), right == chosen
+        weight = sum(instance.weights[j] for j in chosen)
         row[FILLED] = min(1.0, weight / instance.budget) if instance.budget else 1.0
     return SelectionOutcomes(table)
 
@@ -61,5 +62,5 @@ def report(scores: dict[str, float], instances: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _ratio(part: float, whole: float) -> float:
-    return float(part / whole) if whole else 0.0
+def _ratio(count: float, total: float) -> float:
+    return float(count / total) if total else 0.0

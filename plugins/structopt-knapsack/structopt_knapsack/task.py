@@ -37,22 +37,22 @@ class Reading(TypedDict, total=False):
 
 
 class Knapsacks(Task):
-    """Which of some items to take, within a budget.
+    """Select items within a budget.
 
     A line of a file is a JSON object: ``{"items": [{"features": {"kind": "tool", "price": 2.5}, "weight": 3}, ...],
-    "budget": 10, "selected": [0, 2]}``. Weights and budget are whole numbers. A feature is a number, true, false, or a word;
-    of a word, name and word together are an attribute. Further keys are kept in predictions.
+    "budget": 10, "selected": [0, 2]}``. Weights and budget are whole numbers. A feature is a number, true, false, or a word,
+    which makes the attribute ``name=word``. Further keys are kept in predictions.
 
     Parameters
     ----------
     train, dev, test : str or None
-        Files, plain or .gz. Without `train`, the small corpus shipped with the plugin takes the place of all three.
+        Files, plain or .gz. Without `train`, all three are those of the small corpus shipped with the plugin.
     limit : int or None
         Number of training instances to read.
     encoding : str
         Encoding of the files.
     features : mapping
-        ``min_count``: attributes that fewer items of the training part have are left out.
+        ``min_count``: attributes of fewer training items are left out.
     """
 
     columns = ("items",)
@@ -90,28 +90,28 @@ class Knapsacks(Task):
 
     @property
     def files(self) -> dict[str, Path]:
-        """Files by role (train, dev, test), the shipped corpus where none is given."""
+        """Files by split (train, dev, test), by default those of the shipped corpus."""
         if self._paths["train"] is None:
-            return {role: SHIPPED / f"{role}.jsonl" for role in self._paths}
-        return {role: Path(path) for role, path in self._paths.items() if path is not None}
+            return {split: SHIPPED / f"{split}.jsonl" for split in self._paths}
+        return {split: Path(path) for split, path in self._paths.items() if path is not None}
 
     def read(self, path: Any, limit: int | None = None, labelled: bool = True) -> Corpus:
-        """Read JSON lines; without labels, ``selected`` is not looked at."""
+        """Read JSON lines; without labels, ``selected`` is ignored."""
         return reading.read(path, limit, labelled, self.encoding)
 
     def corpus(self, instances: Sequence[Any]) -> Corpus:
-        """Make an unlabelled corpus of objects as they stand in files."""
+        """Make an unlabelled corpus of objects in the form of the files."""
         return reading.of_memory(instances)
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
-        """Objects as they stand in files, from a table."""
-        values = table.get("values") or [[[1.0] * len(names) for names in row] for row in table["features"]]
-        rows = zip(table["features"], values, table["weights"], table["budget"], strict=True)
+        """Objects in the form of the files, from a table."""
+        all_values = table.get("values") or [[[1.0] * len(names) for names in row] for row in table["features"]]
+        rows = zip(table["features"], all_values, table["weights"], table["budget"], strict=True)
         return [
             {
                 "items": [
-                    {"features": dict(zip(names, own, strict=True)), "weight": weight}
-                    for names, own, weight in zip(items, numbers, weights, strict=True)
+                    {"features": dict(zip(names, values, strict=True)), "weight": weight}
+                    for names, values, weight in zip(items, numbers, weights, strict=True)
                 ],
                 "budget": budget,
             }
@@ -119,7 +119,7 @@ class Knapsacks(Task):
         ]
 
     def input_example(self) -> dict[str, list[Any]]:
-        """Two instances, of attributes that training has shown."""
+        """Two instances with attributes of the training corpus."""
         names = list(self._attributes)[:2] or ["price"]
         return {"features": [[names, names[:1]], [names]], "weights": [[3, 4], [2]], "budget": [5, 2]}
 
@@ -128,7 +128,7 @@ class Knapsacks(Task):
         return {"selected": [list(output) for output in outputs]}
 
     def fit(self, corpus: Corpus, earlier: Knapsacks | None = None) -> EncodedKnapsacks:
-        """Learn the attributes of the training corpus, beside those of an `earlier` task, and encode it."""
+        """Learn the attributes of the training corpus, keep those of an `earlier` task, and encode the corpus."""
         counts = Counter(name for one in corpus.instances for item in one.features for name in item)
         kept = {name for name, count in counts.items() if count >= self.min_count}
         known = kept if earlier is None else kept | set(earlier._attributes)
@@ -136,7 +136,7 @@ class Knapsacks(Task):
         return self.encode(corpus)
 
     def encode(self, corpus: Corpus, given: Sequence[str] | None = None) -> EncodedKnapsacks:
-        """Encode a corpus with the attributes that `fit` has learnt; others are left out."""
+        """Encode a corpus with the attributes that `fit` learnt; other attributes are left out."""
         if given is not None:
             self.given_labels(corpus)
         sizes = [len(one.weights) for one in corpus.instances]
@@ -153,12 +153,12 @@ class Knapsacks(Task):
         )
 
     def decode(self, encoded: EncodedKnapsacks, view: Array) -> list[list[int]]:
-        """Numbers of the selected items, a list an instance."""
+        """Numbers of the selected items, one list per instance."""
         bounds = encoded.offsets.tolist()
         return [np.flatnonzero(view[a:b]).tolist() for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
     def outcomes(self, gold: Corpus, predicted: Sequence[Sequence[int]]) -> scores.SelectionOutcomes:
-        """What every instance adds to the scores."""
+        """What every instance adds to the counts of the scores."""
         if any(one.selected is None for one in gold.instances):
             raise DataError(gold.path, None, 'has no selections to compare with; give a file with "selected" on every line.')
         return scores.outcomes(gold.instances, predicted)
@@ -172,7 +172,7 @@ class Knapsacks(Task):
         return list(self._attributes) if group == "item" else []
 
     def configuration_names(self, group: str) -> list[Any]:
-        """An item has one part, on where it is selected."""
+        """An item has one part, which is on if the item is selected."""
         return ["in"]
 
     def vocabulary(self) -> dict[str, Sequence[str]]:
@@ -184,7 +184,7 @@ class Knapsacks(Task):
         return {"attributes": list(self._attributes)}, {}
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Take back what `state` gave."""
+        """Set the attributes of a stored state."""
         self._attributes = {name: j for j, name in enumerate(values["attributes"])}
 
     def write_outputs(
@@ -202,12 +202,12 @@ class Knapsacks(Task):
         """
         lines = []
         for i, (one, selected) in enumerate(zip(corpus.instances, outputs, strict=True)):
-            made: dict[str, Any] = {**one.given, "selected": list(selected)}
+            line: dict[str, Any] = {**one.source, "selected": list(selected)}
             if probabilities is not None:
-                made["probabilities"] = [round(float(p), 6) for p in probabilities[i][:, 1]]
+                line["probabilities"] = [round(float(p), 6) for p in probabilities[i][:, 1]]
             if ranked is not None:
-                made["k_best"] = [{"score": round(score, 6), "selected": list(best)} for score, best in ranked[i]]
-            lines.append(json.dumps(made, ensure_ascii=False))
+                line["k_best"] = [{"score": round(score, 6), "selected": list(best)} for score, best in ranked[i]]
+            lines.append(json.dumps(line, ensure_ascii=False))
         write_text(target, "\n".join(lines) + "\n", self.encoding)
 
     def _table(self, corpus: Corpus) -> AttributeTable:

@@ -1,4 +1,4 @@
-"""The contracts of task, graph, factor kind, inferences, losses and learners; the budget in every inference; commands."""
+"""The contracts of task, graph, factor kind, inferences, losses and optimizers; the budget in every inference; commands."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def packs(seed: int = 0, sizes: tuple[int, ...] = (1, 3, 4, 6)) -> EncodedKnapsa
     worth = random.normal(size=6)[attributes].sum(axis=1)
     for j in np.argsort(-worth):
         i = int(np.searchsorted(offsets, j, side="right")) - 1
-        own = slice(offsets[i], offsets[i + 1])
-        gold[j] = worth[j] > 0 and gold[own] @ weights[own] + weights[j] <= budgets[i]
+        items_of = slice(offsets[i], offsets[i + 1])
+        gold[j] = worth[j] > 0 and gold[items_of] @ weights[items_of] + weights[j] <= budgets[i]
     table = AttributeTable(np.arange(0, 3 * items + 1, 3), attributes.ravel(), None, 6)
     return EncodedKnapsacks(offsets, {"item": table}, ("out", "in"), gold, weights=weights, budgets=budgets)
 
@@ -120,7 +120,7 @@ class TestOptimizers(OptimizerSuite):
         return lambda seed: make_problem(packs(1), KnapsackGraph(), loss, exact, seed=seed)
 
     def test_starts_from_given_weights(self, optimizer: Any, problem: Any) -> None:
-        """Learners that keep dual variables say that they take none."""
+        """Optimizers that keep dual variables refuse initial weights."""
         try:
             super().test_starts_from_given_weights(optimizer, problem)
         except ConfigError as refused:
@@ -187,7 +187,7 @@ def test_cost_counts_wrong_items(encoded: EncodedKnapsacks) -> None:
         np.testing.assert_allclose(listed.costs, np.abs(listed.vertices - listed.gold).sum(axis=1), atol=1e-12)
 
 
-def test_corpora_are_cut(encoded: EncodedKnapsacks) -> None:
+def test_subsets_of_corpora(encoded: EncodedKnapsacks) -> None:
     graph = KnapsackGraph()
     whole, some = graph.build(encoded), graph.build(encoded.subset(1, 3))
     for k, i in enumerate((1, 2)):
@@ -199,24 +199,24 @@ def test_corpora_are_cut(encoded: EncodedKnapsacks) -> None:
 
 
 def test_a_relaxation_is_above_the_best_and_its_selection_fits() -> None:
-    graph, made = KnapsackGraph(), packs(3)
-    structure, fractional = graph.build(made), 0
-    for i, s in product(range(len(made)), np.random.default_rng(0).normal(size=(20, 6)) + 0.5):
-        own = s[: int(np.diff(structure.parts)[i])]
-        best = run(component("inference", "exact").kernels(KIND).solve, structure, i, own, 0.0)[0]
-        value, z = run(component("inference", "lp").kernels(KIND).solve, structure, i, own, 0.0)
+    graph, encoded = KnapsackGraph(), packs(3)
+    structure, fractional = graph.build(encoded), 0
+    for i, s in product(range(len(encoded)), np.random.default_rng(0).normal(size=(20, 6)) + 0.5):
+        scores = s[: int(np.diff(structure.parts)[i])]
+        best = run(component("inference", "exact").kernels(KIND).solve, structure, i, scores, 0.0)[0]
+        value, z = run(component("inference", "lp").kernels(KIND).solve, structure, i, scores, 0.0)
         assert value >= best - 1e-9
         fractional += value > best + 1e-6
-        weights = made.weights[made.offsets[i] : made.offsets[i + 1]]
-        assert (z > 1 - 1e-6) @ weights <= made.budgets[i]
+        weights = encoded.weights[encoded.offsets[i] : encoded.offsets[i + 1]]
+        assert (z > 1 - 1e-6) @ weights <= encoded.budgets[i]
     assert fractional
 
 
 def test_large_instances_against_integer_programs() -> None:
     random = np.random.default_rng(0)
     weights = random.integers(1, 200, 40)
-    made = replace(packs(0, (40,)), weights=weights, budgets=np.array([weights.sum() // 3]), gold=np.zeros(40, np.int32))
-    structure = KnapsackGraph().build(made)
+    encoded = replace(packs(0, (40,)), weights=weights, budgets=np.array([weights.sum() // 3]), gold=np.zeros(40, np.int32))
+    structure = KnapsackGraph().build(encoded)
     for _ in range(5):
         s = random.normal(size=40)
         values = [run(component("inference", n).kernels(KIND).solve, structure, 0, s, 0.0)[0] for n in ("exact", "ilp")]
@@ -228,10 +228,10 @@ def test_rounding_keeps_outputs_and_the_budget(encoded: EncodedKnapsacks) -> Non
     for i, size in enumerate(np.diff(structure.parts)):
         vertices = KIND.vertices(structure.record, i, int(size), 100)
         for z in (*vertices, *random.random((20, size))):
-            made = z.copy()
-            KnapsackGraph().rounding(structure.record, i, made, structure.work)
-            assert (vertices == made).all(axis=1).any()
-            assert not (vertices == z).all(axis=1).any() or np.array_equal(made, z)
+            rounded = z.copy()
+            KnapsackGraph().rounding(structure.record, i, rounded, structure.work)
+            assert (vertices == rounded).all(axis=1).any()
+            assert not (vertices == z).all(axis=1).any() or np.array_equal(rounded, z)
 
 
 def test_one_factor_is_exact_in_belief_propagation(encoded: EncodedKnapsacks) -> None:
@@ -241,12 +241,12 @@ def test_one_factor_is_exact_in_belief_propagation(encoded: EncodedKnapsacks) ->
     for i, size in enumerate(np.diff(plain.parts)):
         s = random.normal(size=size)
         value, z = run(component("inference", "exact").kernels(KIND).solve, plain, i, s, 1.0)
-        found, other = run(inference.kernels(KIND).solve, structure, i, s, 1.0)
-        assert found == pytest.approx(value, abs=1e-5)
+        other_value, other = run(inference.kernels(KIND).solve, structure, i, s, 1.0)
+        assert other_value == pytest.approx(value, abs=1e-5)
         np.testing.assert_allclose(other, z, atol=1e-5)
 
 
-def test_learners_agree() -> None:
+def test_optimizers_agree() -> None:
     reached = []
     for name in ("lbfgs", "sdca"):
         problem = make_problem(packs(1), KnapsackGraph(), LossFamily(beta=1.0, gamma=1.0), component("inference", "exact"))
@@ -257,14 +257,14 @@ def test_learners_agree() -> None:
 
 
 def test_refusals() -> None:
-    made, graph = packs(0), KnapsackGraph()
+    encoded, graph = packs(0), KnapsackGraph()
     with pytest.raises(ConfigError, match="over the budget of 0"):
-        poor = replace(made, budgets=np.zeros(4, np.int64), weights=made.weights + 1, gold=np.ones(14, np.int32))
+        poor = replace(encoded, budgets=np.zeros(4, np.int64), weights=encoded.weights + 1, gold=np.ones(14, np.int32))
         graph.gold(poor, graph.build(poor))
     with pytest.raises(ConfigError, match="instance 4 has 6 items and a budget of 200000000"):
-        graph.build(replace(made, weights=made.weights + 200_000_000, budgets=np.full(4, 200_000_000)))
+        graph.build(replace(encoded, weights=encoded.weights + 200_000_000, budgets=np.full(4, 200_000_000)))
     with pytest.raises(ConfigError, match="must be at least 0"):
-        graph.build(replace(made, weights=made.weights - 1))
+        graph.build(replace(encoded, weights=encoded.weights - 1))
     with pytest.raises(ConfigError, match="Did you mean 'min_count'"):
         Knapsacks(features={"mincount": 2})
 
@@ -279,9 +279,9 @@ def trained(folder: Path, *words: str) -> float:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run."""
-    made = tmp_path_factory.mktemp("knapsack")
-    assert trained(made, "loss=crf", "optimizer=lbfgs") > 0.85
-    return made
+    path = tmp_path_factory.mktemp("knapsack")
+    assert trained(path, "loss=crf", "optimizer=lbfgs") > 0.85
+    return path
 
 
 @pytest.mark.parametrize(

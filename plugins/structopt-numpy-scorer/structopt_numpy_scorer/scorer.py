@@ -30,18 +30,18 @@ class TanhLayer(Scorer):
         return self.restore({"shapes": shapes}, {})
 
     def state(self):
-        """The shapes of the matrices are all there is to know."""
+        """A saved model needs the shapes of the matrices, and no arrays."""
         return {"shapes": [list(shape) for shape in self.shapes]}, {}
 
     @classmethod
     def restore(cls, layout, arrays):
-        """Undo `state`."""
-        made = cls(layout["shapes"][1][0])
-        made.shapes, made.dimension = layout["shapes"], sum(a * b for a, b in layout["shapes"])
-        return made
+        """Make the scorer that `state` describes."""
+        scorer = cls(layout["shapes"][1][0])
+        scorer.shapes, scorer.dimension = layout["shapes"], sum(a * b for a, b in layout["shapes"])
+        return scorer
 
     def initial(self, seed):
-        """Random weights: from zeros all units would move alike, for ever."""
+        """Random weights: from zeros, all hidden units would get equal gradients and stay equal."""
         spread = np.repeat([0.1, 1 / np.sqrt(self.units), *np.zeros(len(self.shapes) - 2)], [a * b for a, b in self.shapes])
         return np.random.default_rng([seed, self.dimension]).normal(size=self.dimension) * spread
 
@@ -50,7 +50,7 @@ class TanhLayer(Scorer):
         return encoded.tables["label"], structure
 
     def scores(self, theta, prepared, instances):
-        """Of the tokens by the layers; of the other groups as they stand in the weights."""
+        """Scores of labels from the two layers; scores of other parts are weights themselves."""
         _, W, *others = self._split(theta)
         S = self._hidden(theta, prepared, instances)[0] @ W
         flat = np.zeros(int(np.diff(prepared[1].parts)[instances].sum()))
@@ -61,7 +61,7 @@ class TanhLayer(Scorer):
         return flat
 
     def pullback(self, theta, prepared, instances, residuals):
-        """The chain rule: from the scores to W, through tanh, and to the attributes' rows of E."""
+        """The chain rule: from the scores to W, through tanh, to the rows of E."""
         gradient, rows = np.zeros(self.dimension), [np.zeros((0, self.shapes[1][1]))]
         W, (dE, dW, *others) = self._split(theta)[1], self._split(gradient)
         for labels, *blocks in self._blocks(residuals, prepared, instances):
@@ -73,27 +73,27 @@ class TanhLayer(Scorer):
         dE += _sums(ids, (r @ W.T * (1 - h * h))[tokens] * values, len(dE))
         return gradient
 
-    def _split(self, vector):  # into views of its matrices
+    def _split(self, vector):  # views of the matrices that a flat vector holds
         ends = np.cumsum([a * b for a, b in self.shapes])[:-1]
-        return [part.reshape(shape) for part, shape in zip(np.split(vector, ends), self.shapes, strict=True)]
+        return [flat.reshape(shape) for flat, shape in zip(np.split(vector, ends), self.shapes, strict=True)]
 
     def _blocks(self, flat, prepared, instances):
-        """Views of a vector over the parts of some instances: of each instance a matrix a group, a row a position."""
+        """Views of a vector over the parts of some instances: a matrix per instance and part group, a row per position."""
         for i in instances:
             sizes = [(group.offsets[i + 1] - group.offsets[i]) * group.width for group in prepared[1].groups]
-            *own, flat = np.split(flat, np.cumsum(sizes))
-            yield [part.reshape(-1, group.width) for part, group in zip(own, prepared[1].groups, strict=True)]
+            *vectors, flat = np.split(flat, np.cumsum(sizes))
+            yield [vector.reshape(-1, group.width) for vector, group in zip(vectors, prepared[1].groups, strict=True)]
 
-    def _hidden(self, theta, prepared, instances):  # h of every token; and all tokens' attributes: token, number, value
+    def _hidden(self, theta, prepared, instances):  # h of every token; and token, number and value of every attribute
         table, first = prepared[0], prepared[1].groups[0].offsets
-        own = np.concatenate([np.zeros(0, int), *(np.arange(first[i], first[i + 1]) for i in instances)])
-        counts = np.diff(table.offsets)[own]
-        tokens = np.repeat(np.arange(len(own)), counts)
-        entries = np.arange(len(tokens)) + np.repeat(table.offsets[own] - np.cumsum(counts) + counts, counts)
+        chosen = np.concatenate([np.zeros(0, int), *(np.arange(first[i], first[i + 1]) for i in instances)])
+        counts = np.diff(table.offsets)[chosen]
+        tokens = np.repeat(np.arange(len(chosen)), counts)
+        entries = np.arange(len(tokens)) + np.repeat(table.offsets[chosen] - np.cumsum(counts) + counts, counts)
         ids, values = table.ids[entries], np.ones((len(tokens), 1)) if table.values is None else table.values[entries, None]
-        return np.tanh(_sums(tokens, self._split(theta)[0][ids] * values, len(own))), tokens, ids, values
+        return np.tanh(_sums(tokens, self._split(theta)[0][ids] * values, len(chosen))), tokens, ids, values
 
 
-def _sums(numbers, rows, size):  # of the rows that bear the same number
-    places = numbers.astype(int)[:, None] * rows.shape[1] + np.arange(rows.shape[1])
-    return np.bincount(places.ravel(), rows.ravel(), size * rows.shape[1]).reshape(size, rows.shape[1])
+def _sums(numbers, rows, size):  # row k is the sum of the rows whose number is k
+    indices = numbers.astype(int)[:, None] * rows.shape[1] + np.arange(rows.shape[1])
+    return np.bincount(indices.ravel(), rows.ravel(), size * rows.shape[1]).reshape(size, rows.shape[1])

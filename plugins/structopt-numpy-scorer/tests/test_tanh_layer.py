@@ -1,4 +1,4 @@
-"""The contract by finite differences; training, resume and predictions as a user meets them."""
+"""The contract by finite differences; training, resume and predictions on the command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from structopt_numpy_scorer.scorer import TanhLayer
 
-from structopt.plugin import ConfigError
+from structopt.plugin import ConfigError, LossFamily
+from structopt.testing.components import component
 from structopt.testing.problems import make_problem, random_encoded, random_trees
 from structopt.testing.scorer import ScorerContract
 
@@ -23,30 +24,25 @@ class TestTanhLayer(ScorerContract):
 
 
 def test_the_equation():
-    from structopt.factor_graph.linear_chain import LinearChain
-    from structopt.inference.exact import Exact
-    from structopt.loss.family import LossFamily
-
     encoded = random_encoded(3, (2, 3), values=True)
-    problem = make_problem(encoded, LinearChain(), LossFamily(), Exact(), scorer=TanhLayer(4))
+    graph, inference = component("factor_graph", "linear_chain"), component("inference", "exact")
+    problem = make_problem(encoded, graph, LossFamily(), inference, scorer=TanhLayer(4))
     theta, table = problem.scorer.initial(0) + 0.1, encoded.tables["label"]
     E, W, T = theta[: table.size * 4].reshape(-1, 4), theta[table.size * 4 :][:12].reshape(4, 3), theta[-9:]
     rows = [sum((v * E[a] for a, v in zip(table.ids[b:e], table.values[b:e], strict=True)), np.zeros(4))
             for b, e in zip(table.offsets, table.offsets[1:], strict=False)]  # fmt: skip
     s = np.tanh(rows) @ W
-    found = problem.examples.scores(theta, np.arange(2))
-    np.testing.assert_allclose(found, np.concatenate([s[:2].ravel(), T, s[2:].ravel(), T]), atol=1e-12)
+    scores = problem.examples.scores(theta, np.arange(2))
+    np.testing.assert_allclose(scores, np.concatenate([s[:2].ravel(), T, s[2:].ravel(), T]), atol=1e-12)
 
 
 def test_refusals():
     with pytest.raises(ConfigError, match=r"features\.units=0 must be at least 1"):
         TanhLayer(0)
-    from structopt.factor_graph.arc_factored import ArcFactored
-
-    trees = random_trees()
-    structure = ArcFactored().build(trees)
+    trees, graph = random_trees(), component("factor_graph", "arc_factored")
+    structure = graph.build(trees)
     with pytest.raises(ConfigError, match="features=tanh_layer needs attributes of what is labelled"):
-        TanhLayer().fit(trees, structure, ArcFactored().gold(trees, structure))
+        TanhLayer().fit(trees, structure, graph.gold(trees, structure))
 
 
 def structopt(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -65,14 +61,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def metrics(run: Path) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = json.loads((run / "metrics.json").read_text(encoding="utf8"))
-    return found
+    splits: dict[str, dict[str, float]] = json.loads((run / "metrics.json").read_text(encoding="utf8"))
+    return splits
 
 
 def test_it_learns_the_shipped_corpus_by_adagrad(run: Path) -> None:
-    found = metrics(run / "run")
-    assert found["dev"]["f1"] > 0.75
-    assert (found["train"]["dual"], found["train"]["gap"]) == (None, None)
+    splits = metrics(run / "run")
+    assert splits["dev"]["f1"] > 0.75
+    assert (splits["train"]["dual"], splits["train"]["gap"]) == (None, None)
     assert "features=tanh_layer" not in (run / "run" / "model" / "config.json").read_text(encoding="utf8")
 
 

@@ -13,14 +13,14 @@ from structopt_segments.chain import before, constrain, mark, open_chain, open_s
 @inlined
 def viterbi(c, n, s, x, z):
     """Fill z with the indicators of the best output; return its score (-inf, and zeros, where there is none)."""
-    L, M = c.labels, c.most
+    L, M = c.labels, c.max_length
     t = s[(n + M) * L :]
     x.best[: (n + 1) * L] = -inf
     for e in range(n + 1):
         for y in c.first:
             for length in range(1, min(M, e) + 1):
-                place = (e - length) * L + y
-                value = x.enter[place] + x.weight[place * M + length - 1]
+                index = (e - length) * L + y
+                value = x.enter[index] + x.weight[index * M + length - 1]
                 if value > x.best[e * L + y]:
                     x.best[e * L + y], x.length[e * L + y] = value, length
         for y in c.first:
@@ -55,7 +55,7 @@ def viterbi(c, n, s, x, z):
 def k_best(structure, i, s, count, values, offsets, parts, counts, work):
     """The `count` best outputs in decreasing score, by Viterbi over lists; O(n (M L + L^2) count)."""
     c, x = open_chain(structure), open_scratch(work)
-    n, L, M = c.tokens[i + 1] - c.tokens[i], c.labels, c.most
+    n, L, M = c.tokens[i + 1] - c.tokens[i], c.labels, c.max_length
     constrain(c, i, n, s)
     weigh(c, n, s, 0.0, x.weight)
     t = s[(n + M) * L :]
@@ -87,7 +87,7 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
         for j in range(count):
             if not insert(best[n, y, j], y, j, ending, ending_label, ending_rank):
                 break
-    z, found, offsets[0] = np.zeros(len(s)), 0, 0
+    z, outputs, offsets[0] = np.zeros(len(s)), 0, 0
     for q in range(count):
         if ending[q] == -inf:
             break
@@ -105,6 +105,6 @@ def k_best(structure, i, s, count, values, offsets, parts, counts, work):
             else:
                 m, j = np.int64(length[e, u, j]), np.int64(best_rank[e, u, j])
             y = u
-        found += 1
-        offsets[found] = list_parts(z, offsets[q], parts, counts)
-    return found
+        outputs += 1
+        offsets[outputs] = list_parts(z, offsets[q], parts, counts)
+    return outputs

@@ -13,9 +13,9 @@ class Chain(NamedTuple):
 
     Attributes
     ----------
-    labels, most : L and M
+    labels, max_length : L and M
     runs : whether segments are runs of one label
-    tokens : (m + 1,) where the tokens of each instance begin
+    tokens : (m + 1,) first token of each instance
     first : labels that begin segments
     shortest, longest, inner, last : see `structopt_segments.labels.SegmentLabels`
     forbidden : numbers u * L + y of the transitions that no output has
@@ -23,7 +23,7 @@ class Chain(NamedTuple):
     """
 
     labels: Int
-    most: Int
+    max_length: Int
     runs: Flag
     tokens: Longs
     first: Ints
@@ -37,7 +37,15 @@ class Chain(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """The work record, opened: w, i, a, the values of what follows a segment and of what begins at a token, back pointers."""
+    """The work record, opened; the values w, i and a are defined in `structopt_segments.kernels`.
+
+    Attributes
+    ----------
+    weight, enter, best : w, i and a
+    after, full : values of what follows a segment that has fewer than M tokens, and one that has M
+    out : values of what begins with a segment, that segment included
+    source, length : back pointers of Viterbi
+    """
 
     weight: Floats
     enter: Floats
@@ -60,13 +68,13 @@ def constrain(c, i, n, s):
     for j in range(c.excluded_offsets[i], c.excluded_offsets[i + 1]):
         s[c.excluded[j]] = -inf
     for q in c.forbidden:
-        s[(n + c.most) * c.labels + q] = -inf
+        s[(n + c.max_length) * c.labels + q] = -inf
 
 
 @inlined
 def weigh(c, n, s, temperature, weight):
-    """Fill in w(b, l, y) / temperature at the place (b * L + y) * M + l - 1; -inf where there is no such segment."""
-    L, M = c.labels, c.most
+    """Fill in w(b, l, y) / temperature at the index (b * L + y) * M + l - 1; -inf where no such segment is allowed."""
+    L, M = c.labels, c.max_length
     scale = 1.0 / temperature if temperature > 0.0 else 1.0
     weight[: n * L * M] = -inf
     for b in range(n):
@@ -82,22 +90,22 @@ def weigh(c, n, s, temperature, weight):
 
 @inlined
 def before(c, n, x, b, u, y):
-    """a(b, u), of which only runs of M tokens count where u = y and segments are runs."""
+    """a(b, u); if segments are runs and u = y, the value of the runs of M tokens alone."""
     if c.runs and u == y:
-        if b < c.most:
+        if b < c.max_length:
             return -inf
-        place = (b - c.most) * c.labels + y
-        return x.enter[place] + x.weight[place * c.most + c.most - 1]
+        index = (b - c.max_length) * c.labels + y
+        return x.enter[index] + x.weight[index * c.max_length + c.max_length - 1]
     return x.best[b * c.labels + u]
 
 
 @inlined
 def mark(c, n, b, length, u, y, z):
-    """Add one to the parts of the segment of y of so many tokens from b on, after one of u (-1: it is the first)."""
+    """Add one to the parts of the segment of y that has `length` tokens from b on, after a segment of u (-1: it is the first)."""
     L = c.labels
     z[b * L + y] += 1.0
     for t in range(b + 1, b + length):
         z[t * L + (c.last[y] if t == b + length - 1 else c.inner[y])] += 1.0
     z[(n + length - 1) * L + y] += 1.0
     if u >= 0:
-        z[(n + c.most) * L + u * L + y] += 1.0
+        z[(n + c.max_length) * L + u * L + y] += 1.0

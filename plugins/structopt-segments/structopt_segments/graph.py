@@ -28,7 +28,7 @@ from structopt_segments.listing import active_parts, segment_vertices
 
 
 def algorithms() -> InferenceKernels:
-    """The algorithms, compiled when they are first asked for."""
+    """The exact algorithms; importing them compiles them."""
     from structopt_segments.best import k_best
     from structopt_segments.kernels import solve
 
@@ -45,7 +45,7 @@ class Segments(FactorGraph):
 
     y_t is the label of token t, and a segment is named by the label of its first token. With IOB2 and BIOES labels a segment is
     an entity, or one token ``O``; with plain labels a run of one label, where runs of more than M tokens are cut every M tokens.
-    Thus a labelling has one segmentation at most. Labellings that are no segmentations, such as ``O I-PER``, are no outputs.
+    Thus a labelling has at most one segmentation. Labellings without one, such as ``O I-PER``, are not outputs.
 
     The parts of n tokens: n x L labels; then, tied, a group of L for each length up to M, and L x L transitions between
     consecutive segments. Inference costs O(n (M L + L^2)).
@@ -75,19 +75,20 @@ class Segments(FactorGraph):
         Raises
         ------
         ConfigError
-            For a corpus that is not one of labelled sequences, features on transitions, and constraints that it does not know.
+            For a corpus without labelled sequences, for features on transitions, and for constraints that the graph cannot keep.
         """
         from structopt_segments.chain import CHAIN, SCRATCH
 
         _check(encoded)
-        L, M, known = len(encoded.labels), self.max_length, segment_labels(encoded.labels, self.max_length)
+        L, M, scheme = len(encoded.labels), self.max_length, segment_labels(encoded.labels, self.max_length)
         n = int(np.diff(encoded.offsets).max(initial=1))
-        known, forbidden = forbidden_pairs(known, encoded)
+        scheme, forbidden = forbidden_pairs(scheme, encoded)
         excluded_offsets, excluded = excluded_parts(encoded)
         groups, row = self._groups(encoded), (n + 1) * L
         record = CHAIN.pack(
-            labels=L, most=M, runs=known.runs, tokens=encoded.offsets, first=np.flatnonzero(known.longest >= known.shortest),
-            shortest=known.shortest, longest=known.longest, inner=known.inner, last=known.last, forbidden=forbidden,
+            labels=L, max_length=M, runs=scheme.runs, tokens=encoded.offsets,
+            first=np.flatnonzero(scheme.longest >= scheme.shortest), shortest=scheme.shortest, longest=scheme.longest,
+            inner=scheme.inner, last=scheme.last, forbidden=forbidden,
             excluded_offsets=excluded_offsets, excluded=excluded,
         )  # fmt: skip
         work = SCRATCH.pack(
@@ -106,10 +107,10 @@ class Segments(FactorGraph):
         """
         assert encoded.gold is not None
         L, labels = len(encoded.labels), encoded.gold.astype(np.int64)
-        known = segment_labels(encoded.labels, self.max_length)
-        found = segmentation(known, self.max_length, encoded.offsets, labels)
-        self._check_gold(encoded, known, found)
-        owners, parts = active_parts(found, labels, encoded.offsets, L, self.max_length)
+        scheme = segment_labels(encoded.labels, self.max_length)
+        segments = segmentation(scheme, self.max_length, encoded.offsets, labels)
+        self._check_gold(encoded, scheme, segments)
+        owners, parts = active_parts(segments, labels, encoded.offsets, L, self.max_length)
         size = int(np.diff(structure.parts).max(initial=1))
         numbers, counts = np.unique(owners * size + parts, return_counts=True)
         offsets = np.searchsorted(numbers, np.arange(len(encoded) + 1) * size).astype(np.int64)
@@ -120,7 +121,7 @@ class Segments(FactorGraph):
         return allowed_labels(encoded)
 
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
-        """``labels``: the number of every token's label. ``segments``: a row a segment, int64 of shape (segments, 3).
+        """``labels``: the number of every token's label. ``segments``: one row per segment, int64 of shape (segments, 3).
 
         The row is the first token of the segment and the one after its last, both counted over the whole corpus, and the number
         of its first token's label.
@@ -128,36 +129,37 @@ class Segments(FactorGraph):
         labels = chosen_labels(encoded, structure, outputs)
         if name == "labels":
             return labels
-        known = segment_labels(encoded.labels, self.max_length)
-        return np.stack(segmentation(known, self.max_length, encoded.offsets, labels), axis=1)
+        scheme = segment_labels(encoded.labels, self.max_length)
+        return np.stack(segmentation(scheme, self.max_length, encoded.offsets, labels), axis=1)
 
     def _groups(self, encoded: Encoded) -> tuple[PartGroup, ...]:
         L, once = len(encoded.labels), np.arange(len(encoded) + 1, dtype=np.int64)
         lengths = [PartGroup(f"segment_{length}", L, once, tied=True) for length in range(1, self.max_length + 1)]
         return PartGroup("label", L, encoded.offsets), *lengths, PartGroup("transition", L * L, once, tied=True)
 
-    def _check_gold(self, encoded: Encoded, known: SegmentLabels, found: Segmentation) -> None:
-        """Refuse gold labels that are no output; where they are known in part only, they need not be one."""
-        instance = np.searchsorted(encoded.offsets, found.begins, side="right") - 1
-        told = np.ones(len(encoded), bool)
+    def _check_gold(self, encoded: Encoded, scheme: SegmentLabels, segments: Segmentation) -> None:
+        """Refuse gold labels that are not an output; partial labels need not be one."""
+        instance = np.searchsorted(encoded.offsets, segments.begins, side="right") - 1
+        complete = np.ones(len(encoded), bool)
         if encoded.gold_sets is not None:
-            told[np.searchsorted(encoded.offsets, np.flatnonzero(encoded.gold_sets.sum(axis=1) > 1), side="right") - 1] = False
+            partial = np.flatnonzero(encoded.gold_sets.sum(axis=1) > 1)
+            complete[np.searchsorted(encoded.offsets, partial, side="right") - 1] = False
         assert encoded.gold is not None
-        lengths, told = found.ends - found.begins, told[instance]
-        wrong = np.flatnonzero(told & mistakes(known, found, encoded.gold))
+        lengths, complete = segments.ends - segments.begins, complete[instance]
+        wrong = np.flatnonzero(complete & mistakes(scheme, segments, encoded.gold))
         if len(wrong):
-            raise ConfigError(_mistake(encoded, int(instance[wrong[0]]), found, int(wrong[0])))
-        long = np.flatnonzero(told & (lengths > known.longest[found.labels]))
+            raise ConfigError(_mistake(encoded, int(instance[wrong[0]]), segments, int(wrong[0])))
+        long = np.flatnonzero(complete & (lengths > scheme.longest[segments.labels]))
         if len(long):
             first, most = long[0], int(lengths[long].max())
             raise ConfigError(
                 f"factor_graph.max_length={self.max_length}: instance {instance[first] + 1} of the training data has a segment "
-                f"of {lengths[first]} tokens ({encoded.labels[found.labels[first]]}). Type factor_graph.max_length={most}."
+                f"of {lengths[first]} tokens ({encoded.labels[segments.labels[first]]}). Type factor_graph.max_length={most}."
             )
 
 
 def _check(encoded: Encoded) -> None:
-    """Refuse what a chain of segments cannot stand for."""
+    """Refuse corpora that are not labelled sequences, and features on transitions."""
     if type(encoded).subset is not Encoded.subset:
         raise ConfigError(
             "factor_graph=segments labels sequences, and this task has other outputs. Take the task's own factor graph, or "
@@ -170,10 +172,10 @@ def _check(encoded: Encoded) -> None:
         )
 
 
-def _mistake(encoded: Encoded, i: int, found: Segmentation, k: int) -> str:
-    """Tell which gold labels are no segments."""
+def _mistake(encoded: Encoded, i: int, segments: Segmentation, k: int) -> str:
+    """The message about gold labels that are not a segment."""
     assert encoded.gold is not None
-    first, end = int(found.begins[k]), int(found.ends[k])
+    first, end = int(segments.begins[k]), int(segments.ends[k])
     labels = " ".join(encoded.labels[y] for y in encoded.gold[first:end][:10])
     return (
         f"factor_graph=segments: instance {i + 1} of the training data has labels that are no segments, from its token "

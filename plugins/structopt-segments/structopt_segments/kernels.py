@@ -6,7 +6,7 @@ between consecutive segments. A segment is named by the label y of its first tok
 
     w(b, l, y) = s_b(y) + s_{b+1}(inner) + ... + s_{b+l-1}(last) + s_seg(l, y).
 
-With a(e, y) the value of the first e tokens when the last segment is one of y, and i(b, y) that of what stands before it,
+With a(e, y) the value of the first e tokens when the last segment is one of y, and i(b, y) that of the tokens before it,
 
     i(b, y) = sum_u a(b, u) + s_tr(u, y),    a(e, y) = sum_l i(e - l, y) + w(e - l, l, y),
 
@@ -27,18 +27,18 @@ from structopt_segments.chain import before, constrain, open_chain, open_scratch
 @inlined
 def forward(c, n, s, temperature, x):
     """Fill in i and a; return the log of the sum over all outputs."""
-    L, M = c.labels, c.most
+    L, M = c.labels, c.max_length
     t = s[(n + M) * L :]
     for e in range(n + 1):
         for y in c.first:
             top, total = -inf, 0.0
             for length in range(1, min(M, e) + 1):
-                place = (e - length) * L + y
-                top = max(top, x.enter[place] + x.weight[place * M + length - 1])
+                index = (e - length) * L + y
+                top = max(top, x.enter[index] + x.weight[index * M + length - 1])
             if top > -inf:
                 for length in range(1, min(M, e) + 1):
-                    place = (e - length) * L + y
-                    total += exp(x.enter[place] + x.weight[place * M + length - 1] - top)
+                    index = (e - length) * L + y
+                    total += exp(x.enter[index] + x.weight[index * M + length - 1] - top)
             x.best[e * L + y] = top + log(total) if top > -inf else -inf
         for y in c.first:
             if e == n:
@@ -67,14 +67,14 @@ def backward(c, n, s, temperature, x):
 
     `out` has those of what begins with a segment of y at b, that segment included.
     """
-    L, M = c.labels, c.most
+    L, M = c.labels, c.max_length
     t = s[(n + M) * L :]
     for e in range(n, -1, -1):
         for u in c.first:
             if e == n:
                 x.after[e * L + u] = x.full[e * L + u] = 0.0
                 continue
-            top, total, own = -inf, 0.0, x.out[e * L + u] + t[u * L + u] / temperature
+            top, total, same = -inf, 0.0, x.out[e * L + u] + t[u * L + u] / temperature
             for y in c.first:
                 if not (c.runs and u == y):
                     top = max(top, x.out[e * L + y] + t[u * L + y] / temperature)
@@ -83,10 +83,10 @@ def backward(c, n, s, temperature, x):
                     if not (c.runs and u == y):
                         total += exp(x.out[e * L + y] + t[u * L + y] / temperature - top)
             x.after[e * L + u] = top + log(total) if top > -inf else -inf
-            highest = max(own, top) if c.runs else top
+            highest = max(same, top) if c.runs else top
             if c.runs and highest > -inf:
                 rest = exp(x.after[e * L + u] - highest)
-                x.full[e * L + u] = highest + log(rest + exp(own - highest))
+                x.full[e * L + u] = highest + log(rest + exp(same - highest))
             else:
                 x.full[e * L + u] = x.after[e * L + u]
         if e == 0:
@@ -98,45 +98,45 @@ def backward(c, n, s, temperature, x):
 @inlined
 def begin_with(c, n, x, b, y):
     """Fill in `out` at token b: the sum over the lengths of a segment of y."""
-    L, M = c.labels, c.most
-    place, top, total = b * L + y, -inf, 0.0
+    L, M = c.labels, c.max_length
+    index, top, total = b * L + y, -inf, 0.0
     for length in range(1, min(M, n - b) + 1):
-        top = max(top, x.weight[place * M + length - 1] + following(c, x, b, length, y))
+        top = max(top, x.weight[index * M + length - 1] + following(c, x, b, length, y))
     if top > -inf:
         for length in range(1, min(M, n - b) + 1):
-            total += exp(x.weight[place * M + length - 1] + following(c, x, b, length, y) - top)
-    x.out[place] = top + log(total) if top > -inf else -inf
+            total += exp(x.weight[index * M + length - 1] + following(c, x, b, length, y) - top)
+    x.out[index] = top + log(total) if top > -inf else -inf
 
 
 @inlined
 def following(c, x, b, length, y):
-    """The value of what follows the segment of y of so many tokens from b on."""
-    place = (b + length) * c.labels + y
-    return x.full[place] if length == c.most else x.after[place]
+    """The value of what follows the segment of y that has `length` tokens from b on."""
+    index = (b + length) * c.labels + y
+    return x.full[index] if length == c.max_length else x.after[index]
 
 
 @inlined
 def expect(c, n, s, temperature, total, x, z):
     """Fill z with the marginals of labels and the expected counts of segments and transitions."""
-    L, M = c.labels, c.most
+    L, M = c.labels, c.max_length
     t, counts = s[(n + M) * L :], z[(n + M) * L :]
     z[:] = 0.0
     for b in range(n):
         for y in c.first:
-            place, longer = b * L + y, 0.0
-            if x.enter[place] == -inf:
+            index, longer = b * L + y, 0.0
+            if x.enter[index] == -inf:
                 continue
             for length in range(min(M, n - b), 0, -1):
-                p = exp(x.enter[place] + x.weight[place * M + length - 1] + following(c, x, b, length, y) - total)
+                p = exp(x.enter[index] + x.weight[index * M + length - 1] + following(c, x, b, length, y) - total)
                 z[(n + length - 1) * L + y] += p
                 if length > 1:
                     z[(b + length - 1) * L + c.last[y]] += p
                     z[(b + length - 1) * L + c.inner[y]] += longer
                 longer += p
-            z[place] += longer
+            z[index] += longer
             for u in c.first:
                 if b > 0:
-                    v = before(c, n, x, b, u, y) + t[u * L + y] / temperature + x.out[place] - total
+                    v = before(c, n, x, b, u, y) + t[u * L + y] / temperature + x.out[index] - total
                     counts[u * L + y] += exp(v)
 
 

@@ -1,4 +1,4 @@
-"""How the labels of tokens say where segments begin and end, so that a labelling has one segmentation and no more."""
+"""How the labels of tokens determine where segments begin and end: each labelling has at most one segmentation."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class SegmentLabels(NamedTuple):
 
     Attributes
     ----------
-    shortest, longest : tokens of the segments that a label begins, none where shortest > longest; a label of longest 0 stands
-        within segments only
+    shortest, longest : tokens of the segments that a label begins; none if shortest > longest; a label with longest = 0 occurs
+        only inside segments
     inner, last : the labels of such a segment's tokens after the first, and of its last token if it has two or more
-    runs : whether a segment is a run of one label; then only a segment of `max_length` tokens is followed by one of its label
+    runs : whether a segment is a run of one label; then only a segment of `max_length` tokens can precede one of the same label
     """
 
     shortest: Array
@@ -48,7 +48,7 @@ def segment_labels(labels: Sequence[str], max_length: int) -> SegmentLabels:
     """Read the tag scheme from the labels.
 
     ``B-X I-X I-X`` (IOB2), or ``B-X I-X E-X`` and ``S-X`` (BIOES), are one segment, and every ``O`` is a segment of one token.
-    Labels without such prefixes: runs of one label, cut into segments of `max_length` tokens and what is left.
+    Labels without such prefixes: runs of one label, which are cut every `max_length` tokens.
 
     Parameters
     ----------
@@ -56,54 +56,54 @@ def segment_labels(labels: Sequence[str], max_length: int) -> SegmentLabels:
     max_length : int
         Tokens of the longest segment.
     """
-    numbers = {label: y for y, label in enumerate(labels)}
+    number_of = {label: y for y, label in enumerate(labels)}
     named = [label for label in labels if label != "O"]
-    own, ones = np.arange(len(labels), dtype=np.int32), np.ones(len(labels), np.int32)
+    numbers, ones = np.arange(len(labels), dtype=np.int32), np.ones(len(labels), np.int32)
     if not named or not all(label[1:2] == "-" and label[0] in PREFIXES and len(label) > 2 for label in named):
-        return SegmentLabels(ones, max_length * ones, own, own, runs=True)
+        return SegmentLabels(ones, max_length * ones, numbers, numbers, runs=True)
     bioes = any(label[0] in "ES" for label in named)
-    found = SegmentLabels(ones, ones.copy(), own.copy(), own.copy(), runs=False)
+    scheme = SegmentLabels(ones, ones.copy(), numbers.copy(), numbers.copy(), runs=False)
     for y, label in enumerate(labels):
         if label[0] in "IE":
-            found.longest[y] = 0
+            scheme.longest[y] = 0
         elif label[0] == "B":
-            inner = numbers.get(f"I{label[1:]}", -1)
-            last = numbers.get(f"E{label[1:]}", -1) if bioes else inner
-            found.shortest[y] = 1 + bioes
-            found.longest[y] = min(max_length, 1 if last < 0 else max_length if inner >= 0 else 2)
-            found.inner[y], found.last[y] = max(inner, 0), max(last, 0)
-    return found
+            inner = number_of.get(f"I{label[1:]}", -1)
+            last = number_of.get(f"E{label[1:]}", -1) if bioes else inner
+            scheme.shortest[y] = 1 + bioes
+            scheme.longest[y] = min(max_length, 1 if last < 0 else max_length if inner >= 0 else 2)
+            scheme.inner[y], scheme.last[y] = max(inner, 0), max(last, 0)
+    return scheme
 
 
-def segmentation(known: SegmentLabels, max_length: int, offsets: Array, labels: Array) -> Segmentation:
-    """Cut labellings into segments, whether these are allowed or not (`mistakes`).
+def segmentation(scheme: SegmentLabels, max_length: int, offsets: Array, labels: Array) -> Segmentation:
+    """Cut labellings into segments; `mistakes` says which of them are not allowed.
 
     Parameters
     ----------
-    known : SegmentLabels
+    scheme : SegmentLabels
     max_length : int
     offsets : int64, shape (instances + 1,)
-        Where the tokens of each instance begin.
+        First token of each instance.
     labels : int, shape (tokens,)
     """
     starts, tokens = np.zeros(len(labels), bool), np.arange(len(labels))
     starts[offsets[:-1]] = True
-    if known.runs:
+    if scheme.runs:
         starts[1:] |= labels[1:] != labels[:-1]
         since = tokens - np.maximum.accumulate(np.where(starts, tokens, 0))
         starts |= since % max_length == 0
     else:
-        starts |= known.longest[labels] > 0
+        starts |= scheme.longest[labels] > 0
     begins = np.flatnonzero(starts)
     return Segmentation(begins, np.append(begins[1:], len(labels)), labels[begins].astype(np.int64))
 
 
-def mistakes(known: SegmentLabels, found: Segmentation, labels: Array) -> Array:
-    """Which segments are none: bool, shape (segments,). Those that are only too long are not among them."""
-    own = np.repeat(np.arange(len(found.labels)), found.ends - found.begins)
-    first, tokens = found.labels[own], np.arange(len(labels))
-    expected = np.where(tokens == found.ends[own] - 1, known.last[first], known.inner[first])
-    expected = np.where(tokens == found.begins[own], first, expected)
-    wrong = np.bincount(own, expected != labels, len(found.labels)) > 0
-    short = found.ends - found.begins < known.shortest[found.labels]
-    return np.asarray(wrong | short | (known.longest[found.labels] == 0))
+def mistakes(scheme: SegmentLabels, segments: Segmentation, labels: Array) -> Array:
+    """Which segments the tag scheme does not allow, bool of shape (segments,); those that are only too long are not marked."""
+    segment = np.repeat(np.arange(len(segments.labels)), segments.ends - segments.begins)
+    first, tokens = segments.labels[segment], np.arange(len(labels))
+    expected = np.where(tokens == segments.ends[segment] - 1, scheme.last[first], scheme.inner[first])
+    expected = np.where(tokens == segments.begins[segment], first, expected)
+    wrong = np.bincount(segment, expected != labels, len(segments.labels)) > 0
+    short = segments.ends - segments.begins < scheme.shortest[segments.labels]
+    return np.asarray(wrong | short | (scheme.longest[segments.labels] == 0))

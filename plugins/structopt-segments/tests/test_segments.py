@@ -1,4 +1,4 @@
-"""The contracts of graphs, inferences, losses and learners; a chain as the special case; gold labels, refusals, training."""
+"""The contracts of graphs, inferences, losses and optimizers; a chain as the special case; gold labels, refusals, training."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def entities(scheme: str, **changes: Any) -> Encoded:
     """A small corpus with labels of a scheme."""
     sentences, labels = [line.split() for line in ENTITIES[scheme]], IOB2 if scheme == "iob2" else BIOES
     gold = np.array([labels.index(label) for sentence in sentences for label in sentence], np.int32)
-    made = random_encoded(0, tuple(map(len, sentences)), len(labels))
-    return replace(made, **({"labels": labels, "gold": gold} | changes))
+    encoded = random_encoded(0, tuple(map(len, sentences)), len(labels))
+    return replace(encoded, **({"labels": labels, "gold": gold} | changes))
 
 
 CORPORA = {
@@ -98,14 +98,14 @@ class TestOptimizers(OptimizerSuite):
         return lambda seed: make_problem(entities("iob2"), Segments(4), loss, exact(), seed=seed)
 
     def test_starts_from_given_weights(self, optimizer: Any, problem: Any) -> None:
-        """Learners that keep dual variables say that they take none."""
+        """Optimizers that keep dual variables refuse initial weights."""
         try:
             super().test_starts_from_given_weights(optimizer, problem)
         except ConfigError as refused:
             assert "optimizer=sdca starts from a dual point" in str(refused)
 
 
-def test_learners_agree() -> None:
+def test_optimizers_agree() -> None:
     reached = []
     for name in ("lbfgs", "sdca"):
         problem = make_problem(entities("iob2"), Segments(4), LossFamily(beta=1.0, gamma=1.0), exact())
@@ -122,13 +122,13 @@ def test_segments_of_one_token_are_a_chain(constrained: bool) -> None:
     segments, random = Segments(1).build(encoded), np.random.default_rng(0)
     for i, n in enumerate(np.diff(encoded.offsets)):
         s, first = random.normal(size=3 * n + 9), slice(0, 3 * n)
-        own = np.concatenate([s[first], np.zeros(3), s[3 * n :]])
+        same = np.concatenate([s[first], np.zeros(3), s[3 * n :]])
         for temperature in (0.0, 0.5, 1.0):
             value, z = run(exact().kernels(chain.kind).solve, chain, i, s, temperature)
-            other, found = run(exact().kernels(segments.kind).solve, segments, i, own, temperature)
+            other, marginals = run(exact().kernels(segments.kind).solve, segments, i, same, temperature)
             assert other == pytest.approx(value, rel=1e-12)
-            np.testing.assert_allclose(found[first], z[first], atol=1e-12)
-            np.testing.assert_allclose(found[3 * n + 3 :], z[3 * n :], atol=1e-12)
+            np.testing.assert_allclose(marginals[first], z[first], atol=1e-12)
+            np.testing.assert_allclose(marginals[3 * n + 3 :], z[3 * n :], atol=1e-12)
 
 
 @pytest.mark.parametrize("scheme", ["iob2", "bioes"])
@@ -146,14 +146,14 @@ def test_only_segmentations_are_outputs(scheme: str) -> None:
 def test_view_of_segments() -> None:
     encoded, graph = entities("iob2"), Segments(4)
     structure = graph.build(encoded)
-    found = graph.view("segments", encoded, structure, graph.gold(encoded, structure))
+    segments = graph.view("segments", encoded, structure, graph.gold(encoded, structure))
     expected = [[0, 1, 4], [1, 3, 1], [3, 4, 4], [4, 5, 0], [5, 6, 1], [6, 9, 1], [9, 10, 0], [10, 11, 4], [11, 12, 4]]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(segments, expected)
 
 
 def test_runs_are_cut_at_the_longest_length() -> None:
-    made = random_encoded(0, (7,), 2)
-    graph, encoded = Segments(3), replace(made, gold=np.array([0, 0, 0, 0, 0, 0, 1], np.int32))
+    sentence = random_encoded(0, (7,), 2)
+    graph, encoded = Segments(3), replace(sentence, gold=np.array([0, 0, 0, 0, 0, 0, 1], np.int32))
     structure = graph.build(encoded)
     np.testing.assert_array_equal(
         graph.view("segments", encoded, structure, graph.gold(encoded, structure)), [[0, 3, 0], [3, 6, 0], [6, 7, 1]]
@@ -170,10 +170,10 @@ def test_cost_counts_tokens() -> None:
 
 
 def test_partial_labels_restrict_the_target() -> None:
-    made = entities("iob2")
-    sets = np.eye(5, dtype=bool)[made.gold]
+    labelled = entities("iob2")
+    sets = np.eye(5, dtype=bool)[labelled.gold]
     sets[2] = sets[5] = True
-    encoded = replace(made, gold=sets.argmax(axis=1).astype(np.int32), gold_sets=sets)
+    encoded = replace(labelled, gold=sets.argmax(axis=1).astype(np.int32), gold_sets=sets)
     graph = Segments(4)
     structure = graph.build(encoded)
     np.testing.assert_array_equal(graph.targets(encoded, structure).sets, [True, False, True, False])
@@ -244,7 +244,7 @@ def test_predicts(trained: Path) -> None:
     assert all(row[3] in ("O",) or row[3][:2] in ("B-", "I-") for row in rows)
 
 
-def test_warm_start_takes_all_weights_up(trained: Path) -> None:
+def test_warm_start_carries_all_weights_over(trained: Path) -> None:
     words = ("factor_graph=segments", "factor_graph.max_length=6", "loss=crf", "optimizer=dca", "optimizer.epochs=0")
     done = run_words(trained, *words, "warm_start=run", "tracker=none", "hydra.run.dir=again")
     assert done.code == 0, done.err
@@ -252,7 +252,7 @@ def test_warm_start_takes_all_weights_up(trained: Path) -> None:
     assert scores[1] == pytest.approx(scores[0], abs=0.02)
 
 
-def test_too_short_a_length_is_told(tmp_path: Path) -> None:
+def test_too_short_a_length_is_refused(tmp_path: Path) -> None:
     done = run_words(tmp_path, "factor_graph=segments", "factor_graph.max_length=2", "tracker=none")
     assert done.code == 2
     assert "Type factor_graph.max_length=4." in done.err

@@ -57,8 +57,8 @@ def squared_hinge(
 
     Notes
     -----
-    Costs come without their constant, which cancels against the gold side. Where gold outputs are known in part, the target is
-    the set of all that agree with what is known, and z the best of them.
+    The cost vector has no constant, since it cancels against that of the gold output. With partial labels the target is the
+    set of all outputs that agree with the known labels, and z is the best of them.
     """
     t = open_target(target)
     add_cost(t, i, parameters[1], s)
@@ -75,7 +75,7 @@ def squared_hinge(
 
 
 class SquaredHinge(LossFamily):
-    r"""Half the square of the structured hinge loss: differentiable where the hinge is 0, and strict on large violations.
+    r"""Half the square of the structured hinge loss: differentiable where the hinge reaches 0, and steep at large violations.
 
         L(theta; x, y) = 1/2 h^2,    h = max( 0, max_y' s^T (chi(y') - z) + gamma * cost(y', y) ),    grad L = h * F (z' - z)
 
@@ -84,18 +84,18 @@ class SquaredHinge(LossFamily):
     gamma : float
         Weight of the cost, at least 0.
     cost : Cost
-        What a wrong output costs, by its name: ``hamming`` (wrong variables), ``hamming_normalized`` (their share), ...
+        Cost of a wrong output, by its name: ``hamming`` (wrong variables), ``hamming_normalized`` (their share), ...
     cost_weights : mapping of str to float
-        The cost's own numbers, such as the prices of labels of ``weighted``.
+        Numbers that the cost reads, such as the prices of labels of ``weighted``.
 
     Notes
     -----
     The squared slacks of Tsochantaridis, Joachims, Hofmann and Altun (2005), "Large margin methods for structured and
-    interdependent output variables", JMLR 6: SVM_2 with margin rescaling. Being plain Python, it turns the compiled
-    pass into calls one by one: about 0.1 ms an instance, where a compiled loss costs a few microseconds.
+    interdependent output variables", JMLR 6: SVM_2 with margin rescaling. The function is plain Python, so that the
+    driver runs uncompiled: about 0.1 ms per instance, where a compiled loss takes a few microseconds.
     """
 
-    in_family = False  # its dual is another
+    in_family = False  # its dual is not that of the family
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Value against enumeration, gradient against finite differences, and training as a user meets it."""
+"""Value against enumeration, gradient against finite differences, and training on the command line."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def problem(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture(scope="module", params=[0.0, 1.0, 2.5])
-def partly(problem: Any, request: pytest.FixtureRequest) -> Any:
-    """The same sequences, where gold may have one of two labels at some of the tokens, and any at the last."""
+def partial_problem(problem: Any, request: pytest.FixtureRequest) -> Any:
+    """The same sequences with partial labels: two allowed labels at some of the tokens, and any label at the last."""
     encoded, random = problem.examples.encoded, np.random.default_rng(2)
     allowed = np.eye(LABELS, dtype=bool)[encoded.gold]
     open_ones = random.random(len(allowed)) < 0.5
@@ -47,9 +47,9 @@ def partly(problem: Any, request: pytest.FixtureRequest) -> Any:
 def enumerated(problem: Any, i: int, s: Array) -> float:
     """1/2 max(0, h)^2 with every output listed."""
     encoded, gamma = problem.examples.encoded, problem.loss.gamma
-    own = slice(*encoded.offsets[i : i + 2])
-    gold = tuple(encoded.gold[own])
-    known = np.eye(LABELS, dtype=bool)[encoded.gold[own]] if encoded.gold_sets is None else encoded.gold_sets[own]
+    tokens = slice(*encoded.offsets[i : i + 2])
+    gold = tuple(encoded.gold[tokens])
+    known = np.eye(LABELS, dtype=bool)[encoded.gold[tokens]] if encoded.gold_sets is None else encoded.gold_sets[tokens]
     emissions, transitions = np.split(s, [len(gold) * LABELS])
 
     def score(y: tuple[int, ...]) -> float:
@@ -70,10 +70,10 @@ def test_value_and_gradient(problem: Any, i: int) -> None:
 
 
 @pytest.mark.parametrize("i", range(len(LENGTHS)))
-def test_of_gold_that_is_known_in_part(partly: Any, i: int) -> None:
-    """The best output that agrees with what is known takes the place of the gold one."""
-    assert partly.targets.sets.any()
-    check_value_and_gradient(partly, i)
+def test_partial_labels(partial_problem: Any, i: int) -> None:
+    """The target is the best output that agrees with the known labels."""
+    assert partial_problem.targets.sets.any()
+    check_value_and_gradient(partial_problem, i)
 
 
 def check_value_and_gradient(problem: Any, i: int) -> None:
