@@ -39,14 +39,14 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     from structopt.config import composition
     from structopt.config.overrides import check_single_run
     from structopt.errors import ConfigError
-    from structopt.run import session
+    from structopt.run import stages
 
     words = list(overrides)
     check_single_run(words)
     config, typed = composition.validate(composition.compose(words), words), composition.typed_folder(words)
     if typed is not None and folder is not None and Path(folder).absolute() != typed.absolute():
         raise ConfigError(f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}. Leave one of them out.")
-    return session.train(config, composition.run_folder(config, typed if folder is None else folder))
+    return stages.train(config, composition.run_folder(config, typed if folder is None else folder))
 
 
 def load(path: str | Path) -> Model:

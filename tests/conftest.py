@@ -11,7 +11,7 @@ from structopt.run import plots
 from tests.compiled import compile_kernels
 
 SLOW = (
-    "test_plugins", "test_sweep", "test_pairs", "test_experiments", "test_kummerfeld_meshi", "test_real_data", "test_session",
+    "test_plugins", "test_sweep", "test_pairs", "test_experiments", "test_kummerfeld_meshi", "test_real_data", "test_stages",
     "test_docs", "test_pruned_runs", "test_eg", "test_sdca", "test_ray", "test_cutting_plane", "test_main", "test_train",
     "test_nonconvex",
 )  # fmt: skip

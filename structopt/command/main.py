@@ -53,9 +53,9 @@ def _dispatch(words: list[str]) -> int:
     if words and words[0] in COMMANDS:
         import_module(f"structopt.command.{words[0]}").run(words[1:])
     elif folder := resumed_folder(words):
-        from structopt.run import session
+        from structopt.run import stages
 
-        session.resume(folder, [word for word in words if not word.startswith("resume=")])
+        stages.resume(folder, [word for word in words if not word.startswith("resume=")])
     else:
         from structopt.command import train
 

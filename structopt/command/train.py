@@ -113,9 +113,9 @@ def _train_composed(config: DictConfig) -> Any:
     checked = composition.validate(composition.resolved(config), HydraConfig.get().overrides.task)
     if checked["sweep"]["resume"]:
         raise ConfigError("sweep.resume=true goes on with a sweep: add --multirun. A single run goes on with: resume=RUN_FOLDER")
-    from structopt.run import session
+    from structopt.run import stages
 
-    return session.train(checked, Path(HydraConfig.get().runtime.output_dir))
+    return stages.train(checked, Path(HydraConfig.get().runtime.output_dir))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from structopt.kernels.waist.record import Array
 from structopt.objective.decoding import best_outputs
 from structopt.run.components import Components
 from structopt.run.reading import TrainingData
-from structopt.run.training import Trainer
+from structopt.run.trainer import Trainer
 
 log = logging.getLogger(__name__)
 Metrics = dict[str, dict[str, Any]]

@@ -116,7 +116,7 @@ class SweepJob:
     def run(self, config: DictConfig) -> None:
         """Train, unless an earlier attempt has done so; any error of training is raised."""
         from structopt.config import composition
-        from structopt.run import session
+        from structopt.run import stages
         from structopt.sweep import search_trials
 
         checked = composition.validate(composition.resolved(config), self.overrides)
@@ -130,8 +130,8 @@ class SweepJob:
         self.write(KILLED)  # until it has ended: however this process ends, even by SIGKILL, the job can go on
         tracked = checked if self.shared.get("tracked", True) else {**checked, "tracker": {"name": "none"}}
         judge = search_trials.judge(self.sweep, self.number)
-        job = session.JobOfSweep(self.number, self.name, self.parent, self.concurrent)
-        model = session.train(tracked, self.folder, judge, job, resuming=unchanged)
+        job = stages.JobOfSweep(self.number, self.name, self.parent, self.concurrent)
+        model = stages.train(tracked, self.folder, judge, job, resuming=unchanged)
         self._finish(PRUNED if judge and judge.verdict else FINISHED, model.task.main_metric)
 
     def _unchanged(self, checked: Mapping[str, Any]) -> bool:

@@ -206,7 +206,7 @@ def make_problem(
     options: Mapping[str, Any] | None = None,
     scorer: Scorer | None = None,
 ) -> Problem:
-    """Put an encoded corpus and components together, as a session does.
+    """Put an encoded corpus and components together, as a run does.
 
     Without a `scorer` the features are those of attributes; of trees, templates with the `options`.
     """

@@ -1,4 +1,4 @@
-"""Commands as a user types them, in this process or in one of their own, and a session that trains nothing."""
+"""Commands as a user types them, in this process or in one of their own, and stages of a run that train nothing."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import pytest
 from structopt.command import main
 
 
-class Session(types.ModuleType):
-    """Stands in for structopt.run.session: records the calls, and raises the error that a test sets."""
+class Stages(types.ModuleType):
+    """Stands in for structopt.run.stages: records the calls, and raises the error that a test sets."""
 
     def __init__(self) -> None:
-        super().__init__("structopt.run.session")
+        super().__init__("structopt.run.stages")
         self.calls: list[tuple[Any, ...]] = []
         self.error: BaseException | None = None
 

@@ -1,4 +1,4 @@
-"""A session that trains nothing, for tests of what commands do before and after training."""
+"""Stages of a run that train nothing, for tests of what commands do before and after training."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from hydra.core.global_hydra import GlobalHydra
 
-import structopt
-from tests.command.commands import Session
+import structopt.run
+from tests.command.commands import Stages
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
-    fake = Session()
-    monkeypatch.setitem(sys.modules, "structopt.run.session", fake)
-    monkeypatch.setattr(structopt, "session", fake, raising=False)
+def stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stages]:
+    fake = Stages()
+    monkeypatch.setitem(sys.modules, "structopt.run.stages", fake)
+    monkeypatch.setattr(structopt.run, "stages", fake, raising=False)
     monkeypatch.chdir(tmp_path)
     yield fake
     GlobalHydra.instance().clear()

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from structopt.command import main
-from tests.command.commands import Session, failed, run
+from tests.command.commands import Stages, failed, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_interrupted(session: Session, capsys: pytest.CaptureFixture[str]) -> None:
-    session.error = KeyboardInterrupt()
+def test_interrupted(stages: Stages, capsys: pytest.CaptureFixture[str]) -> None:
+    stages.error = KeyboardInterrupt()
     assert main.main(["tracker=none"]) == 130
     assert "structopt resume=RUN_FOLDER" in capsys.readouterr().err
     assert main.main(["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s"]) == 130
@@ -24,22 +24,22 @@ def test_interrupted(session: Session, capsys: pytest.CaptureFixture[str]) -> No
     shown = capsys.readouterr()
     assert shown.err.endswith(f"structopt: interrupted. The sweep goes on with: {command}\n")
     assert "1 job: 1 killed\n" in shown.out
-    assert len(session.calls) == 2
+    assert len(stages.calls) == 2
 
 
 @pytest.mark.parametrize("error", [ValueError("a bug"), ZeroDivisionError("a bug")])
-def test_bugs_go_through(session: Session, error: Exception) -> None:
-    session.error = error
+def test_bugs_go_through(stages: Stages, error: Exception) -> None:
+    stages.error = error
     with pytest.raises(type(error), match="a bug"):
         main.main(["tracker=none"])
 
 
-def test_resume(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resume(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "run").mkdir()
     assert main.main(["optimizer.epochs=9", "resume=run"]) == 0
-    assert session.calls == [("resume", Path("run"), ["optimizer.epochs=9"])]
+    assert stages.calls == [("resume", Path("run"), ["optimizer.epochs=9"])]
     assert main.main(["resume=null", "tracker=none"]) == 0
-    assert session.calls[1][0] == "train"
+    assert stages.calls[1][0] == "train"
     assert failed(capsys, "resume=nowhere") == (
         "resume=nowhere: there is no such run folder. Name the folder that holds checkpoint/ and .hydra/."
     )

@@ -8,7 +8,7 @@ import pytest
 
 from structopt.command import main
 from structopt.model import prediction
-from tests.command.commands import Session, failed
+from tests.command.commands import Stages, failed
 
 
 def test_predict_and_evaluate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,10 +40,10 @@ def test_predict_and_evaluate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     ],
 )
 def test_options_that_the_user_can_mend(
-    session: Session, capsys: pytest.CaptureFixture[str], words: list[str], text: str
+    stages: Stages, capsys: pytest.CaptureFixture[str], words: list[str], text: str
 ) -> None:
     assert failed(capsys, *words).startswith(text)
-    assert not session.calls
+    assert not stages.calls
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate", "compare", "components"])

@@ -9,26 +9,26 @@ import pytest
 
 from structopt.command import main
 from structopt.errors import DataError
-from tests.command.commands import Session, failed
+from tests.command.commands import Stages, failed
 
 
-def test_train(session: Session, tmp_path: Path) -> None:
+def test_train(stages: Stages, tmp_path: Path) -> None:
     assert main.main(["task=attributes", "loss.beta=inf", "tracker=none", "hydra.run.dir=here"]) == 0
-    (command, config, folder) = session.calls[0]
+    (command, config, folder) = stages.calls[0]
     assert (command, folder) == ("train", tmp_path / "here")
     assert (config["task"]["name"], config["loss"]["beta"], config["optimizer"]["C"]) == ("attributes", float("inf"), 0.1)
     assert "hydra" not in config
     assert (tmp_path / "here/.hydra/config.yaml").is_file()
 
 
-def test_default_folders(session: Session, tmp_path: Path) -> None:
+def test_default_folders(stages: Stages, tmp_path: Path) -> None:
     assert main.main(["tracker=none"]) == 0
-    assert session.calls[0][2].relative_to(tmp_path).parts[0] == "outputs"
+    assert stages.calls[0][2].relative_to(tmp_path).parts[0] == "outputs"
     assert main.main(["--multirun", "tracker=none", "loss.beta=1,3,inf"]) == 0
-    folders = [call[2].relative_to(tmp_path) for call in session.calls[1:]]
+    folders = [call[2].relative_to(tmp_path) for call in stages.calls[1:]]
     assert [folder.parts[:2] for folder in folders] == [("outputs", "multirun")] * 3
     assert [folder.name for folder in folders] == ["0", "1", "2"]
-    assert [call[1]["loss"]["beta"] for call in session.calls[1:]] == [1.0, 3.0, float("inf")]
+    assert [call[1]["loss"]["beta"] for call in stages.calls[1:]] == [1.0, 3.0, float("inf")]
 
 
 @pytest.mark.parametrize(
@@ -50,26 +50,26 @@ def test_default_folders(session: Session, tmp_path: Path) -> None:
         ("hydra.run.dir=${nope}", "hydra.run.dir: Interpolation key 'nope' not found."),
     ],
 )
-def test_what_the_user_can_mend(session: Session, capsys: pytest.CaptureFixture[str], word: str, text: str) -> None:
+def test_what_the_user_can_mend(stages: Stages, capsys: pytest.CaptureFixture[str], word: str, text: str) -> None:
     before = os.environ.get("HYDRA_FULL_ERROR")
     assert failed(capsys, word, "tracker=none").startswith(text)
-    assert not session.calls
+    assert not stages.calls
     assert os.environ.get("HYDRA_FULL_ERROR") == before
 
 
-def test_errors_of_the_job(session: Session, capsys: pytest.CaptureFixture[str]) -> None:
-    session.error = DataError("train.conll", 3, "2 columns instead of 4.")
+def test_errors_of_the_job(stages: Stages, capsys: pytest.CaptureFixture[str]) -> None:
+    stages.error = DataError("train.conll", 3, "2 columns instead of 4.")
     assert failed(capsys, "tracker=none") == "train.conll:3: 2 columns instead of 4."
     assert main.main(["--multirun", "tracker=none", "seed=0,1"]) == 2
     shown = capsys.readouterr()
     assert "structopt: job 0 (seed=0): train.conll:3: 2 columns instead of 4.\n" in shown.err
     assert "structopt: job 1 (seed=1): train.conll:3: 2 columns instead of 4.\n" in shown.err
     assert "2 jobs: 2 failed\n" in shown.out
-    assert len(session.calls) == 3
+    assert len(stages.calls) == 3
 
 
-def test_bugs_do_not_end_a_sweep(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    session.error = ZeroDivisionError("a bug")
+def test_bugs_do_not_end_a_sweep(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stages.error = ZeroDivisionError("a bug")
     assert main.main(["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s"]) == 1
     shown = capsys.readouterr().err
     assert f"structopt: job 1 (seed=1): ZeroDivisionError: a bug (traceback: {tmp_path}/s/1)\n" in shown
@@ -77,31 +77,31 @@ def test_bugs_do_not_end_a_sweep(session: Session, tmp_path: Path, capsys: pytes
     assert "Traceback" in (tmp_path / "s/1/structopt.log").read_text()
 
 
-def test_typing_errors_in_sweeps_leave_nothing(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_typing_errors_in_sweeps_leave_nothing(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert failed(capsys, "--multirun", "tracker=none", "loss.betta=1,2").startswith("loss=family has no parameter 'betta'.")
     assert failed(capsys, "--multirun", "tracker=none", "optimizer=dca,dac").startswith("optimizer 'dac' is not installed.")
     assert "There is no hydra/launcher 'joblub'." in failed(capsys, "--multirun", "tracker=none", "hydra/launcher=joblub")
-    assert not session.calls
+    assert not stages.calls
     assert not list(tmp_path.iterdir())
 
 
-def test_the_flag_of_a_sweep_may_stand_anywhere(session: Session) -> None:
+def test_the_flag_of_a_sweep_may_stand_anywhere(stages: Stages) -> None:
     assert main.main(["tracker=none", "-m", "seed=0,1"]) == 0
-    assert [call[1]["seed"] for call in session.calls] == [0, 1]
+    assert [call[1]["seed"] for call in stages.calls] == [0, 1]
 
 
 @pytest.mark.parametrize(
     ("sweeper", "text"), [("basic", "hydra/sweeper=basic cannot run this"), ("random", "A search cannot run this")]
 )
 def test_experiments_bring_their_own_sweeper(
-    session: Session, capsys: pytest.CaptureFixture[str], sweeper: str, text: str
+    stages: Stages, capsys: pytest.CaptureFixture[str], sweeper: str, text: str
 ) -> None:
     assert main.main(["tracker=none", "+experiment=bartlett2004_figure4", f"hydra/sweeper={sweeper}"]) == 2
     assert f"structopt: {text} experiment" in capsys.readouterr().err
-    assert not session.calls
+    assert not stages.calls
 
 
-def test_a_refused_sweep_leaves_the_one_before_it(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_sweep_leaves_the_one_before_it(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["tracker=none", "--multirun", "seed=0,1", "hydra.sweep.dir=s"]) == 0
     before = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
     assert {"job.json", "sweep.json", "multirun.yaml"} <= {path.name for path in before}
@@ -110,19 +110,19 @@ def test_a_refused_sweep_leaves_the_one_before_it(session: Session, tmp_path: Pa
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()} == before
 
 
-def test_a_sweep_without_a_folder(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_without_a_folder(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "s").write_text("no folder")
     assert main.main(["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s/t"]) == 2
     text = f"structopt: hydra.sweep.dir={tmp_path}/s/t: this folder cannot be made (Not a directory). Name another.\n"
     assert capsys.readouterr().err.endswith(text)
-    assert not session.calls
+    assert not stages.calls
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", "{"])
-def test_a_sweep_that_cannot_be_read(session: Session, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
+def test_a_sweep_that_cannot_be_read(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s/sweep.json").write_text(content)
     words = ["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s"]
     assert "sweep.json: this cannot be read (" in failed(capsys, *words, "sweep.resume=true")
     assert "sweep.resume=tru is neither true nor false." in failed(capsys, *words, "sweep.resume=tru")
-    assert not session.calls
+    assert not stages.calls

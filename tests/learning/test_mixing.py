@@ -16,7 +16,7 @@ from structopt.inference.mplp import MPLP
 from structopt.learning.mixing import DONE, Mixed, mixed, shards_of
 from structopt.loss.family import LossFamily
 from structopt.objective.pass_shards import Passes
-from structopt.run.training import Schedule, Trainer
+from structopt.run.trainer import Schedule, Trainer
 from structopt.testing.problems import make_problem, random_encoded, random_graphs
 
 LENGTHS = (3, 1, 4, 2, 5, 1, 3, 2)

@@ -8,7 +8,7 @@ import numpy as np
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.loss.family import LossFamily
-from structopt.run.training import Trainer
+from structopt.run.trainer import Trainer
 from structopt.testing.problems import make_problem, outputs, random_encoded
 from tests.optimizer.listings import minimum_of
 

@@ -17,7 +17,7 @@ from structopt.loss.difference import LossDifference
 from structopt.loss.family import LossFamily
 from structopt.optimizer.lbfgs import LBFGS, Ray
 from structopt.run.observer import Observer
-from structopt.run.training import Trainer
+from structopt.run.trainer import Trainer
 from structopt.testing.optimizer import OptimizerSuite, stored
 from structopt.testing.problems import make_problem, random_encoded, random_weights
 from tests.optimizer.composed import abilities, check

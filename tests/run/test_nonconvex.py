@@ -84,7 +84,7 @@ def without_times(row: dict[str, Any]) -> dict[str, Any]:
 def stopped(folder: Path, passes: int, words: list[str]) -> None:
     """A run that is cut off after some passes."""
     from structopt.config import composition
-    from structopt.run import session
+    from structopt.run import stages
 
     class Cut(Exception):
         pass
@@ -98,7 +98,7 @@ def stopped(folder: Path, passes: int, words: list[str]) -> None:
         return ""
 
     with pytest.raises(Cut):
-        session.train(config, folder, cut)
+        stages.train(config, folder, cut)
 
 
 def test_a_warm_start_is_the_start(convex: Path, tmp_path: Path) -> None:

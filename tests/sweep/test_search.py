@@ -20,7 +20,7 @@ from omegaconf import OmegaConf
 from structopt.command import main
 from structopt.config import composition
 from structopt.errors import ConfigError
-from structopt.run import history, session
+from structopt.run import history, stages
 from structopt.sweep import search_report, search_trials
 from structopt.sweep.job_sweeper import JobSweeper
 from structopt.sweep.search_space import read_space
@@ -271,7 +271,7 @@ def config() -> dict[str, Any]:
 def test_a_hopeless_trial_is_stopped(tmp_path: Path, config: dict[str, Any], others: float, passes: int) -> None:
     study_of(tmp_path / "s", [others] * 3)
     judge = search_trials.judge(tmp_path / "s", 3)
-    session.train(config, tmp_path / "s" / "3", judge)
+    stages.train(config, tmp_path / "s" / "3", judge)
     rows = history.read(tmp_path / "s" / "3" / "history.csv")
     assert len(rows) == passes
     assert judge.verdict.startswith(search_trials.PRUNED_BY) == (passes == 2)

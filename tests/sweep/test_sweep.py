@@ -251,7 +251,7 @@ def test_interrupted(tmp_path: Path) -> None:
 def test_an_interrupt_that_was_swallowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: bool) -> None:
     """It ends the sweep after the pass in which it came, or after the job, where that was saving its model."""
     from structopt.run.held_out import HeldOut
-    from structopt.run.session import _TrainingRun
+    from structopt.run.stages import _TrainingRun
 
     holder, method = (_TrainingRun, "close") if last else (HeldOut, "scores")
     original = getattr(holder, method)

@@ -15,18 +15,7 @@ import numpy as np
 
 from structopt.kernels.waist.fields import Floats, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
-from structopt.kernels.waist.signatures import (
-    ACCUMULATE,
-    ADD,
-    ADD_BOTH,
-    DOT,
-    FLATTEN,
-    PULLBACK,
-    SCORES,
-    SPANS,
-    inlined,
-    kernel,
-)
+from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 
 SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
 

@@ -16,18 +16,7 @@ from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, 
 from structopt.kernels.features.template_parts import CHUNK, LABEL, open_hashed, parts_of
 from structopt.kernels.features.template_scores import score_labels, score_parts
 from structopt.kernels.features.template_walk import walk
-from structopt.kernels.waist.signatures import (
-    ACCUMULATE,
-    ADD,
-    ADD_BOTH,
-    DOT,
-    FLATTEN,
-    PULLBACK,
-    SCORES,
-    SPANS,
-    inlined,
-    kernel,
-)
+from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 
 
 @kernel(SCORES)

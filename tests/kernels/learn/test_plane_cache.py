@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from structopt.errors import ConfigError
-from structopt.kernels.learn.plane_cache import (  # fmt: skip
+from structopt.kernels.learn.plane_cache import (
     append,
     combine,
     drop,

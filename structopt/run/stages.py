@@ -26,7 +26,7 @@ from structopt.run.observer import Observer
 from structopt.run.observers import Checks, Interrupts, PassLog, ProgressBar, TrackedPasses
 from structopt.run.reading import TrainingData, read
 from structopt.run.report import closing_text, draw
-from structopt.run.training import Judge, Schedule, Trainer
+from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from structopt.errors import ModelError, NumericalError
 from structopt.formats import durable_files
 from structopt.objective.fingerprint import Fingerprint
 from structopt.run.history import read
-from structopt.run.training import Schedule, Trainer
+from structopt.run.trainer import Schedule, Trainer
 
 
 class Counting(Optimizer):
