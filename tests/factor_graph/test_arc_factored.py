@@ -86,7 +86,7 @@ def test_gold_is_an_output(projective, labeled, candidates):
     gold, kernels = graph.gold(encoded, structure), Exact().kernels(structure.kind)
     weights = generator.uniform(1, 2, len(encoded.heads))
     position = np.arange(len(encoded.heads)) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
-    told = np.where(encoded.heads == position, 0, encoded.heads + 1)
+    gold_heads = np.where(encoded.heads == position, 0, encoded.heads + 1)
     best = []
     for i in range(len(encoded)):
         first, last = encoded.offsets[i : i + 2]
@@ -99,14 +99,14 @@ def test_gold_is_an_output(projective, labeled, candidates):
             for vertex in vertices:
                 outputs = [dense(gold, structure, j) if j != i else vertex for j in range(len(encoded))]
                 heads, relations = graph.view("heads", encoded, structure, sparse(outputs))[first:last].T
-                wrong = heads != told[first:last]
+                wrong = heads != gold_heads[first:last]
                 if labeled and role != "arc":
                     wrong |= relations != encoded.gold[first:last]
                 assert cost @ vertex - cost @ z == pytest.approx(weights[first:last][wrong].sum())
     found = graph.view("heads", encoded, structure, joined(best))
     assert found.dtype == np.int32
-    assert found[:, 0].tolist() == told.tolist()
-    assert found[:, 1].tolist() == (encoded.gold.tolist() if labeled else [-1] * len(told))
+    assert found[:, 0].tolist() == gold_heads.tolist()
+    assert found[:, 1].tolist() == (encoded.gold.tolist() if labeled else [-1] * len(gold_heads))
 
 
 def test_head_tables():

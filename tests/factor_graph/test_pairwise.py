@@ -48,8 +48,8 @@ def small(**more):
     table = AttributeTable(np.arange(6), np.arange(5, dtype=np.int32), None, 5)
     edges = np.array([0, 2, 3]), np.array([[0, 2], [1, 2], [0, 1]], np.int32)
     gold = np.array([2, 0, 1, 1, 2], np.int32)
-    given = {"tables": {"label": table}, "labels": ("a", "b", "c"), "gold": gold, "edges": edges} | more
-    return EncodedGraphs(np.array([0, 3, 5]), **given)
+    fields = {"tables": {"label": table}, "labels": ("a", "b", "c"), "gold": gold, "edges": edges} | more
+    return EncodedGraphs(np.array([0, 3, 5]), **fields)
 
 
 def test_layout():
@@ -207,12 +207,12 @@ def test_no_edges_are_independent_variables():
         weights = random_weights(graph, 4) if weights is None else weights
         assert graph.dimension == single.dimension
         assert graph.losses(weights) == pytest.approx(single.losses(weights), abs=1e-10)
-        found = marginals(graph.examples, graph.kernels, weights, "label", Serial())
+        of_labels = marginals(graph.examples, graph.kernels, weights, "label", Serial())
         expected = marginals(single.examples, single.kernels, weights, "label", Serial())
-        assert [table.shape for table in found] == [(6,), (3,), (9,)]
-        tables = Pairwise("none").probabilities("labels", encoded, graph.structure, found)
+        assert [table.shape for table in of_labels] == [(6,), (3,), (9,)]
+        tables = Pairwise("none").probabilities("labels", encoded, graph.structure, of_labels)
         assert [table.shape for table in tables] == [(2, 3), (1, 3), (3, 3)]
-        np.testing.assert_allclose(np.concatenate(found), np.concatenate(expected), atol=1e-8)
+        np.testing.assert_allclose(np.concatenate(of_labels), np.concatenate(expected), atol=1e-8)
 
 
 @graphs
@@ -220,9 +220,9 @@ def test_decodes_as_the_listing_does(options):
     listed = problem_of(options)
     weights, rest = random_weights(listed, 5), problem_of(options, inf, 1.0, IntegerProgram())
     expected = best_outputs(listed.examples, listed.kernels, weights, Serial())
-    found = best_outputs(rest.examples, rest.kernels, weights, Serial())
+    outputs = best_outputs(rest.examples, rest.kernels, weights, Serial())
     for one in ("offsets", "parts", "values"):
-        np.testing.assert_array_equal(getattr(found, one), getattr(expected, one))
+        np.testing.assert_array_equal(getattr(outputs, one), getattr(expected, one))
 
 
 def test_weights_of_ones_own_variables():
@@ -239,8 +239,8 @@ def test_weights_of_ones_own_variables():
         state = optimizer.init(problem, np.zeros(problem.dimension))
         for _ in range(10):
             state, _ = optimizer.step(problem, state)
-        found = best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial())
-        wrong[name] = int((Pairwise("none").view("labels", encoded, problem.structure, found) != gold).sum())
+        outputs = best_outputs(problem.examples, problem.kernels, optimizer.weights(state), Serial())
+        wrong[name] = int((Pairwise("none").view("labels", encoded, problem.structure, outputs) != gold).sum())
     assert wrong == {True: 0, False: 4}
 
 

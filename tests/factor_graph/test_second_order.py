@@ -56,19 +56,19 @@ def second_order_parts(heads, siblings, grandparents):
     """Names of the parts that a tree has: (group, places)."""
     n = len(heads)
     head = [ROOT if h == m else h for m, h in enumerate(heads)]
-    found = {("arc", head[m], m) for m in range(n)}
+    parts = {("arc", head[m], m) for m in range(n)}
     for h in range(-1, n):
         before = [m for m in reversed(range(n)) if head[m] == h and m < h]
         after = [m for m in range(n) if head[m] == h and m > h]
         for side in (before, after):
             chain = [NONE, *side, NONE]
             if siblings == "consecutive":
-                found |= {("sibling", h, a, b, side is before) for a, b in pairwise(chain)}
+                parts |= {("sibling", h, a, b, side is before) for a, b in pairwise(chain)}
             if siblings == "all":
-                found |= {("sibling", h, a, b, side is before) for k, a in enumerate(side) for b in side[k + 1 :]}
+                parts |= {("sibling", h, a, b, side is before) for k, a in enumerate(side) for b in side[k + 1 :]}
     if grandparents:
-        found |= {("grandparent", head[head[m]], head[m], m) for m in range(n) if head[m] != ROOT}
-    return found
+        parts |= {("grandparent", head[head[m]], head[m], m) for m in range(n) if head[m] != ROOT}
+    return parts
 
 
 def expected(names, heads, siblings="consecutive", grandparents=True):
@@ -95,11 +95,11 @@ def names_of(structure, i):
 def vertices_of(structure, i):
     """Part vectors of all trees that the kind lists, by their heads."""
     begin, end = structure.groups[0].offsets[i : i + 2]
-    arcs, found = structure.part_tokens["arc"][begin:end].tolist(), {}
+    arcs, vertices = structure.part_tokens["arc"][begin:end].tolist(), {}
     for vertex in structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 10_000):
         heads = {m: m if h == ROOT else h for (h, m), on in zip(arcs, vertex, strict=False) if on}
-        found[tuple(heads[m] for m in range(len(heads)))] = vertex
-    return found
+        vertices[tuple(heads[m] for m in range(len(heads)))] = vertex
+    return vertices
 
 
 def pruned(generator, n):
@@ -188,23 +188,23 @@ def test_every_tree_has_exactly_its_parts(siblings, grandparents):
 @pytest.mark.parametrize("siblings", SIBLINGS)
 def test_gold_of_pruned_sentences_is_the_vertex_of_the_gold_trees(siblings):
     generator = np.random.default_rng(5)
-    made = [pruned(generator, n) for n in (1, 4, 2, 5, 3)]
-    corpus = trees(*(tree for tree, _ in made), candidates=[rows for _, rows in made])
+    sentences = [pruned(generator, n) for n in (1, 4, 2, 5, 3)]
+    corpus = trees(*(tree for tree, _ in sentences), candidates=[rows for _, rows in sentences])
     graph = SecondOrder(siblings=siblings)
     structure = graph.build(corpus)
     gold = graph.gold(corpus, structure)
-    for i, (tree, _) in enumerate(made):
+    for i, (tree, _) in enumerate(sentences):
         names = names_of(structure, i)
-        found = gold.parts[gold.offsets[i] : gold.offsets[i + 1]]
-        assert {names[part] for part in found} == expected(names, tree, siblings)
-        assert np.flatnonzero(vertices_of(structure, i)[tuple(tree)]).tolist() == found.tolist()
+        gold_parts = gold.parts[gold.offsets[i] : gold.offsets[i + 1]]
+        assert {names[part] for part in gold_parts} == expected(names, tree, siblings)
+        assert np.flatnonzero(vertices_of(structure, i)[tuple(tree)]).tolist() == gold_parts.tolist()
 
 
 @pytest.mark.parametrize("siblings", SIBLINGS)
 def test_factors_link_the_arcs_that_their_parts_name(siblings):
     generator = np.random.default_rng(7)
-    made = [pruned(generator, n) for n in (3, 1, 5, 4)]
-    corpus = trees(*(tree for tree, _ in made), candidates=[rows for _, rows in made])
+    sentences = [pruned(generator, n) for n in (3, 1, 5, 4)]
+    corpus = trees(*(tree for tree, _ in sentences), candidates=[rows for _, rows in sentences])
     structure = SecondOrder(siblings=siblings, projective=True, single_root=False).build(corpus)
     f = open_factors(structure.record)
     for i in range(len(corpus)):
@@ -224,7 +224,7 @@ def test_factors_link_the_arcs_that_their_parts_name(siblings):
             at += size
             if f.kinds[factor] == TREE:
                 assert linked.tolist() == list(range(len(arcs)))
-                assert extra[:3] == [len(made[i][0]), 0, 1]
+                assert extra[:3] == [len(sentences[i][0]), 0, 1]
                 assert extra[3:] == [int(x) for h, m in arcs for x in (m, m if h == ROOT else h)]
                 continue
             assert extra == []

@@ -82,8 +82,8 @@ def test_lifted_trees_are_projective(single_root):
 def test_drop_rebuilds_every_field():
     offsets = np.cumsum([0, 2, 3, 3, 2, 2, 1, 4, 1, 2, 1, 1])
     candidates = offsets, np.array([0, 1, 0, 1, 2, 0, 1, 2, 1, 2, 0, 1, 1, 0, 1, 2, 3, 2, 0, 1, 2, 3], np.int32)
-    given = corpus(FINE, CROSSING, TWO_ROOTS, candidates=candidates, allowed=np.eye(11, 1, dtype=bool))
-    encoded, said = admitted(given, True, True, "drop")
+    original = corpus(FINE, CROSSING, TWO_ROOTS, candidates=candidates, allowed=np.eye(11, 1, dtype=bool))
+    encoded, said = admitted(original, True, True, "drop")
     assert said == (
         "1 of 3 gold trees have several roots: their sentences were left out; "
         "1 of 3 gold trees are not projective: their sentences were left out"
@@ -93,14 +93,14 @@ def test_drop_rebuilds_every_field():
     assert encoded.codes.tolist() == [[0], [1], [2]]
     assert encoded.gold.tolist() == [0, 1, 2]
     assert encoded.allowed.tolist() == [[True], [False], [False]]
-    encoded, _ = admitted(given, False, True, "drop")
+    encoded, _ = admitted(original, False, True, "drop")
     assert trees(encoded) == [FINE, CROSSING]
-    encoded, _ = admitted(given, True, False, "drop")
+    encoded, _ = admitted(original, True, False, "drop")
     assert trees(encoded) == [FINE, TWO_ROOTS]
     assert encoded.codes.ravel().tolist() == [0, 1, 2, 7, 8, 9, 10]
     assert encoded.gold.tolist() == [0, 1, 2, 7, 8, 9, 10]
     arcs, heads = encoded.candidates
-    counts = np.diff(given.candidates[0])
+    counts = np.diff(original.candidates[0])
     assert np.diff(arcs).tolist() == [*counts[:3], *counts[7:]]
     assert heads.tolist() == [*candidates[1][: offsets[3]], *candidates[1][offsets[7] :]]
 

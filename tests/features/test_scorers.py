@@ -103,42 +103,42 @@ OPTIMIZERS = [
 @pytest.mark.parametrize("make", OPTIMIZERS)
 @pytest.mark.parametrize("warm", [False, True])
 def test_minibatch_learners_take_the_same_steps_with_any_scorer(make, average, warm):
-    found = []
+    results = []
     for problem in pair(values=True):
         method = make(average)
         state = method.init(problem, random_weights(problem, 4, 0.3) if warm else np.zeros(problem.dimension))
         for _ in range(3):
             state, report = method.step(problem, state)
-        found.append((method.weights(state), report.loss))
-    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-9, atol=1e-11)
-    assert found[0][1] == pytest.approx(found[1][1], rel=1e-9)
+        results.append((method.weights(state), report.loss))
+    np.testing.assert_allclose(results[0][0], results[1][0], rtol=1e-9, atol=1e-11)
+    assert results[0][1] == pytest.approx(results[1][1], rel=1e-9)
 
 
 def test_lbfgs_takes_any_scorer_and_proves_nothing_there():
-    found = []
+    results = []
     for problem in pair():
         method = LBFGS(0.5)
         state = method.init(problem, np.zeros(problem.dimension))
         for _ in range(15):
             state, report = method.step(problem, state)
-        found.append((problem.objective(method.weights(state)), report.dual))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-8)
-    assert found[0][1] is not None
-    assert found[1][1] is None
+        results.append((problem.objective(method.weights(state)), report.dual))
+    assert results[0][0] == pytest.approx(results[1][0], rel=1e-8)
+    assert results[0][1] is not None
+    assert results[1][1] is None
 
 
 @pytest.mark.parametrize("graph", [LinearChain(), LinearChain(2)])
 def test_outputs_marginals_and_lists_are_the_same(graph):
     sparse, plain = pair(graph=graph)
-    weights, thread, found = random_weights(sparse, 1), registry.serial(), []
+    weights, thread, results = random_weights(sparse, 1), registry.serial(), []
     for problem in (sparse, plain):
         examples, kernels = problem.examples, predicting(problem.scorer, graph, Exact())
         lists = k_best(examples, kernels, weights, 3, thread)
         scores = np.concatenate([one.scores for one in lists])
         tables = np.concatenate([one.ravel() for one in marginals(examples, kernels, weights, "label", thread)])
         best = best_outputs(examples, kernels, weights, thread)
-        found.append((best.offsets, best.parts, best.values, scores, tables, problem.losses(weights)))
-    for one, other in zip(*found, strict=True):
+        results.append((best.offsets, best.parts, best.values, scores, tables, problem.losses(weights)))
+    for one, other in zip(*results, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
@@ -146,14 +146,14 @@ def test_any_scorer_over_shards():
     """A pass on shards, whose states are mixed, is that of sparse features."""
     from structopt.learning.mixing import Mixed
 
-    found = []
+    results = []
     for problem in pair():
         method = Mixed(AdaGrad(0.5, 3, 0.3), 2, Passes)
         state = method.init(problem, np.zeros(problem.dimension))
         for _ in range(3):
             state, _ = method.step(problem, state)
-        found.append(method.weights(state))
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-9, atol=1e-11)
+        results.append(method.weights(state))
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-9, atol=1e-11)
 
 
 def test_a_checkpoint_knows_the_data_of_any_scorer():

@@ -46,9 +46,9 @@ def test_compact_columns_are_the_parts_of_every_output(i):
     p = compact_polytope(STRUCTURE.record, i, int(PARTS[i]))
     for z in outputs(ROWS[i])[:50]:
         program = Program(p)
-        found = program.best_point(2 * z - 1)
-        np.testing.assert_allclose(found.z, z, atol=1e-9)
-        assert found.bound == pytest.approx(z.sum())
+        answer = program.best_point(2 * z - 1)
+        np.testing.assert_allclose(answer.z, z, atol=1e-9)
+        assert answer.bound == pytest.approx(z.sum())
 
 
 def test_compact_sizes():
@@ -123,9 +123,9 @@ def test_answers_do_not_depend_on_the_visits_before():
         used.best_output(other)
         for method in ("best_point", "best_output"):
             expected = getattr(Program(p), method)(s)
-            found = getattr(used, method)(s)
-            assert found.bound == expected.bound
-            np.testing.assert_array_equal(found.z, expected.z)
+            answer = getattr(used, method)(s)
+            assert answer.bound == expected.bound
+            np.testing.assert_array_equal(answer.z, expected.z)
 
 
 def test_warm_starts_find_the_same_values_with_fewer_pivots():
@@ -139,9 +139,9 @@ def test_warm_starts_find_the_same_values_with_fewer_pivots():
                 s[generator.choice(n, 3, replace=False)] = -inf  # the basis is no longer feasible
             expected = program.best_point(s)
             cold = program._model.getInfo().simplex_iteration_count
-            found = program.best_point(s, basis)
+            answer = program.best_point(s, basis)
             pivots.append((program._model.getInfo().simplex_iteration_count, cold))
-            assert found.bound == pytest.approx(expected.bound, abs=1e-9)
+            assert answer.bound == pytest.approx(expected.bound, abs=1e-9)
             assert basis.all()
         assert pivots[0][0] == pivots[0][1]  # there was nothing to start from
         assert sum(warm for warm, _ in pivots[1:]) < sum(cold for _, cold in pivots[1:]) / 2
@@ -154,9 +154,9 @@ def test_a_warm_answer_is_a_function_of_scores_and_memory():
     used.best_point(generator.normal(size=n), memory)
     copy = memory.copy()
     used.best_point(-s)
-    found, expected = used.best_point(s, memory), Program(p).best_point(s, copy)
-    assert found.bound == expected.bound
-    np.testing.assert_array_equal(found.z, expected.z)
+    answer, expected = used.best_point(s, memory), Program(p).best_point(s, copy)
+    assert answer.bound == expected.bound
+    np.testing.assert_array_equal(answer.z, expected.z)
     np.testing.assert_array_equal(memory, copy)
 
 
@@ -195,8 +195,8 @@ def test_threads_share_models():
     scores = np.random.default_rng(0).normal(size=(20, int(structure.parts[1])))
     expected = [run(alone, structure, i, s, 0.0) for i, s in enumerate(scores)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda i: run(solve, structure, i, scores[i], 0.0), range(20)))
-    for (value, z), (right, vertex) in zip(found, expected, strict=True):
+        answers = list(pool.map(lambda i: run(solve, structure, i, scores[i], 0.0), range(20)))
+    for (value, z), (right, vertex) in zip(answers, expected, strict=True):
         assert value == right
         np.testing.assert_array_equal(z, vertex)
 

@@ -47,8 +47,8 @@ def value_of(i, s, memory=None, **options):
     """Value and z of one visit; the memory, where it is given, is read and written."""
     inference = MPLP(**{"tolerance": 0.0, "warm_start": memory is not None} | options)
     structure, z = inference.prepare(PLAIN), np.zeros(len(s))
-    given = np.zeros(0) if memory is None else memory
-    return inference.kernels(LOOPY).solve(structure.record, i, s, 0.0, z, given, structure.work), z
+    kept = np.zeros(0) if memory is None else memory
+    return inference.kernels(LOOPY).solve(structure.record, i, s, 0.0, z, kept, structure.work), z
 
 
 def room(i):
@@ -169,11 +169,11 @@ def test_two_states_reach_the_relaxation(i, spread, forbid):
     inference = MPLP().converged()
     structure, solve = inference.prepare(PLAIN), inference.kernels(LOOPY).solve
     for s in draws(i, 10, spread, forbid):
-        expected, found = relaxed(i, s), run(solve, structure, i, s, 0.0)[0]
+        expected, value = relaxed(i, s), run(solve, structure, i, s, 0.0)[0]
         if expected > -inf:
-            assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
+            assert value == pytest.approx(expected, rel=1e-4, abs=1e-4)
         else:
-            assert found == -inf
+            assert value == -inf
 
 
 def test_also_where_the_relaxation_is_fractional():
@@ -205,17 +205,17 @@ def test_smoothing_goes_on_where_the_maximum_sticks():
     for _ in range(5):
         s, messages = generator.normal(size=int(plain.parts[-1])), np.zeros(8 * 7 * 4)
         expected = run(LP, plain, 0, s, 0.0)[0]
-        for options, found in (
+        for options, gaps in (
             ({"passes": 5000, "tolerance": 1e-9}, stuck),
             ({"passes": 5000, "tolerance": 1e-9, "smoothing": 100.0}, None),
             ({"passes": 0}, led),
         ):
-            memory = np.zeros(len(messages)) if found is stuck else messages
-            made, z = MPLP(warm_start=True, **options), np.zeros(len(s))
-            structure = made.prepare(plain)
-            value = made.kernels(LOOPY).solve(structure.record, 0, s, 0.0, z, memory, structure.work)
-            if found is not None:
-                found.append(value - expected)
+            memory = np.zeros(len(messages)) if gaps is stuck else messages
+            inference, z = MPLP(warm_start=True, **options), np.zeros(len(s))
+            structure = inference.prepare(plain)
+            value = inference.kernels(LOOPY).solve(structure.record, 0, s, 0.0, z, memory, structure.work)
+            if gaps is not None:
+                gaps.append(value - expected)
     assert min(stuck) >= -1e-9
     assert min(led) >= -1e-9
     assert max(stuck) > 0.3
@@ -305,12 +305,12 @@ def test_where_nothing_is_allowed(i):
 
 def test_what_it_comes_to():
     """By the relaxation's value: in messages where there are two states, else by the linear program."""
-    given = MPLP(passes=1, smoothing=3.0, warm_start=True)
-    two = given.converged(structure_of([ROWS[i] for i in BINARY]))
+    stateful = MPLP(passes=1, smoothing=3.0, warm_start=True)
+    two = stateful.converged(structure_of([ROWS[i] for i in BINARY]))
     assert isinstance(two, MPLP)
     assert (two.smoothing, two.warm_start) == (0.0, False)
-    assert isinstance(given.converged(), MPLP)
-    assert isinstance(given.converged(PLAIN), LinearProgram)
+    assert isinstance(stateful.converged(), MPLP)
+    assert isinstance(stateful.converged(PLAIN), LinearProgram)
 
 
 def test_what_it_provides():
@@ -319,18 +319,18 @@ def test_what_it_provides():
 
 
 @pytest.mark.parametrize(
-    ("row", "found"),
+    ("row", "unfit"),
     [
         (tree(3, siblings=True), "factors of other kinds: TREE, AUTOMATON"),
         (mixed(np.random.default_rng(0)), "factors of other kinds: AUTOMATON, PAIRS, EXACTLY_ONE, BUDGET"),
         (FactorRows(np.ones(2, np.int32), np.zeros(1, np.int64)), "variables that are not listed state by state"),
     ],
 )
-def test_refuses_other_graphs(row, found):
+def test_refuses_other_graphs(row, unfit):
     with pytest.raises(CompatibilityError) as caught:
         MPLP().prepare(structure_of([ROWS[0], row]))
     assert str(caught.value) == (
-        f"inference=mplp passes messages along tables over two variables, and this factor graph has {found}. Type "
+        f"inference=mplp passes messages along tables over two variables, and this factor graph has {unfit}. Type "
         "inference=ad3, which takes all kinds, or lp or ilp."
     )
 

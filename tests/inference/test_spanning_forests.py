@@ -48,9 +48,9 @@ GRAPHS = {f"complete {n}": (n, complete(n)) for n in (2, 3, 4, 5, 8, 13, 14)} | 
 def test_what_forests_are(name):
     """Trees with their roots: parents, depths, children and the order downwards agree; edges join what they should."""
     n, edges = GRAPHS[name]
-    made = spanning_forests(n, edges)
-    assert sorted(made.order.tolist()) == list(range(n))
-    for nodes, downwards in zip(made.nodes, made.downwards, strict=True):
+    forests = spanning_forests(n, edges)
+    assert sorted(forests.order.tolist()) == list(range(n))
+    for nodes, downwards in zip(forests.nodes, forests.downwards, strict=True):
         assert sorted(downwards.tolist()) == list(range(n))
         place = np.argsort(downwards)
         for v, node in enumerate(nodes):
@@ -66,31 +66,31 @@ def test_what_forests_are(name):
                 children.append(u)
                 u = nodes[u][SIBLING]
             assert sorted(children) == np.flatnonzero(nodes[:, PARENT] == v).tolist()
-    used = made.nodes[..., EDGE]
-    assert np.bincount(used[used >= 0], minlength=len(edges)).tolist() == made.copies.tolist()
-    assert (made.copies >= 1).all()
-    assert len(made.packed()) == 1 + n + len(edges) + (FIELDS + 1) * made.downwards.size
+    used = forests.nodes[..., EDGE]
+    assert np.bincount(used[used >= 0], minlength=len(edges)).tolist() == forests.copies.tolist()
+    assert (forests.copies >= 1).all()
+    assert len(forests.packed()) == 1 + n + len(edges) + (FIELDS + 1) * forests.downwards.size
 
 
 @pytest.mark.parametrize("n", [4, 6, 14])
 def test_even_complete_graphs_are_half_as_many_paths(n):
-    made = spanning_forests(n, complete(n))
-    assert len(made.nodes) == n // 2
-    assert (made.copies == 1).all()
-    assert max(np.bincount(row[row >= 0]).max() for row in made.nodes[..., PARENT]) == 1
+    forests = spanning_forests(n, complete(n))
+    assert len(forests.nodes) == n // 2
+    assert (forests.copies == 1).all()
+    assert max(np.bincount(row[row >= 0]).max() for row in forests.nodes[..., PARENT]) == 1
 
 
 def test_odd_complete_graphs_have_one_path_more_than_a_half():
-    made = spanning_forests(13, complete(13))
-    assert len(made.nodes) == 7
-    assert sorted(made.copies.tolist()) == [1] * 72 + [2] * 6
+    forests = spanning_forests(13, complete(13))
+    assert len(forests.nodes) == 7
+    assert sorted(forests.copies.tolist()) == [1] * 72 + [2] * 6
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(3, 4), (4, 3), (2, 2), (5, 2)])
 def test_grids_are_rows_and_columns(rows, columns):
-    made = spanning_forests(rows * columns, grid(rows, columns))
-    assert (made.copies == 1).all()
-    roots = [len(np.unique(nodes[:, ROOT])) for nodes in made.nodes]
+    forests = spanning_forests(rows * columns, grid(rows, columns))
+    assert (forests.copies == 1).all()
+    roots = [len(np.unique(nodes[:, ROOT])) for nodes in forests.nodes]
     assert roots == [rows, columns]
 
 
@@ -102,20 +102,20 @@ def test_no_cycles_no_second_forest():
 def test_other_forests_are_as_large_as_can_be():
     """So an edge that is in no cycle is in all of them."""
     n, edges = 9, np.concatenate([CYCLE, [(7, 8)]])
-    made = spanning_forests(n, edges)
-    assert made.copies[-1] == len(made.nodes)
-    assert (np.sum(made.nodes[..., PARENT] < 0, axis=1) == 1).all()
+    forests = spanning_forests(n, edges)
+    assert forests.copies[-1] == len(forests.nodes)
+    assert (np.sum(forests.nodes[..., PARENT] < 0, axis=1) == 1).all()
 
 
 @pytest.mark.parametrize("edges", [complete(14), complete(13), grid(6, 5)])
 def test_ways_between_visits_are_short(edges):
     """A pass forwards renews two messages a variable and forest at most, on the mean."""
     n = int(edges.max()) + 1
-    made = spanning_forests(n, edges)
+    forests = spanning_forests(n, edges)
     steps = 0
-    for nodes in made.nodes:
+    for nodes in forests.nodes:
         front = {}
-        for v in made.order.tolist():
+        for v in forests.order.tolist():
             u, root = front.get(nodes[v][ROOT], v), nodes[v][ROOT]
             front[root] = v
             while u != v:
@@ -124,4 +124,4 @@ def test_ways_between_visits_are_short(edges):
                     u = nodes[u][PARENT]
                 else:
                     v = nodes[v][PARENT]
-    assert steps <= 2 * n * len(made.nodes)
+    assert steps <= 2 * n * len(forests.nodes)

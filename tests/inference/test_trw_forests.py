@@ -47,9 +47,9 @@ def bounded(name, s, temperature, memory=None, **options):
     structure = TreeReweightedBP(**{"tolerance": 0.0, "warm_start": memory is not None} | options).prepare(
         factor_structure([GRAPHS[name]])
     )
-    z, given = np.zeros(len(s)), np.zeros(0) if memory is None else memory
+    z, kept = np.zeros(len(s)), np.zeros(0) if memory is None else memory
     work = Record(*(buffer.copy() for buffer in structure.work))
-    return SOLVE(structure.record, 0, s, temperature, z, given, work), z
+    return SOLVE(structure.record, 0, s, temperature, z, kept, work), z
 
 
 def listed(name, s, temperature):
@@ -268,8 +268,8 @@ def test_tighter_than_counting_numbers():
             s = random_scores(LOOPY["complete"], seed, 1.0, spread)
             expected = listed("complete", s, 1.0)[0]
             forests.append(bounded("complete", s, 1.0, passes=500)[0] - expected)
-            made = TreeReweightedBP(passes=500, tolerance=1e-6).prepare(factor_structure([more]))
-            counted.append(run(SOLVE, made, 0, np.insert(s, 12, 0.0), 1.0)[0] - np.log(2.0) - expected)
+            structure = TreeReweightedBP(passes=500, tolerance=1e-6).prepare(factor_structure([more]))
+            counted.append(run(SOLVE, structure, 0, np.insert(s, 12, 0.0), 1.0)[0] - np.log(2.0) - expected)
     shares = np.array(forests) / np.array(counted)
     print(f"shares of the distance from log Z that is left: {np.round(np.sort(shares), 2).tolist()}")
     assert shares.max() < 1.0

@@ -73,8 +73,8 @@ def is_tree(heads, single_root, projective):
 
 def best(rows, scores, n, single_root, projective):
     """The best tree among candidates, given scores[m, h]."""
-    found = [heads for heads in product(*rows) if is_tree(heads, single_root, projective)]
-    return max(found, key=lambda heads: sum(scores[m, h] for m, h in enumerate(heads)), default=None)
+    trees = [heads for heads in product(*rows) if is_tree(heads, single_root, projective)]
+    return max(trees, key=lambda heads: sum(scores[m, h] for m, h in enumerate(heads)), default=None)
 
 
 @pytest.mark.parametrize(("single_root", "projective"), TREE_KINDS)
@@ -83,15 +83,15 @@ def test_a_tree_survives_whatever_the_weights(single_root, projective):
     encoded = corpus(lengths)
     for seed in range(5):
         scores = 3.0 * np.random.default_rng(seed).normal(size=sum(n * n for n in lengths))
-        found = pruner(encoded, scores, single_root, projective, 0.999, 1).prune(encoded)
+        pruned = pruner(encoded, scores, single_root, projective, 0.999, 1).prune(encoded)
         start = 0
-        for n, rows in zip(lengths, kept(found.encoded), strict=True):
+        for n, rows in zip(lengths, kept(pruned.encoded), strict=True):
             matrix = scores[start : start + n * n].reshape(n, n)
             start += n * n
             everything = best([range(n)] * n, matrix, n, single_root, projective)
             assert best(rows, matrix, n, single_root, projective) == everything
             assert all(1 <= len(row) <= 2 for row in rows)  # the likeliest head, and that of the best tree
-        assert found.metrics["pruner_heads"] == len(found.encoded.candidates[1]) / sum(lengths)
+        assert pruned.metrics["pruner_heads"] == len(pruned.encoded.candidates[1]) / sum(lengths)
 
 
 def test_heads_are_kept_by_their_marginals():
@@ -123,21 +123,21 @@ def test_gold_arcs_are_kept_in_training_and_recall_is_what_is_kept_without():
 def test_heads_that_were_no_candidates_stay_out():
     listed = np.array([0, 2, 3, 5]), np.array([0, 1, 1, 0, 2], np.int32)
     encoded = corpus([3], heads=[0, 1, 0], candidates=listed)
-    found = pruner(encoded, np.zeros(5), single_root=False).prune(encoded)
-    assert kept(found.encoded) == [[[0, 1], [1], [0, 2]]]
-    found = pruner(encoded, np.array([0.0, 9, 0, 9, 0]), single_root=False, max_heads=1).prune(encoded)
-    assert found.metrics["pruner_recall"] == 2 / 3
+    pruned = pruner(encoded, np.zeros(5), single_root=False).prune(encoded)
+    assert kept(pruned.encoded) == [[[0, 1], [1], [0, 2]]]
+    pruned = pruner(encoded, np.array([0.0, 9, 0, 9, 0]), single_root=False, max_heads=1).prune(encoded)
+    assert pruned.metrics["pruner_recall"] == 2 / 3
 
 
 def test_training_finds_the_gold_arcs_and_is_the_same_twice():
     encoded = corpus([3, 4, 5, 1, 6, 4], seed=3)
     wanted = SecondOrder(pruner_epochs=5, pruner_C=10.0, max_heads=1, prune_ratio=0.0).pruning
-    made = [Pruner.train(encoded, wanted, AttributeRows("all"), seed=2) for _ in range(2)]
-    assert made[0].weights.any()
-    assert made[0].weights.tobytes() == made[1].weights.tobytes()
-    found = made[0].prune(encoded)
-    assert found.metrics == {"pruner_heads": 1.0, "pruner_recall": 1.0}
-    assert not np.array_equal(Pruner.train(encoded, wanted, AttributeRows("all"), seed=5).weights, made[0].weights)
+    pruners = [Pruner.train(encoded, wanted, AttributeRows("all"), seed=2) for _ in range(2)]
+    assert pruners[0].weights.any()
+    assert pruners[0].weights.tobytes() == pruners[1].weights.tobytes()
+    pruned = pruners[0].prune(encoded)
+    assert pruned.metrics == {"pruner_heads": 1.0, "pruner_recall": 1.0}
+    assert not np.array_equal(Pruner.train(encoded, wanted, AttributeRows("all"), seed=5).weights, pruners[0].weights)
 
 
 def test_a_saved_pruner_prunes_alike():
@@ -162,11 +162,11 @@ def test_a_labelled_model_prunes_by_the_sum_over_labels():
 
 def model(task_state=None, **graph):
     node = {"name": "arc_factored", "projective": False, "labeled": False, "single_root": True, "repair": "lift"} | graph
-    made = SimpleNamespace(projective=node["projective"], single_root=node["single_root"])
+    options = SimpleNamespace(projective=node["projective"], single_root=node["single_root"])
     task = SimpleNamespace(state=lambda: task_state or ({"words": ["a"]}, {"codes": np.arange(3)}))
     rows = AttributeRows.of([RowGroup("arc", 1, 5)], None)
     return SimpleNamespace(
-        config={"factor_graph": node}, graph=made, task=task, scorer=rows, weights=np.ones(5), temperature=1.0
+        config={"factor_graph": node}, graph=options, task=task, scorer=rows, weights=np.ones(5), temperature=1.0
     )
 
 
