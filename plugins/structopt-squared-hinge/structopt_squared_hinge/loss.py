@@ -1,4 +1,4 @@
-"""The squared structured hinge loss, in plain Python: a template for losses of one's own."""
+"""The squared structured hinge loss, in plain Python: a template for other losses."""
 
 from __future__ import annotations
 
