@@ -25,8 +25,8 @@ from structopt.core.scorer import SparseFeatures
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
 from structopt.objective import scoring
-from structopt.objective.certificate import dual_bound
 from structopt.objective.drivers import NO_CLOSED_FORMS, GraphKernels, compose, run_driver
+from structopt.objective.dual_bound import dual_bound
 from structopt.objective.examples import Examples, Layout, target_of
 from structopt.objective.fingerprint import Fingerprint, arrays_in, digest_of
 from structopt.objective.gold_checks import check_gold, refuse_empty_set
