@@ -63,13 +63,13 @@ class Demand(NamedTuple):
 
 
 MARGINS: tuple[Demand, ...] = (Demand(Property.FAMILY), Demand(Property.MAXIMUM), Demand(Property.COST))
-"""Margins between outputs: a maximum over them, and a cost without which zero weights have no loss."""
+"""Of methods with margins: a loss of the family at beta = inf, with a cost, without which zero weights have no loss."""
 FAMILY: tuple[Demand, ...] = (Demand(Property.FAMILY),)
-"""A loss whose dual is known, of gold outputs that are."""
+"""Of methods that use the dual of the loss family."""
 DUAL: tuple[Demand, ...] = (*FAMILY, Demand(Property.POINTS))
-"""A dual that is known and climbed."""
+"""Of dual methods: a loss whose dual is known, and gold outputs that are known in full."""
 CONVEX: tuple[Demand, ...] = (Demand(Property.CONVEX),)
-"""Tangents that are bounds."""
+"""Of methods that use tangents of the loss as lower bounds."""
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ class Task(Component):
 
     @abstractmethod
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Take back what `state` gave."""
+        """Undo `state`: the task is fitted as it was."""
 
     def evaluate(self, gold: Any, predicted: Sequence[Any]) -> dict[str, float]:
         """Metrics of predicted outputs against a corpus with gold, fractions in [0, 1]."""
