@@ -72,8 +72,6 @@ def pack_lists(tokens: Array, arcs: Array, lists: Sequence[FactorList]) -> Recor
         variables=sentences,
         widths=np.ones(int(sentences[-1]), np.int32),
         starts=numbers(sentences).astype(np.int64),
-        outputs=tokens,
-        choices=_choices(tokens, arcs),
         factors=np.sum([one.offsets for one in lists], axis=0),
         kinds=of_factors(kinds),
         links=ends_of(of_factors([one.links for one in lists])),
@@ -83,9 +81,3 @@ def pack_lists(tokens: Array, arcs: Array, lists: Sequence[FactorList]) -> Recor
         extra=lists[0].extra,
         shared=sizes,
     )
-
-
-def _choices(tokens: Array, arcs: Array) -> Array:
-    """Where the arcs of each token begin within the sentence, with one more entry a sentence, its end."""
-    begin = arcs[:-1] - np.repeat(arcs[tokens[:-1]], np.diff(tokens))
-    return interleaved([Ragged(tokens, begin), Ragged(np.arange(len(tokens)), np.diff(arcs[tokens]))])

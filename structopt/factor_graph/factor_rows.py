@@ -19,14 +19,11 @@ class FactorRows:
     ----------
     widths : list of int
         Parts of each variable, 1 for binary ones.
-    choices : int array, shape (outputs + 1,)
-        Where the parts of each output variable begin; the last entry is the end.
     kinds, links, privates, extras : lists, one entry a factor
         Kind, linked variables, number of private parts, and extra numbers.
     """
 
     widths: Array
-    choices: Array
     kinds: list[int] = field(default_factory=list)
     links: list[Array] = field(default_factory=list)
     privates: list[int] = field(default_factory=list)
@@ -51,8 +48,6 @@ def pack_factors(rows: list[FactorRows]) -> Record:
         variables=_offsets(len(row.widths) for row in rows),
         widths=np.concatenate([row.widths for row in rows] + nothing),
         starts=np.concatenate([np.cumsum(row.widths) - row.widths for row in rows] + nothing),
-        outputs=_offsets(len(row.choices) - 1 for row in rows),
-        choices=np.concatenate([row.choices for row in rows] + nothing),
         factors=_offsets(len(row.kinds) for row in rows),
         kinds=np.array([kind for row in rows for kind in row.kinds], np.int32),
         links=_offsets(map(len, links)),

@@ -216,14 +216,10 @@ def _record(graphs: EncodedGraphs, edges: Edges) -> Record:
 
     (begin, joined), K, offsets = edges, len(graphs.labels), np.ascontiguousarray(graphs.offsets, np.int64)
     variables, count, lengths = int(offsets[-1]), len(joined), np.diff(offsets)
-    starts = K * numbers(offsets).astype(np.int64)
-    ends = Ragged(np.arange(len(offsets)), K * lengths)
     return FACTORS.pack(
         variables=offsets,
         widths=np.full(variables, K, np.int32),
-        starts=starts,
-        outputs=offsets,
-        choices=interleaved([Ragged(offsets, starts), ends]),
+        starts=K * numbers(offsets).astype(np.int64),
         factors=begin,
         kinds=np.full(count, TABLE, np.int32),
         links=2 * np.arange(count + 1, dtype=np.int64),

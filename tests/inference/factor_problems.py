@@ -24,8 +24,7 @@ def tree_rows(n, single_root=True, projective=False, automata=True, pairs=True, 
         if h == m - 1 or (m == h == 0) or generator.random() < density
     ]  # fmt: skip
     number = {arc: v for v, arc in enumerate(arcs)}
-    counts = [sum(m == t for m, _ in arcs) for t in range(n)]
-    rows = FactorRows(np.ones(len(arcs), np.int64), np.cumsum([0, *counts]))
+    rows = FactorRows(np.ones(len(arcs), np.int64))
     rows.add(TREE, np.arange(len(arcs)), 0, np.array([n, single_root, projective, *(x for arc in arcs for x in arc)]))
     if automata:
         for h in [-1, *range(n)]:
@@ -44,7 +43,7 @@ def tree_rows(n, single_root=True, projective=False, automata=True, pairs=True, 
 
 def table_rows(widths, edges):
     """Variables of the given widths (each more than 1), and a TABLE for every edge."""
-    rows = FactorRows(np.asarray(widths), np.cumsum([0, *widths]))
+    rows = FactorRows(np.asarray(widths))
     for u, v in edges:
         rows.add(TABLE, [u, v], widths[u] * widths[v])
     return rows
@@ -52,7 +51,7 @@ def table_rows(widths, edges):
 
 def binary_rows(count, budgets=(), ones=(), pairs=(), automata=()):
     """Binary variables with BUDGET factors (limit, variables), EXACTLY_ONE factors, PAIRS and AUTOMATON factors."""
-    rows = FactorRows(np.ones(count, np.int64), np.zeros(1, np.int64))
+    rows = FactorRows(np.ones(count, np.int64))
     for limit, linked in budgets:
         rows.add(BUDGET, linked, 0, [limit])
     for linked in ones:
@@ -81,7 +80,7 @@ def arc_bounds(row):
 def beside_a_tree(rows):
     """Two more binary variables; a pair of one with the arc 1, and an automaton of the other and the arc 4."""
     count = len(rows.widths)
-    more = FactorRows(np.ones(count + 2, np.int64), rows.choices, rows.kinds, rows.links, rows.privates, rows.extras)
+    more = FactorRows(np.ones(count + 2, np.int64), rows.kinds, rows.links, rows.privates, rows.extras)
     more.add(PAIRS, [count, 1], 1)
     more.add(AUTOMATON, [4, count + 1], 6)
     return more

@@ -18,7 +18,7 @@ def structure_of(rows):
 
 
 def binary(count):
-    return FactorRows(np.ones(count, np.int32), np.zeros(1, np.int64))
+    return FactorRows(np.ones(count, np.int32))
 
 
 def tree(n, single_root=False, projective=False, siblings=False, pairs=0, generator=None, candidates=None):
@@ -54,7 +54,7 @@ def mixed(generator):
 
 def complete(widths, loose=0):
     """Variables of more than one state, a TABLE for every two of them; `loose` more are in no factor."""
-    row = FactorRows(np.array([*widths, *[3] * loose], np.int32), np.zeros(1, np.int64))
+    row = FactorRows(np.array([*widths, *[3] * loose], np.int32))
     for b in range(len(widths)):
         for a in range(b):
             row.add(TABLE, [a, b], widths[a] * widths[b])

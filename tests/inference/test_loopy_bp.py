@@ -124,7 +124,7 @@ def test_odds_and_logs_agree(name, damping):
     inference = LoopyBP(passes=3, damping=damping, tolerance=0.0)
     wide = len(rows.widths)
     lists = [list(given) for given in (rows.kinds, rows.links, rows.privates, rows.extras)]
-    apart = FactorRows(np.ones(wide + 2, np.int64), rows.choices, *lists)
+    apart = FactorRows(np.ones(wide + 2, np.int64), *lists)
     apart.add(PAIRS, [wide, wide + 1], 1)
     for seed in range(5):
         for scale in (1.0, 8.0):

@@ -28,7 +28,7 @@ from tests.inference.small_graphs import binary, complete, outputs, random_rows,
 
 def some_tables(generator, widths=(2, 2, 3, 2, 1, 2, 1)):
     """Tables over variables of two states and of three; pairs of binary variables; a variable of two states in no factor."""
-    row = FactorRows(np.array(widths, np.int32), np.zeros(1, np.int64))
+    row = FactorRows(np.array(widths, np.int32))
     for a, b in [(0, 1), (1, 2), (0, 3), (3, 1), (2, 0)]:
         row.add(TABLE, [a, b], widths[a] * widths[b])
     row.add(PAIRS, [4, 6], 1)

@@ -22,7 +22,7 @@ from tests.inference.small_graphs import complete, mixed, outputs, structure_of,
 
 
 def graph(widths, edges):
-    row = FactorRows(np.array(widths, np.int32), np.zeros(1, np.int64))
+    row = FactorRows(np.array(widths, np.int32))
     for a, b in edges:
         row.add(TABLE, [a, b], widths[a] * widths[b])
     return row
@@ -323,7 +323,7 @@ def test_what_it_provides():
     [
         (tree(3, siblings=True), "factors of other kinds: TREE, AUTOMATON"),
         (mixed(np.random.default_rng(0)), "factors of other kinds: AUTOMATON, PAIRS, EXACTLY_ONE, BUDGET"),
-        (FactorRows(np.ones(2, np.int32), np.zeros(1, np.int64)), "variables that are not listed state by state"),
+        (FactorRows(np.ones(2, np.int32)), "variables that are not listed state by state"),
     ],
 )
 def test_refuses_other_graphs(row, unfit):

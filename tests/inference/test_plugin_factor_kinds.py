@@ -226,7 +226,7 @@ def test_what_is_missing_is_refused_by_name(inference, name, who, what, kind, ot
 
 
 def lonely():
-    rows = FactorRows(np.ones(2, np.int64), np.zeros(1, np.int64))
+    rows = FactorRows(np.ones(2, np.int64))
     rows.add("undescribed", [0, 1])
     return factor_structure([rows])
 

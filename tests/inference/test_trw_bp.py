@@ -29,7 +29,7 @@ def loosened(rows):
     """With one binary variable more, in no factor, where all have several states."""
     if (np.asarray(rows.widths) < 2).any():
         return rows
-    return FactorRows(np.append(rows.widths, 1), rows.choices, rows.kinds, rows.links, rows.privates, rows.extras)
+    return FactorRows(np.append(rows.widths, 1), rows.kinds, rows.links, rows.privates, rows.extras)
 
 
 GRAPHS = {name: loosened(rows) for name, rows in (ACYCLIC | LOOPY).items()}

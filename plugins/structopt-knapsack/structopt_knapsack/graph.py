@@ -90,7 +90,7 @@ class KnapsackGraph(FactorGraph):
         size = _table_size(weights, budgets)
         rows = []
         for items, budget in zip(weights, budgets, strict=True):
-            factor = FactorRows(np.ones(len(items), np.int32), np.zeros(1, np.int64))
+            factor = FactorRows(np.ones(len(items), np.int32))
             factor.add("knapsack", np.arange(len(items)), extra=np.array([budget, *items]))
             rows.append(factor)
         groups = (PartGroup("item", 1, encoded.offsets),)

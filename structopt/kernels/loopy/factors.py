@@ -51,10 +51,6 @@ class Factors(NamedTuple):
     variables : (m + 1,) where the variables of each instance begin
     widths : parts of each variable (1: binary)
     starts : first part of each variable, counted within the instance
-    outputs : (m + 1,) where the output variables of each instance begin: those that predictions choose values for
-    choices : (outputs + m,) where the parts of each output variable begin within the instance, with one more entry an
-        instance at its end: those of instance i stand at choices[outputs[i] + i : outputs[i + 1] + i + 1]. Exactly one
-        part of each output variable is on.
     factors : (m + 1,) where the factors of each instance begin
     kinds : kind of each factor
     links : (F + 1,) where the links of each factor begin
@@ -68,8 +64,6 @@ class Factors(NamedTuple):
     variables: Longs
     widths: Ints
     starts: Longs
-    outputs: Longs
-    choices: Longs
     factors: Longs
     kinds: Ints
     links: Longs
