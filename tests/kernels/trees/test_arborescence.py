@@ -347,8 +347,8 @@ def test_solve_against_all_labelled_trees(candidates, labels, single_root):
         s = generator.normal(size=vertices.shape[1])
         scores = vertices @ s
         for temperature in (0.0, 0.3, 1.0, 4.0):
-            z, scores = np.full(len(s), np.nan), s.copy()
-            value = arborescence.solve(structure.record, sentence, scores, temperature, z, memory, structure.work)
+            z, scratch_scores = np.full(len(s), np.nan), s.copy()
+            value = arborescence.solve(structure.record, sentence, scratch_scores, temperature, z, memory, structure.work)
             if temperature == 0.0:
                 assert value == pytest.approx(scores.max(), abs=1e-12)
                 np.testing.assert_array_equal(z, vertices[scores.argmax()])
