@@ -10,7 +10,7 @@ from structopt.executor.serial import Serial
 from structopt.run import plots
 from tests.compiled import compile_kernels
 
-SLOW = (
+LONGEST_FIRST = (
     "test_plugins", "test_sweep", "test_pairs", "test_experiments", "test_kummerfeld_meshi", "test_real_data", "test_stages",
     "test_docs", "test_pruned_runs", "test_eg", "test_sdca", "test_ray", "test_cutting_plane", "test_main", "test_train",
     "test_nonconvex",
@@ -37,9 +37,13 @@ def _one_picture(tmp_path_factory):
         yield
 
 
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the slow tests too; files that are named run whole anyway")
+
+
 def pytest_xdist_auto_num_workers(config):
     """Run the whole suite side by side, on no more than four cores; what is named, in this process."""
-    return min(os.cpu_count() or 1, 4) if config.args == config.getini("testpaths") else 0
+    return min(os.cpu_count() or 1, 4) if _whole_suite(config) else 0
 
 
 def pytest_sessionstart(session):
@@ -49,7 +53,15 @@ def pytest_sessionstart(session):
         compile_kernels(workers)
 
 
-def pytest_collection_modifyitems(items):
-    """Begin with the slow files, so that no worker is left with one of them at the end."""
-    places = {name: place for place, name in enumerate(SLOW)}
-    items.sort(key=lambda item: places.get(Path(item.path).stem, len(SLOW)))
+def pytest_collection_modifyitems(config, items):
+    """Leave slow tests out of the whole suite unless they are asked for; begin with the files that take longest."""
+    if _whole_suite(config) and not config.getoption("slow"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    order = {name: index for index, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: order.get(Path(item.path).stem, len(order)))
+
+
+def _whole_suite(config):
+    """Whether no file or folder was named."""
+    return [Path(argument).name for argument in config.args] == config.getini("testpaths")

@@ -19,9 +19,12 @@ DISTRIBUTIONS = (
 )  # fmt: skip
 NEEDED = ("hatchling", "pip")
 
-pytestmark = pytest.mark.skipif(
-    not all(map(find_spec, NEEDED)), reason="needs pip and hatchling to build the plugins without a network (extra: dev)"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not all(map(find_spec, NEEDED)), reason="needs pip and hatchling to build the plugins without a network (extra: dev)"
+    ),
+]
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -8,7 +8,10 @@ import pytest
 import structopt
 
 DATA = os.environ.get("STRUCTOPT_DATA")
-pytestmark = pytest.mark.skipif(DATA is None, reason="STRUCTOPT_DATA is not set: no real data to train on")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(DATA is None, reason="STRUCTOPT_DATA is not set: no real data to train on"),
+]
 
 METHODS = {
     "crf": ["sdca", "sdca optimizer.sampling=gap", "lbfgs optimizer.epochs=400", "eg optimizer.epochs=400"],

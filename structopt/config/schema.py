@@ -144,13 +144,13 @@ def parameter_docs(docstring: str) -> dict[str, str]:
 
 
 def _module_docstring(module: str) -> str:
-    """Read the docstring of a module from its file, importing only its parent packages; "" where it is no module."""
-    try:
-        spec = find_spec(module)
-    except ModuleNotFoundError:
+    """Read the docstring of a module from its file, importing nothing; the empty string where there is no such module."""
+    package, *names = module.split(".")
+    spec = find_spec(package)
+    if spec is None or not spec.has_location:
         return ""
-    source = Path(str(spec.origin)).read_text(encoding="utf8") if spec and spec.has_location else ""
-    return ast.get_docstring(ast.parse(source)) or ""
+    file = Path(str(spec.origin)).parent.joinpath(*names).with_suffix(".py")
+    return ast.get_docstring(ast.parse(file.read_text(encoding="utf8"))) or "" if file.is_file() else ""
 
 
 def type_name(hint: Any) -> str:

@@ -29,7 +29,7 @@ def predict(options: Mapping[str, Any]) -> None:
     Parameters
     ----------
     options : mapping
-        ``model`` (see `structopt.model.model.find_model`), ``input``, ``output``, ``inference`` and ``picture`` (empty where
+        ``model`` (see `structopt.model.folder.find_model`), ``input``, ``output``, ``inference`` and ``picture`` (empty where
         there is none), ``threads``, ``probabilities``, ``k_best``, ``partial``, ``sentence``.
 
     Raises

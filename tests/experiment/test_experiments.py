@@ -11,6 +11,8 @@ from structopt.errors import ConfigError
 from structopt.sweep.experiment_plan import Plan, key_of, setting
 from structopt.sweep.experiment_sweeper import report_of
 
+pytestmark = pytest.mark.slow
+
 NAMES = (
     "martins2010_table1_ner", "martins2010_table1_parsing", "martins2010_figure3", "martins2010_figure4", "bartlett2004_figure4",
 )  # fmt: skip

@@ -10,6 +10,8 @@ from structopt.experiment import kummerfeld2015, kummerfeld2015_curves, kummerfe
 from structopt.run.history import History
 from structopt.run.records import RunRecord
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENTS = {
     "kummerfeld2015_figure1_ner": ("likelihood", "60.80"),
     "kummerfeld2015_figure1_mst_projective": ("OPS l1", "6.80"),

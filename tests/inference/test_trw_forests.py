@@ -17,6 +17,8 @@ from structopt.reference.relaxation import tree_weighted
 from structopt.testing.inference import InferenceSuite, finite_differences, run
 from tests.inference.factor_problems import chain_edges, complete_edges, factor_structure, random_scores, table_rows
 
+pytestmark = pytest.mark.slow
+
 GRID = [(v, v + step) for v in range(6) for step in (1, 3) if v + step < 6 and (step == 3 or v % 3 < 2)]
 CYCLE = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]
 ACYCLIC = {

@@ -1,5 +1,6 @@
 """AdaGrad: the contract, lazy steps equal to eager ones, the choice of eta, and cvxpy's optimum with l1 and l2."""
 
+from dataclasses import replace
 from math import inf, isinf
 
 import cvxpy as cp
@@ -120,7 +121,7 @@ def sparse_minimum(problem, beta, gamma):
 @members
 def test_l1_falls_to_its_optimum_and_sets_weights_to_zero(member):
     problem, method = problem_of(member, 1.0), AdaGrad(1.0, penalty="l1", constant=None)
-    problem.penalty, best = method.penalty, sparse_minimum(problem, *member)
+    problem.settings, best = replace(problem.settings, penalty=method.penalty), sparse_minimum(problem, *member)
     objectives = [problem.objective(trained(method, problem, passes)) for passes in (1, 10, 100)]
     assert all(later < earlier for earlier, later in zip(objectives, objectives[1:], strict=False))
     assert best * (1 - 1e-6) < objectives[-1] < 1.05 * best
@@ -133,7 +134,7 @@ def test_objective_of_l1(member):
     problem = problem_of(member, 0.3)
     weights = random_weights(problem, 2)
     losses = problem.objective(weights) - problem.ridge(weights)
-    problem.penalty = "l1"
+    problem.settings = replace(problem.settings, penalty="l1")
     assert problem.objective(weights) == pytest.approx(losses + np.abs(weights).sum() / (0.3 * problem.m), rel=1e-12)
 
 

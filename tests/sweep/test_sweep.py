@@ -26,6 +26,8 @@ from structopt.sweep import table as sweep_table
 from structopt.sweep.exit_codes import code_of_jobs
 from tests.interrupts import hear_interrupts, heard_interrupts
 
+pytestmark = pytest.mark.slow
+
 FEW = ("task.limit=60", "optimizer.epochs=2")
 PASSES = 12
 

@@ -113,7 +113,7 @@ def test_classes_that_training_never_shows(path: Path, tmp_path: Path, caplog: p
     (tmp_path / "dev.svm").write_text(TEXT + "ham 1:1\n")
     words = [f"task.train={path}", f"task.dev={tmp_path / 'dev.svm'}", "optimizer.C=10"]
     model = structopt.train([*QUICK, "optimizer.epochs=30", *words], tmp_path / "run")
-    assert "1 instances have a label that the training part never shows" in caplog.text
+    assert "1 instances have a label that the training split never shows" in caplog.text
     assert model.evaluate(path)["accuracy"] == 1.0
     assert model.evaluate(tmp_path / "dev.svm")["accuracy"] == pytest.approx(4 / 5)
 

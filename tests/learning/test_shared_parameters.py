@@ -27,6 +27,6 @@ def test_shared_texts_are_those_of_the_module():
 
 
 def test_a_reference_to_something_else_than_a_module_stays():
-    assert parameter_docs("Parameters\n----------\na : int\n    See `structopt.task.labelling.Labelling`.\n") == {
-        "a": "See `structopt.task.labelling.Labelling`."
+    assert parameter_docs("Parameters\n----------\na : int\n    See `structopt.formats.conll_layouts.Layouts`.\n") == {
+        "a": "See `structopt.formats.conll_layouts.Layouts`."
     }
