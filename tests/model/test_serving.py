@@ -72,6 +72,7 @@ def written(columns: Any) -> dict[str, str]:
     return {column.name: kind(column.type) + ("" if column.required else "?") for column in columns}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_signature_and_example_are_the_task_s(served: Any, task: str) -> None:
     model, loaded = served(task)

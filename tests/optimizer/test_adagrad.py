@@ -90,6 +90,7 @@ def test_lazy_equals_the_compiled_eager_pass(member, penalty):
     np.testing.assert_allclose(lazy, theta, atol=1e-10)
 
 
+@pytest.mark.slow
 @members
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"eta": 0.3, "batch_size": 4}])
 def test_falls_to_the_optimum(member, options):
@@ -99,6 +100,7 @@ def test_falls_to_the_optimum(member, options):
         assert -1e-6 < excesses[-1] < 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("member", "C"), [("svm", 0.01), ("crf", 0.01), ("crf", 0.1)])
 def test_defaults_reach_the_optimum(member, C, tmp_path):
     """Within 5 % of a certified optimum on a slice of a corpus, where a rate that does not fall with the passes is not."""

@@ -196,6 +196,7 @@ CASES = [(beta, gamma, C, {}) for beta, gamma in [(1.0, 0.0), (inf, 1.0), (3.0, 
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("beta", "gamma", "C", "options"), CASES, ids=str)
 def test_reaches_the_optimum(beta, gamma, way, options, C):
@@ -281,6 +282,7 @@ DEFAULTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("task", "member", "C"), DEFAULTS)
 def test_defaults_reach_the_optimum(task, member, C, tmp_path):
     """P within 5 % of a certified optimum, on chains, several classes and two; D never falls."""

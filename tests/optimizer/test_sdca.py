@@ -93,6 +93,7 @@ class TestStochasticDualCoordinateAscent(OptimizerSuite):
             optimizer().init(small, random_weights(small, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["uniform", "gap"])
 @pytest.mark.parametrize("C", [0.05, 1.0])
 @cases
@@ -113,6 +114,7 @@ def test_reaches_the_optimum_between_its_bounds(variant, beta, gamma, C, samplin
     assert report.dual == pytest.approx(best, rel=1e-3 if slow else 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"constrained": True}, {"partial": True}, {"anchored": True, "values": True}, {"order": 2}])
 @cases
 def test_other_problems(variant, beta, gamma, options):

@@ -136,6 +136,7 @@ def states(folder: str) -> list[str]:
     return [trial.state.name for trial in study.trials]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sweeper", ["random", "bayesian"])
 def test_the_same_seed_proposes_the_same(search: Callable[..., Jobs], sweeper: str) -> None:
     words = ("hydra.sweeper.trials=7", "hydra.sweeper.startup=3", *SPACE)
@@ -318,6 +319,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_best_is_the_best(folder: Path) -> None:
     best = OmegaConf.load(folder / "best.yaml")
     jobs = {int(path.parent.name): json.loads(path.read_text()) for path in folder.glob("*/job.json")}
