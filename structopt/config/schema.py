@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Union
@@ -143,6 +144,7 @@ def parameter_docs(docstring: str) -> dict[str, str]:
     return docs
 
 
+@cache
 def _module_docstring(module: str) -> str:
     """Read the docstring of a module from its file, importing nothing; the empty string where there is no such module."""
     package, *names = module.split(".")

@@ -104,7 +104,7 @@ class Problem:
         judge: Callable[[Array], float] | None = None,
     ) -> None:
         self.examples, self.targets, self.cost, self.loss, self.inference = examples, targets, cost, loss, inference
-        self.settings, self.C, self.seed, self.variant = settings, settings.C, settings.seed, settings.variant
+        self.settings, self.C, self.seed = settings, settings.C, settings.seed
         self.structure, self.scorer = examples.structure, examples.scorer
         self.m, self.dimension = len(examples), examples.scorer.dimension
         self.executor, self.calculus = executor or registry.serial(), graph_kernels.calculus
@@ -121,7 +121,7 @@ class Problem:
         features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost)
         solver, parameters = self.inference.kernels(self.structure.kind), self.loss.parameters()
         self.data = self.examples.data(target, parameters)
-        self.kernels = compose(features, solver, self.loss.kernel(self.variant), self._graph_kernels)
+        self.kernels = compose(features, solver, self.loss.kernel(self.settings.variant), self._graph_kernels)
         self._converged = self.inference.converged(self.structure)
         self._reported, self._objective_data = self.examples, self.data
         if self._converged is not self.inference:

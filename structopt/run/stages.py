@@ -25,12 +25,11 @@ from structopt.run.evaluation import Metrics, evaluate
 from structopt.run.observer import Observer
 from structopt.run.observers import Checks, Interrupts, PassLog, ProgressBar, TrackedPasses
 from structopt.run.reading import TrainingData, read
+from structopt.run.records import FAILED, FINISHED, KILLED
 from structopt.run.report import closing_text, draw
 from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
-
-FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from structopt.core.data.config_keys import RESUME_SWEEP
 from structopt.errors import ConfigError
-from structopt.run.records import JOB, MULTIRUN, SWEEP
+from structopt.run.records import FAILED, FINISHED, JOB, KILLED, MULTIRUN, SWEEP
 from structopt.sweep.exit_codes import DONE, code_of_jobs
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -119,7 +119,7 @@ class Sweep:
         if table.rows:
             print(f"\n{table.text()}\nsweep: {self.folder}", flush=True)
         code = code_of_jobs(table.rows)
-        status = "KILLED" if interrupted else "FAILED" if broken or code else "FINISHED"
+        status = KILLED if interrupted else FAILED if broken or code else FINISHED
         if self.parent:
             files = sorted(path for path in self.folder.iterdir() if path.suffix in TRACKED_FILES)
             self._make_tracker().close_sweep(self.parent, status, summary(table), files)

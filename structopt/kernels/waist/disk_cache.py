@@ -8,7 +8,7 @@ is emptied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -75,22 +75,29 @@ def refresh_core() -> None:
     forget_older_in(CORE, core_state())
 
 
-@cache
-def refresh(source: Path, used: Path) -> None:
+_refreshed: set[Path] = set()
+"""Folders of sources whose compiled kernels this process has compared with them."""
+
+
+def refresh(source: Path, used: Callable[[], Path]) -> None:
     """Drop compiled kernels, once a process and folder, where the sources of a kernel are others than they were.
 
     Parameters
     ----------
     source : Path
         The folder of the kernel's source.
-    used : Path
-        The folder where Numba keeps it: beside its source, or elsewhere where that cannot be written to.
+    used : callable
+        Gives the folder where Numba keeps it: beside its source, or elsewhere where that cannot be written to. It is called
+        once a folder, since to ask Numba takes a fifth of a millisecond.
     """
-    root = package_folder(source / "kernel.py")
+    if source in _refreshed:
+        return
+    _refreshed.add(source)
     if source.is_relative_to(CORE):
         refresh_core()
-        forget_older([used], core_state())
+        forget_older([used()], core_state())
     else:
+        root = package_folder(source / "kernel.py")
         state = sha256((core_state() + digest(root)).encode()).hexdigest()
         forget_older_in(root, state)
-        forget_older([used], state)
+        forget_older([used()], state)

@@ -183,11 +183,14 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 def _compiled(function: Callable[..., Any], *signature: Any) -> Any:
     options = {"nogil": True, "error_model": "numpy"}
+
+    def cache_folder() -> Path:
+        return Path(numba.njit(cache=True, **options)(function).stats.cache_path)
+
     try:
-        kept = numba.njit(cache=True, **options)(function)
+        disk_cache.refresh(Path(function.__code__.co_filename).parent, cache_folder)
+        return numba.njit(*signature, cache=True, **options)(function)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
         return numba.njit(*signature, **options)(function)
-    disk_cache.refresh(Path(function.__code__.co_filename).parent, Path(kept.stats.cache_path))
-    return numba.njit(*signature, cache=True, **options)(function) if signature else kept
