@@ -9,12 +9,13 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
 from structopt.features.row_groups import RowGroup, pack_rows
-from structopt.features.support import OTHER_FEATURES, Supported, unpacked
+from structopt.features.support import OTHER_FEATURES, Supported, restored_support
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -58,8 +59,21 @@ class AttributeRows(Supported):
         return self.pack(self.tables(encoded, structure), structure)
 
     def tables(self, encoded: Encoded, structure: Structure) -> list[AttributeTable]:
-        """Attributes of the positions of every group."""
-        return [_table(group, encoded) for group in structure.groups]
+        """Attributes of the positions of every group.
+
+        Raises
+        ------
+        ConfigError
+            If the groups, their configurations or the numbers of their attributes are not those that have weights.
+        """
+        tables = [_table(group, encoded) for group in structure.groups]
+        groups = tuple(RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True))
+        if groups != self.groups:
+            raise ConfigError(
+                f"features: there are weights for {_counted(self.groups)}, but this corpus and its graphs have "
+                f"{_counted(groups)}. Take the task and the factor graph that the weights were trained with."
+            )
+        return tables
 
     def pack(self, tables: Sequence[AttributeTable], structure: Structure) -> Record:
         """Pack tables of attributes, one a group."""
@@ -118,8 +132,14 @@ class AttributeRows(Supported):
     @classmethod
     def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> AttributeRows:
         """Undo `state`."""
-        groups = [RowGroup(g["name"], g["width"], g["size"]) for g in layout["groups"]]
-        return cls.of(groups, unpacked(arrays, sum(g.width * g.size for g in groups)))
+        state = SavedState(layout, arrays)
+        groups = [RowGroup(g.string("name"), g.whole("width", 1), g.whole("size")) for g in state.each("groups")]
+        return cls.of(groups, restored_support(state, sum(g.width * g.size for g in groups)))
+
+
+def _counted(groups: Sequence[RowGroup]) -> str:
+    """Groups in words, such as ``label (12 attributes x 9)``."""
+    return ", ".join(f"{group.name} ({group.size} attributes x {group.width})" for group in groups) or "nothing"
 
 
 def _table(group: PartGroup, encoded: Encoded) -> AttributeTable:

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data.encoded import Encoded, EncodedTrees
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
-from structopt.features.support import OTHER_FEATURES, Supported, unpacked
+from structopt.features.support import OTHER_FEATURES, Supported, restored_support
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, check_sizes, shape
 from structopt.kernels.waist.record import Array, Record
 
@@ -155,8 +156,9 @@ class HashedTemplates(Supported):
     @classmethod
     def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> HashedTemplates:
         """Undo `state`."""
-        restored = Layout.restore(layout)
-        return cls.of(restored, unpacked(arrays, restored.dimension))
+        state = SavedState(layout, arrays)
+        restored = Layout.restore(state)
+        return cls.of(restored, restored_support(state, restored.dimension))
 
     def _seen(self, record: Record, structure: Structure, gold: SparseVectors) -> Array:
         """Which weights have a feature that occurs in a gold output."""

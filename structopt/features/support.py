@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from structopt.core.data.saved_state import SavedState
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ConfigError
 from structopt.features.vector_pool import VectorPool
@@ -81,7 +81,9 @@ class Supported(SparseFeatures):
         return {"support": np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)}
 
 
-def unpacked(arrays: Mapping[str, Array], dimension: int) -> Array | None:
-    """Undo `Supported.packed_support`."""
-    bits = arrays["support"]
+def restored_support(state: SavedState, dimension: int) -> Array | None:
+    """Undo `Supported.packed_support`; ModelError where the bits are not as many as there are weights."""
+    bits = state.array("support", np.uint8)
+    if len(bits) not in (0, -(-dimension // 8)):
+        state.refuse_array("support", f"a bit for each of {dimension} weights: {-(-dimension // 8)} bytes, or none")
     return np.unpackbits(bits, count=dimension).astype(bool) if len(bits) else None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data.encoded import EncodedTrees
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array, Record
@@ -116,11 +117,16 @@ class Layout:
         }
 
     @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Layout:
+    def restore(cls, saved: SavedState) -> Layout:
         """Undo `state`."""
-        texts = {which: tuple(state[which]) for which in ROLES}
-        numbers = state["hash_bits"], state["label_bits"], state["relations"]
-        return cls(*numbers, tuple(state["distances"]), texts, tuple(state["columns"]))
+        texts = {which: saved.strings(which, distinct=False) for which in ROLES}
+        columns, labels = saved.strings("columns"), saved.whole("relations")
+        bits, distances = (saved.whole("hash_bits"), saved.whole("label_bits")), saved.wholes("distances", 1)
+        check_sizes(*bits, distances)
+        layout = cls.fit(texts, columns, labels, *bits, distances)
+        if list(layout.columns) != columns:
+            saved.refuse("columns", f"those that the templates look at: {', '.join(layout.columns)}")
+        return layout
 
     def record(self, encoded: EncodedTrees, structure: Structure, support: Array | None) -> Record:
         """Pack a corpus for the kernels of hashed templates (see `structopt.kernels.features.template_parts`)."""

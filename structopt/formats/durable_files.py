@@ -14,6 +14,10 @@ import numpy as np
 from structopt.errors import DataError, ModelError
 from structopt.kernels.waist.record import Array
 
+LARGEST_JSON = 1 << 30
+"""Bytes of JSON that are read at most."""
+TAKE_ANOTHER = "Take it from a backup, or train again."
+
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace a file at once: a reader sees the old file or the new one, at any time, and never a half-written one."""
@@ -67,6 +71,28 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def read_json(path: Path, most_bytes: int = LARGEST_JSON) -> Any:
+    """Read JSON that was written by `write_json`.
+
+    Raises
+    ------
+    ModelError
+        If the file is missing, larger than `most_bytes`, or no JSON in UTF-8 whose nesting and numbers Python takes.
+    """
+    try:
+        if (size := path.stat().st_size) > most_bytes:
+            raise ModelError(f"{path}: {size} bytes, where at most {most_bytes} are read. {TAKE_ANOTHER}")
+        return json.loads(path.read_bytes().decode("utf8"))
+    except FileNotFoundError:
+        raise ModelError(f"{path}: there is no such file; the folder is not complete.") from None
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: truncated or altered. {TAKE_ANOTHER} (It is no JSON in UTF-8: {_reason(error)}.)") from None
+
+
+def _reason(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error).partition(":")[0]
+
+
 def write_arrays(path: Path, arrays: Mapping[str, Array], notes: Mapping[str, Any] | None = None) -> None:
     """Write arrays, and notes as JSON, into one safetensors file."""
     from safetensors.numpy import save
@@ -89,11 +115,14 @@ def read_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     try:
         with safe_open(path, framework="numpy") as stored:
             notes = json.loads((stored.metadata() or {}).get("notes", "{}"))
-            return {name: stored.get_tensor(name) for name in stored.keys()}, notes  # noqa: SIM118
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise ModelError(f"{path}: there is no such file; the folder is not complete.") from None
-    except (SafetensorError, ValueError, OSError) as error:
-        raise ModelError(f"{path}: truncated or damaged ({error}). Take it from a backup, or train again.") from None
+    except (SafetensorError, ValueError, OSError, RecursionError, TypeError, LookupError, AttributeError, MemoryError) as error:
+        raise ModelError(f"{path}: truncated or damaged ({error}). {TAKE_ANOTHER}") from None
+    if not isinstance(notes, dict):
+        raise ModelError(f"{path}: truncated or damaged (its notes are no mapping). {TAKE_ANOTHER}")
+    return arrays, notes
 
 
 def digest(path: Path) -> str:

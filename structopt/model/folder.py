@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structopt.core.data import ranges
+from structopt.core.data.saved_state import ARRAYS, VALUES
 from structopt.errors import ModelError
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-FILES = ("config.json", "vocabulary.json", "weights.safetensors")
+FILES = ("config.json", VALUES, ARRAYS)
+ENTRIES = {"config.json": ("task", "factor_graph", "inference", "loss"), VALUES: ("task", "features")}
+"""The JSON files, and which of their keys hold mappings."""
+LARGEST_MANIFEST = 1 << 20
+"""Bytes of a manifest that are read at most."""
 SCHEMA = "schema.json"
 """The columns of the model's inputs and outputs; models of version 0.1.0 lack it, and are read all the same."""
 
@@ -61,13 +65,24 @@ def read_folder(folder: Path) -> SavedModel:
     Raises
     ------
     ModelError
-        If a file is missing, truncated, altered, or of a later format; if weights are not finite.
+        If a file is missing, truncated, altered, or of a later format; if the JSON files have not the entries of a model; if
+        weights are not finite.
     """
     _verify(folder)
-    config, vocabulary = (json.loads((folder / name).read_text(encoding="utf8")) for name in FILES[:2])
-    arrays, _ = durable_files.read_arrays(folder / "weights.safetensors")
+    config, vocabulary = (_mappings(folder / name, keys) for name, keys in ENTRIES.items())
+    arrays, _ = durable_files.read_arrays(folder / ARRAYS)
     _refuse_overflow(folder, arrays)
     return SavedModel(config, vocabulary, arrays)
+
+
+def _mappings(path: Path, keys: Sequence[str]) -> dict[str, Any]:
+    """Read a mapping in which these keys hold mappings."""
+    values = durable_files.read_json(path)
+    for key in keys:
+        if not isinstance(values, dict) or not isinstance(values.get(key), dict):
+            missing = f"it has no mapping '{key}'"
+            raise ModelError(f"{path}: not the file of a model: {missing}. {durable_files.TAKE_ANOTHER}")
+    return dict(values)
 
 
 def find_model(address: str) -> Path:
@@ -100,13 +115,12 @@ def _download(address: str) -> Path:
 
 def _verify(folder: Path) -> None:
     """Compare every file with the digest in the manifest."""
-    try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf8"))
-        expected, version = dict(manifest["sha256"]), int(manifest["format"])
-    except FileNotFoundError:
-        raise ModelError(f"{folder}: there is no model here (manifest.json is missing).") from None
-    except (ValueError, KeyError, TypeError):
-        raise ModelError(f"{folder / MANIFEST}: truncated or altered. Take it from a backup, or train again.") from None
+    if not (folder / MANIFEST).is_file():
+        raise ModelError(f"{folder}: there is no model here (manifest.json is missing).")
+    manifest = durable_files.read_json(folder / MANIFEST, LARGEST_MANIFEST)
+    expected, version = (manifest.get(key) if isinstance(manifest, dict) else None for key in ("sha256", "format"))
+    if not isinstance(version, int) or not isinstance(expected, dict) or not all(map(_is_file_name, expected)):
+        raise ModelError(f"{folder / MANIFEST}: truncated or altered. {durable_files.TAKE_ANOTHER}")
     if version > FORMAT:
         raise ModelError(f"{folder}: the model has format {version}; this version reads {FORMAT}. Update structopt.")
     for name in dict.fromkeys((*FILES, *expected)):
@@ -116,12 +130,17 @@ def _verify(folder: Path) -> None:
             raise ModelError(f"{folder / name}: truncated or altered since it was saved. Take it from a backup, or train again.")
 
 
+def _is_file_name(name: str) -> bool:
+    """Whether a name is that of a file in the folder, and not of one elsewhere."""
+    return Path(name).name == name and name.isprintable()
+
+
 def _refuse_overflow(folder: Path, arrays: Mapping[str, Array]) -> None:
     """Refuse weights that are not finite, the model's own or its pruner's: they predict nothing."""
     for name in ("weights", "pruner.weights"):
-        if name in arrays and not ranges.finite(arrays[name]):
+        if name in arrays and arrays[name].dtype.kind == "f" and not ranges.finite(arrays[name]):
             count = int(np.count_nonzero(~np.isfinite(arrays[name])))
             raise ModelError(
-                f"{folder / 'weights.safetensors'}: {count} of {len(arrays[name])} {name} are not finite numbers: the training "
+                f"{folder / 'weights.safetensors'}: {count} of {arrays[name].size} {name} are not finite numbers: the training "
                 "of this model overflowed. Train again, with a smaller optimizer.C or optimizer.eta, or features scaled down."
             )

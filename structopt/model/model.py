@@ -10,6 +10,7 @@ from typing import Any
 
 from structopt.config import registry
 from structopt.core.data.config_keys import Purpose, relevant
+from structopt.core.data.saved_state import SavedState
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -19,6 +20,7 @@ from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
 from structopt.model.folder import SavedModel, read_folder, write_folder
 from structopt.model.pruning import Pruner
+from structopt.model.restoring import check_together, create, restoring, weights_of
 from structopt.objective import scoring
 from structopt.objective.decoding import KBest, k_best, marginals, predicted
 from structopt.objective.drivers import predicting
@@ -192,21 +194,30 @@ class Model:
         Raises
         ------
         ModelError
-            If a file is missing, truncated, altered, or of a later format; if weights are not finite.
+            If a file is missing, truncated, altered, or of a later format; if the files do not belong together; if weights are
+            not finite.
         ConfigError
             If a component that the model was made with is not installed.
         """
         saved = read_folder(folder)
         config, vocabulary = saved.config, saved.vocabulary
-        task = registry.create("task", config["task"])
-        task.restore(vocabulary["task"], saved.arrays_of("task"))
-        scorer = scoring.restored(vocabulary["features"], saved.arrays)
-        weights = scorer.expand(saved.arrays["weights"])
-        graph, inference = (registry.create(kind, config[kind]) for kind in ("factor_graph", "inference"))
+        task, graph, inference = (create(folder, kind, config) for kind in ("task", "factor_graph", "inference"))
+        name = config["task"]["name"]
+        with restoring(folder, f"task={name}"):
+            task.restore(vocabulary["task"], saved.arrays_of("task"))
+        with restoring(folder, "the features"):
+            scorer = scoring.restored(vocabulary["features"], saved.arrays)
+            weights = weights_of(scorer, saved.arrays)
+            temperature = SavedState(vocabulary, {}).positive("temperature")
+        with restoring(folder, "the model"):
+            check_together(task, graph, inference.decoder(), scorer, weights, name)
         pruner = None
         if graph.pruning is not None:
-            pruner = Pruner.restore(graph.pruning, vocabulary["pruner"], saved.arrays_of("pruner"))
-        return cls(config, task, graph, inference, scorer, weights, vocabulary["temperature"], pruner)
+            with restoring(folder, "the pruner"):
+                state = SavedState(vocabulary, saved.arrays_of("pruner")).within("pruner")
+                pruner = Pruner.restore(graph.pruning, state.values, state.arrays)
+                check_together(task, pruner.graph, pruner.inference, pruner.scorer, pruner.weights, name)
+        return cls(config, task, graph, inference, scorer, weights, temperature, pruner)
 
 
 def model_config(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from structopt.config import registry
 from structopt.core.data import ranges
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.saved_state import SavedState
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import Pruned, Pruning
 from structopt.core.scorer import Scorer
@@ -17,6 +18,7 @@ from structopt.core.task import Task
 from structopt.errors import ConfigError, NumericalError
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
+from structopt.model.restoring import weights_of
 from structopt.objective import scoring
 from structopt.objective.decoding import best_outputs, marginals
 from structopt.objective.drivers import predicting
@@ -132,8 +134,10 @@ class Pruner:
     @classmethod
     def restore(cls, pruning: Pruning, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> Pruner:
         """Undo `state`, given what the saved model's factor graph declares."""
-        scorer = scoring.restored(values["features"], arrays)
-        return cls(pruning, values["factor_graph"], scorer, scorer.expand(arrays["weights"]), values["temperature"])
+        state = SavedState(values, arrays)
+        node, scorer = state.within("factor_graph"), scoring.restored(state.within("features").values, arrays)
+        node.string("name", [pruning.graph["name"]])
+        return cls(pruning, node.values, scorer, weights_of(scorer, arrays), state.positive("temperature"))
 
 
 def _same(one: tuple[Mapping[str, Any], Mapping[str, Array]], other: tuple[Mapping[str, Any], Mapping[str, Array]]) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 
 from structopt.config import registry
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Scorer, SparseFeatures
 from structopt.errors import ConfigError
@@ -122,7 +123,10 @@ def restored(layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> Scorer:
     ------
     ConfigError
         If the features that the model was made with are not installed.
+    ModelError
+        If the layout and the arrays are not those of such features.
     """
     rest = {key: value for key, value in layout.items() if key not in ("name", "block")}
-    scorer: Scorer = registry.load("features", layout.get("name") or layout["block"]).restore(rest, arrays)
+    name = SavedState(layout, arrays).string("name" if "name" in layout else "block")
+    scorer: Scorer = registry.load("features", name).restore(rest, arrays)
     return scorer

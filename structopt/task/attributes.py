@@ -10,12 +10,13 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import ConfigError
 from structopt.formats import crfsuite
 from structopt.formats.crfsuite import AttributeText
 from structopt.formats.instances_in_memory import MEMORY, Form, shown
-from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import known_entries
 from structopt.task.key_checks import check_keys
@@ -162,9 +163,9 @@ class AttributeLabelling(TokenLabelling):
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
-        self._restore_labels(values)
-        names = unpack_strings(arrays["attribute_bytes"], arrays["attribute_offsets"])
-        self._attributes = {name: j for j, name in enumerate(names)}
+        state = SavedState(values, arrays)
+        self._restore_labels(state)
+        self._attributes = {name: j for j, name in enumerate(restored_strings(state, "attribute_"))}
 
     def _file_labels(self, corpus: AttributeText) -> list[str] | None:
         return corpus.labels or None

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from structopt.core.data.encoded import EncodedTrees
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Task
 from structopt.errors import ConfigError, DataError
@@ -234,8 +235,8 @@ class Dependency(Task):
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
-        self.labels = tuple(values["labels"])
-        self._columns = TreeColumns.restore(values, arrays)
+        state = SavedState(values, arrays)
+        self.labels, self._columns = tuple(state.strings("labels", least=1)), TreeColumns.restore(state)
 
     def _encoded(self, corpus: Trees, codes: Array) -> EncodedTrees:
         heads = gold = None

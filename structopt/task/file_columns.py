@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from structopt.core.data.saved_state import SavedState
 from structopt.formats.conll_layouts import TAG, Layouts, checked_columns, counted, other_width_error, shown
 from structopt.formats.conll_reader import Columns
 
 GIVEN = "given tag"
 """The name of the label column in a file to predict."""
+
+MOST_COLUMNS = 2**31
+"""Column numbers of saved models are below this."""
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +89,8 @@ class FileColumns:
         """Return the columns, as JSON values."""
         return {"columns": self.numbers, "width": self.width, "found": self.by_layout}
 
-    def restore(self, values: Mapping[str, Any]) -> None:
-        """Restore what `state` returned."""
-        self.numbers, self.width = dict(values["columns"]), values.get("width", 0)
-        self.by_layout = values.get("found", False)
+    def restore(self, state: SavedState) -> None:
+        """Restore what `state` returned; models of version 0.1.0 lack how wide the training file is."""
+        self.numbers = checked_columns(state.numbered("columns", -MOST_COLUMNS, MOST_COLUMNS))
+        self.width = state.whole("width", 0, MOST_COLUMNS) if "width" in state.values else 0
+        self.by_layout = "found" in state.values and state.flag("found")

@@ -12,11 +12,21 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data.encoded import EncodedGraphs
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.splits import SPLITS, SplitPath, split_of
 from structopt.core.data.table_schema import Column, Schema
 from structopt.datasets.snakes import snakes
 from structopt.errors import ConfigError, DataError
-from structopt.formats.labelled_images import Image, Images, image_of_lists, images_of, read_images, split_images, write_images
+from structopt.formats.labelled_images import (
+    LARGEST,
+    Image,
+    Images,
+    image_of_lists,
+    images_of,
+    read_images,
+    split_images,
+    write_images,
+)
 from structopt.formats.npz import ranked_columns
 from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import class_counts, class_table, macro_f1
@@ -237,8 +247,12 @@ class Grid(WholeOutputs):
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
-        self.labels, self._generates = tuple(values["labels"]), values["generates"]
-        self.features.restore(values["features"], arrays)
+        state = SavedState(values, arrays)
+        self.labels, self._generates = tuple(state.strings("labels", least=1)), state.flag("generates")
+        numbers = [int(label) if label.isdecimal() else -1 for label in self.labels]
+        if numbers[0] < 0 or numbers[-1] > LARGEST or sorted(set(numbers)) != numbers:
+            state.refuse("labels", f"whole numbers from 0 to {LARGEST} as strings, ascending")
+        self.features.restore(state.within("features"))
 
     def _numbers(self, labels: Array) -> Array:
         """Numbers of labels; -1 for those that the training data lack."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
 from structopt.formats.labelled_images import Images
 from structopt.kernels.waist.record import Array
 
 MOST_SYMBOLS = 64
 DIRECTIONS = ("right", "down")
+LARGEST_RADIUS = 100
 
 
 class PixelAttributes(NamedTuple):
@@ -39,8 +40,8 @@ class GridFeatures:
     """
 
     def __init__(self, radius: int, pixels: str, edges: str) -> None:
-        if radius < 0:
-            raise ConfigError(f"task.radius={radius} must be at least 1, or 0 for the cell alone.")
+        if not 0 <= radius <= LARGEST_RADIUS:
+            raise ConfigError(f"task.radius={radius} must be from 1 to {LARGEST_RADIUS}, or 0 for the cell alone.")
         self.radius, self.pixels, self.edge_features = radius, pixels, edges
         self.symbols, self.scale = np.zeros((0, 1)), np.ones(1)
 
@@ -125,10 +126,16 @@ class GridFeatures:
         values = {"pixels": self.pixels, "edges": self.edge_features, "radius": self.radius}
         return values, {"symbols": self.symbols, "scale": self.scale}
 
-    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    def restore(self, state: SavedState) -> None:
         """Restore what `state` returned."""
-        self.pixels, self.edge_features, self.radius = (values[key] for key in ("pixels", "edges", "radius"))
-        self.symbols, self.scale = arrays["symbols"].reshape(-1, len(arrays["scale"])), arrays["scale"]
+        self.pixels = state.string("pixels", ("symbols", "values"))
+        self.edge_features = state.string("edges", ("directions", "pixels"))
+        self.radius, self.scale = state.whole("radius", 0, LARGEST_RADIUS), state.array("scale", np.float64)
+        self.symbols = state.array("symbols", np.float64, (None, len(self.scale)))
+        if not len(self.scale) or (self.scale <= 0).any():
+            state.refuse_array("scale", "above 0, one number a channel")
+        if len(np.unique(self.symbols, axis=0)) < len(self.symbols):
+            state.refuse_array("symbols", "distinct colours")
 
     def _pixel_attributes(self, images: Images) -> PixelAttributes:
         pixels = images.pixels.astype(np.float64)

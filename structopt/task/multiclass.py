@@ -10,9 +10,10 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, vector_columns, vectors
 from structopt.errors import ConfigError, DataError
-from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.vectors import libsvm
 from structopt.formats.vectors.libsvm import NO_LABEL, Vectors, label_order
 from structopt.formats.vectors.vectors_in_memory import vectors as vectors_in_memory
@@ -196,10 +197,10 @@ class Multiclass(WholeOutputs):
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
-        self.labels = tuple(values["labels"])
-        self.bias, self.normalize = values["bias"], values["normalize"]
-        names = unpack_strings(arrays["index_bytes"], arrays["index_offsets"])
-        self._attributes = {name: j for j, name in enumerate(names)}
+        state = SavedState(values, arrays)
+        self.labels = tuple(state.strings("labels", least=1))
+        self.bias, self.normalize = state.flag("bias"), state.string("normalize", NORMS)
+        self._attributes = {name: j for j, name in enumerate(restored_strings(state, "index_"))}
 
     def _table(self, corpus: Vectors) -> AttributeTable:
         """Rows of known attributes, the bias last; vectors are normalised with all attributes that they have in the file."""

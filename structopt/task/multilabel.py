@@ -12,10 +12,11 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from structopt.core.data.encoded import EncodedGraphs
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, vector_columns
 from structopt.core.data.table_schema import vectors as vectors_of_table
 from structopt.errors import ConfigError, DataError
-from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.vectors import arff_writer, libsvm_multilabel, mulan
 from structopt.formats.vectors.labelled_vectors import LabelledVectors, indicators
 from structopt.formats.vectors.vectors_in_memory import FORM, named_values
@@ -267,9 +268,17 @@ class Multilabel(WholeOutputs):
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
-        self.names, self._all_names = tuple(values["names"]), tuple(values["all_names"])
-        self._header = tuple(unpack_strings(arrays["row_bytes"], arrays["row_offsets"])) if values["declared"] else None
-        self._attributes = AttributeColumns.restore(values, arrays)
+        state = SavedState(values, arrays)
+        self.names, self._all_names = (tuple(state.strings(key, least=1)) for key in ("names", "all_names"))
+        if not set(self.names) <= set(self._all_names):
+            state.refuse("names", "among all_names")
+        self._header = tuple(restored_strings(state, "row_")) if state.flag("declared") else None
+        self._attributes = AttributeColumns.restore(state)
+        known = all(map(str.isdecimal, self._attributes.numbers)) if self._header is None else (
+            set(self._attributes.numbers) <= set(self._header)
+        )
+        if not known:
+            state.refuse_array("attribute_bytes", "numbers" if self._header is None else "among those of row_bytes")
 
     def _is_arff(self, path: str | Path) -> bool:
         if self.format == "auto":

@@ -13,6 +13,7 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.errors import ConfigError, DataError
 from structopt.formats import conll_reader, conll_writer
@@ -207,13 +208,16 @@ class SequenceLabelling(TokenLabelling):
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
-        self._restore_labels(values)
-        self._columns.restore(values)
-        self._templates = {}
-        for group, state in values["templates"].items():
-            prefix = f"{group}."
-            group_arrays = {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
-            self._templates[group] = FeatureTemplates.restore(state, group_arrays)
+        state = SavedState(values, arrays)
+        self._restore_labels(state)
+        self._columns.restore(state)
+        groups, self._templates = state.within("templates"), {}
+        if "label" not in groups.values or not groups.values.keys() <= KEYS.keys():
+            state.refuse("templates", f"a mapping with the key label, and perhaps {' and '.join(list(KEYS)[1:])}")
+        for group in groups.values:
+            self._templates[group] = FeatureTemplates.restore(groups.within(group, f"{group}."))
+        if unknown := [name for name in self._template_columns() if name not in self.columns]:
+            state.refuse("columns", f"with a number for {unknown[0]}, which the templates look at")
 
     def _file_labels(self, corpus: Columns) -> list[str] | None:
         return corpus.cells.get(TAG)

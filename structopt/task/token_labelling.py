@@ -14,6 +14,7 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, did_you_mean
@@ -246,9 +247,15 @@ class TokenLabelling(Task):
     def _label_state(self) -> dict[str, Any]:
         return {"labels": list(self.labels), "scheme": self.scheme, "target_scheme": self.target_scheme}
 
-    def _restore_labels(self, values: Mapping[str, Any]) -> None:
-        self.labels = tuple(values["labels"])
-        self.scheme, self.target_scheme = values["scheme"], values["target_scheme"]
+    def _restore_labels(self, state: SavedState) -> None:
+        self.labels = tuple(state.strings("labels", least=1))
+        self.scheme, self.target_scheme = (state.string(key, tag_schemes.SCHEMES) for key in ("scheme", "target_scheme"))
+        if self.target_scheme == "none":
+            return
+        try:
+            tag_schemes.check_tags(self.labels, self.target_scheme)
+        except tag_schemes.TagError:
+            state.refuse("labels", f"tags of the scheme {self.target_scheme}")
 
 
 def _check_scheme(key: str, scheme: str, known: tuple[str, ...]) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
-from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.vectors.labelled_vectors import LabelledVectors
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import known_entries, unit_rows, with_bias
@@ -98,13 +99,17 @@ class AttributeColumns:
         return values, arrays
 
     @classmethod
-    def restore(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> AttributeColumns:
+    def restore(cls, state: SavedState) -> AttributeColumns:
         """Make columns of what `state` returned."""
-        columns = cls(1, values["bias"], values["standardize"], values["normalize"])
-        names = unpack_strings(arrays["attribute_bytes"], arrays["attribute_offsets"])
-        columns.numbers = {name: j for j, name in enumerate(names)}
-        columns.means = arrays.get("means", columns.means)
-        columns.deviations = arrays.get("deviations", columns.deviations)
+        standardize, normalize = state.string("standardize", STANDARDS), state.string("normalize", NORMS)
+        columns = cls(1, state.flag("bias"), standardize, normalize)  # type: ignore[arg-type]
+        columns.numbers = {name: j for j, name in enumerate(restored_strings(state, "attribute_"))}
+        if columns.standardize == "columns":
+            columns.means, columns.deviations = (
+                state.array(name, np.float64, (len(columns.numbers),)) for name in ("means", "deviations")
+            )
+            if (columns.deviations <= 0).any():
+                state.refuse_array("deviations", "above 0")
         return columns
 
     def _known(self, corpus: LabelledVectors) -> tuple[Array, Array, Array]:

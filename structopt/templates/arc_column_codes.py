@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.core.data.saved_state import SavedState
+from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.trees.dependency_trees import EMPTY, Trees
 from structopt.kernels.waist.record import Array
 from structopt.templates.arc_expressions import Expression, expression
@@ -86,11 +87,11 @@ class TreeColumns:
         return {"columns": list(self.names), "min_count": self.min_count}, arrays
 
     @classmethod
-    def restore(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> TreeColumns:
+    def restore(cls, state: SavedState) -> TreeColumns:
         """Make columns of what `state` returned."""
-        columns = cls(values["columns"], values["min_count"])
+        columns = cls(state.strings("columns", least=1), state.whole("min_count", 1))
         for j, codes in enumerate(columns._codes):
-            codes.update(_codes_of(unpack_strings(arrays[f"column{j}.bytes"], arrays[f"column{j}.offsets"])))
+            codes.update(_codes_of(restored_strings(state, f"column{j}.")))
         return columns
 
     def _encode(self, distinct: _DistinctCells) -> Array:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.saved_state import LARGEST_SIZE, SavedState
 from structopt.errors import ConfigError, did_you_mean
-from structopt.formats.string_arrays import pack_strings, unpack_strings
+from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.kernels.waist.record import Array
 from structopt.templates.column_views import ColumnViews
 from structopt.templates.syntax import BIAS, Template, View, parse
-from structopt.templates.template_keys import TemplateKeys, indices_of
+from structopt.templates.template_keys import LARGEST_KEY, TemplateKeys, indices_of
 from structopt.templates.vocabulary import PADDING, Vocabulary
 from structopt.templates.word_functions import apply
 from structopt.templates.word_lists import BEGIN_INSIDE, Phrases, read_list
@@ -193,22 +195,57 @@ class FeatureTemplates:
         return values, arrays
 
     @classmethod
-    def restore(cls, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> FeatureTemplates:
+    def restore(cls, state: SavedState) -> FeatureTemplates:
         """Make fitted templates of what `state` returned; no word list is read again."""
         fitted = cls.__new__(cls)
-        fitted._prepare(values["templates"], values["min_count"], values["lists"])
-        strings = iter(unpack_strings(arrays["string_bytes"], arrays["string_offsets"]))
-        for view, count in zip(fitted._views, values["vocabularies"], strict=True):
-            fitted._vocabularies[view] = Vocabulary(next(strings) for _ in range(count))
-        fitted._use_lists({name: [next(strings) for _ in range(count)] for name, count in values["lists"].items()})
-        keys = np.split(arrays["keys"], arrays["starts"][1:-1]) if fitted.templates else []
-        fitted._learnt = [TemplateKeys(fitted._widths(t), k) for t, k in zip(fitted.templates, keys, strict=True)]
-        first = 0
-        for row, term, count in values["prefixes"]:
-            fitted._learnt[row].prefixes[term] = arrays["prefix_keys"][first : first + count]
-            first += count
+        lists = state.numbered("lists", 0, LARGEST_SIZE)
+        fitted._prepare(state.strings("templates", distinct=False), state.whole("min_count", 1), lists)
+        fitted._restore_strings(state, lists)
+        fitted._restore_keys(state)
         fitted._number()
         return fitted
+
+    def _restore_strings(self, state: SavedState, lists: Mapping[str, int]) -> None:
+        """Restore the vocabularies of the views, and the entries of the word lists."""
+        strings, counts = restored_strings(state, "string_", distinct=False), state.wholes("vocabularies")
+        if len(counts) != len(self._views):
+            state.refuse("vocabularies", f"{len(self._views)} numbers, one a view of the templates")
+        if sum(counts) + sum(lists.values()) != len(strings):
+            state.refuse_array("string_offsets", "of as many strings as vocabularies and lists have together")
+        rest = iter(strings)
+        for view, count in zip(self._views, counts, strict=True):
+            self._vocabularies[view] = Vocabulary(islice(rest, count))
+            if len(self._vocabularies[view].values) < count:
+                state.refuse_array("string_bytes", f"distinct strings in the vocabulary of {view}")
+        self._use_lists({name: list(islice(rest, count)) for name, count in lists.items()})
+
+    def _restore_keys(self, state: SavedState) -> None:
+        """Restore the keys of the attributes, which must be below the products of the sizes of the vocabularies."""
+        keys = state.array("keys", np.int64)
+        starts = state.offsets("starts", len(keys))
+        if len(starts) != len(self.templates) + 1:
+            state.refuse_array("starts", f"{len(self.templates) + 1} offsets, one more than there are templates")
+        split = (keys[begin:end] for begin, end in pairwise(starts.tolist()))
+        self._learnt = [TemplateKeys(self._widths(t), own) for t, own in zip(self.templates, split, strict=True)]
+        self._restore_prefixes(state)
+        for table in self._learnt:
+            bounds = table.bounds()
+            if max(bounds.values()) > LARGEST_KEY:
+                state.refuse("prefixes", f"such that no key of a template can exceed {LARGEST_KEY}")
+            state.ascending("keys", table.keys, bounds[len(table.widths)])
+            for term, prefixes in table.prefixes.items():
+                state.ascending("prefix_keys", prefixes, bounds[term])
+
+    def _restore_prefixes(self, state: SavedState) -> None:
+        """Restore the keys that keys were renumbered from."""
+        prefix_keys, first = state.array("prefix_keys", np.int64), 0
+        for row, term, count in state.triples("prefixes"):
+            if row >= len(self._learnt) or not 0 < term < len(self._learnt[row].widths):
+                state.refuse("prefixes", "lists of a template, one of its terms but the first, and how many prefix_keys it has")
+            self._learnt[row].prefixes[term] = prefix_keys[first : first + count]
+            first += count
+        if first != len(prefix_keys):
+            state.refuse_array("prefix_keys", f"{first} numbers, as many as prefixes counts")
 
     def _check_columns(self, columns: Collection[str], missing: Collection[str]) -> None:
         for template, source in self._origin.items():

@@ -79,6 +79,15 @@ class TemplateKeys:
             radix *= width
         return keys, radix
 
+    def bounds(self) -> dict[int, int]:
+        """Bounds above the keys of the terms before each term with prefixes; and, of all terms, above `keys`."""
+        bounds, radix = {}, 1
+        for term, width in enumerate(self.widths):
+            if term in self.prefixes:
+                bounds[term], radix = radix, len(self.prefixes[term])
+            radix *= width
+        return bounds | {len(self.widths): radix}
+
     def codes(self) -> list[Array]:
         """Return the codes of the terms of all attributes, int32, one array a term; for a bias, which has no terms, zeros."""
         keys, codes = self.keys, []

@@ -10,6 +10,7 @@ import pytest
 
 import structopt
 from structopt import datasets
+from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
 from structopt.run import history
 
@@ -215,8 +216,8 @@ def test_templates_keep_attributes_whose_keys_were_renumbered() -> None:
     was = [[old.describe([j])[0] for j in row] for row in np.split(known.ids, known.offsets[1:-1])]
     assert all(set(a) <= set(b) for a, b in zip(was, names, strict=True))
     assert_same_table(table, new.transform(*second))
-    values, arrays = new.state()
-    assert_same_table(column_templates.FeatureTemplates.restore(values, arrays).transform(*first), new.transform(*first))
+    restored = column_templates.FeatureTemplates.restore(SavedState(*new.state()))
+    assert_same_table(restored.transform(*first), new.transform(*first))
 
 
 def assert_same_table(one: Any, other: Any) -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
 from structopt.formats.vectors.labelled_vectors import LabelledVectors
 from structopt.task.vector_attributes import AttributeColumns, unit_rows
@@ -107,7 +108,7 @@ def test_state(standardize):
     x = np.random.default_rng(2).normal(size=(9, 3))
     columns = AttributeColumns(bias=False, standardize=standardize, normalize="unit")
     columns.fit(corpus_of(x))
-    other = AttributeColumns.restore(*columns.state())
+    other = AttributeColumns.restore(SavedState(*columns.state()))
     assert other.names == columns.names
     np.testing.assert_array_equal(matrix(other.table(corpus_of(x))), matrix(columns.table(corpus_of(x))))
 

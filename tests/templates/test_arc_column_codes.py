@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.core.data.saved_state import SavedState
 from structopt.formats.trees.dependency_trees import Trees
 from structopt.templates.arc_column_codes import TreeColumns
 
@@ -40,7 +41,7 @@ def test_state() -> None:
     train = corpus(form="ä b \ud800 ab", feats="Case=Nom _ _ Case=Acc")
     codes = columns.fit(train)
     values, arrays = columns.state()
-    again = TreeColumns.restore(values, arrays)
+    again = TreeColumns.restore(SavedState(values, arrays))
     assert again.names == columns.names
     assert (again.encode(train) == codes).all()
     more, back = again.state()

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError, DataError
 from structopt.templates import template_keys
 from structopt.templates.column_templates import FeatureTemplates
@@ -132,7 +133,7 @@ def test_transform_equals_fit_and_survives_saving(monkeypatch, dense, bound):
     fitted, table = fit(*RICH)
     values, arrays = fitted.state()
     assert all(array.dtype != object for array in arrays.values())
-    restored = FeatureTemplates.restore(json.loads(json.dumps(values)), arrays)
+    restored = FeatureTemplates.restore(SavedState(json.loads(json.dumps(values)), arrays))
     assert rows(fitted, table) == expected
     for again in (fitted.transform(COLUMNS, OFFSETS), restored.transform(COLUMNS, OFFSETS)):
         assert np.array_equal(again.ids, table.ids) and np.array_equal(again.offsets, table.offsets)
@@ -144,7 +145,7 @@ def test_saved_lists_need_no_file(tmp_path: Path):
     path.write_text("New York\n", encoding="utf8")
     fitted, table = fit("list(word, names)", lists={"names": str(path)})
     path.unlink()
-    restored = FeatureTemplates.restore(*fitted.state())
+    restored = FeatureTemplates.restore(SavedState(*fitted.state()))
     assert np.array_equal(restored.transform(COLUMNS, OFFSETS).ids, table.ids)
 
 
@@ -216,7 +217,7 @@ def test_no_templates_and_no_tokens():
     assert table.size == 0 and table.offsets.tolist() == [0] * (len(WORDS) + 1)
     fitted, table = fit("bias", "word & pos", columns={"word": [], "pos": []}, offsets=np.array([0]))
     assert table.size == 0 and fitted.transform(COLUMNS, OFFSETS).ids.size == 0
-    assert FeatureTemplates.restore(*fitted.state()).size == 0
+    assert FeatureTemplates.restore(SavedState(*fitted.state())).size == 0
 
 
 NER = [

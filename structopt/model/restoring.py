@@ -1,0 +1,76 @@
+"""Components restored from a model folder: whatever is wrong with what was saved is one error that names the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structopt.config import compatibility, registry
+from structopt.core.data.saved_state import SavedState
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.scorer import Scorer, SparseFeatures
+from structopt.core.task import Task
+from structopt.errors import ConfigError, ModelError, StructoptError
+from structopt.kernels.waist.record import Array
+from structopt.objective.examples import Examples
+
+REMEDY = "The files were altered, or are not of one model. Take the folder from a backup, or train again."
+WRONG_ENTRIES = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError, MemoryError, RecursionError
+"""What components raise for entries that are not as they wrote them."""
+
+
+@contextmanager
+def restoring(folder: Path, what: str) -> Iterator[None]:
+    """Turn what is raised within into a `ModelError` that names the folder and what could not be restored.
+
+    Errors that components raise for entries they did not check, such as KeyError, are its cause.
+    """
+    try:
+        yield
+    except StructoptError as error:
+        raise ModelError(f"{folder}: {what} cannot be restored: {error} {REMEDY}") from error
+    except WRONG_ENTRIES as error:
+        raise ModelError(f"{folder}: {what} cannot be restored ({type(error).__name__}: {error}). {REMEDY}") from error
+
+
+def create(folder: Path, kind: str, config: Mapping[str, Any]) -> Any:
+    """Create a component of the model's config.
+
+    Raises
+    ------
+    ConfigError
+        If the component is not installed, or does not take these parameters; it names the file.
+    """
+    try:
+        return registry.create(kind, config[kind])
+    except ConfigError as error:
+        raise ConfigError(f"{folder / 'config.json'}: {error}") from error
+    except WRONG_ENTRIES as error:
+        message = f"{folder / 'config.json'}: the node {kind} makes no component ({type(error).__name__}: {error})"
+        raise ModelError(f"{message}. {REMEDY}") from error
+
+
+def weights_of(scorer: Scorer, arrays: Mapping[str, Array]) -> Array:
+    """The array ``weights`` as long as the scorer has them; ModelError where it does not hold those that may move."""
+    return scorer.expand(SavedState({}, arrays).array("weights", np.float64, (scorer.count,)))
+
+
+def check_together(
+    task: Task, graph: FactorGraph, inference: Inference, scorer: Scorer, weights: Array, name: str = ""
+) -> None:
+    """Refuse components that do not belong to one model, before a kernel sees them.
+
+    The task's example is encoded, its graphs are built, and features are packed for it: scorers compare attributes, labels and
+    part groups with the weights that they have. Scorers without kernels compute its scores.
+    """
+    compatibility.check_task(task, graph, name)
+    compatibility.check_solves(inference, graph)
+    encoded = task.encode(task.corpus(task.instances(task.input_schema.checked(task.input_example()))))
+    examples = Examples.build(encoded, graph, scorer, inference)
+    if not isinstance(scorer, SparseFeatures):
+        examples.scores(weights, np.arange(len(examples)))
