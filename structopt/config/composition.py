@@ -14,13 +14,14 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
 from structopt.config import feature_keys, registry, schema
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.search_path import conf_dir, register
 from structopt.core.data.config_keys import Purpose, ignored
-from structopt.errors import ConfigError, did_you_mean
+from structopt.errors import ConfigError, ModelError, did_you_mean
 
 CHANGEABLE = ignored(Purpose.RESUMING_A_RUN)
 """The keys that may be typed beside ``resume=``; of the tracker, its parameters too."""
@@ -56,6 +57,8 @@ class Settings(TypedDict, total=False):
     time_decoding: bool
 
 
+SAVED = ("seed", "threads", "check", "objective_every", "patience")
+"""Settings that a run's saved config has always had."""
 LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}
 
 
@@ -196,13 +199,27 @@ def saved_config(folder: Path) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        If the folder holds none.
+        If the folder holds none, or values that are refused.
+    ModelError
+        If the file is damaged: no YAML, or not the keys of a run.
     """
     path = folder / ".hydra" / "config.yaml"
     if not path.is_file():
         raise ConfigError(f"resume={folder}: {path} is missing, so this is no run folder that can go on.")
     register()
-    saved = resolved(cast(DictConfig, OmegaConf.load(path)))
+    try:
+        return _completed(resolved(cast(DictConfig, OmegaConf.load(path))))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    except (YAMLError, OmegaConfBaseException, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(f"{path}: truncated or altered ({reason}). Take it from a backup, or train again.") from error
+
+
+def _completed(saved: dict[str, Any]) -> dict[str, Any]:
+    """Return a run's saved config validated, with what version 0.1.0 did not save; ValueError where keys are missing."""
+    if absent := [key for key in (*SAVED, *registry.KINDS) if key not in saved and key != "features"]:
+        raise ValueError(f"the key {absent[0]} is missing")
     if isinstance(saved.get("warm_start"), str):  # of version 0.1.0, which kept no vocabulary
         saved["warm_start"] = {"model": saved["warm_start"], "vocabulary": "new"}
     if "name" not in saved.get("features", {}):  # of version 0.1.0, where the task's data said which features there are

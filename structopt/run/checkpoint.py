@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -39,9 +40,11 @@ class Checkpoint:
         weights = [name for name, array in arrays.items() if self.scorer.covers(array)]
         packed = {name: self.scorer.compress(array) if name in weights else array for name, array in arrays.items()}
         layout = {name: _layout(array) for name, array in packed.items()}
+        checksums = {name: _checksum(array) for name, array in packed.items()}
         data = {"digest": self.fingerprint.digest, "layout": self.fingerprint.layout}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        durable_files.write_arrays(self.path, packed, {**notes, "weights": weights, "arrays": layout, "data": data})
+        own = {"weights": weights, "arrays": layout, "checksums": checksums, "data": data}
+        durable_files.write_arrays(self.path, packed, {**notes, **own})
 
     def read(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Read what `write` wrote.
@@ -55,7 +58,12 @@ class Checkpoint:
         self._compare(notes.get("data"))
         if {name: _layout(array) for name, array in packed.items()} != notes.get("arrays"):
             raise self.refusal("its arrays are not those that were written")
+        checksums = notes.get("checksums", {})  # checkpoints of earlier versions have none
+        if any(_checksum(packed[name]) != checksum for name, checksum in checksums.items()):
+            raise self.refusal("its arrays are not those that were written")
         weights = set(notes["weights"])
+        if any(packed[name].shape != (self.scorer.count,) for name in weights):
+            raise self.refusal(f"it has not {self.scorer.count} weights")
         return {name: self.scorer.expand(array) if name in weights else array for name, array in packed.items()}, notes
 
     def refusal(self, reason: str) -> ModelError:
@@ -66,9 +74,17 @@ class Checkpoint:
         """Refuse a checkpoint of other data than the run's."""
         if not isinstance(data, Mapping):
             raise self.refusal("it does not say of which data it is, as those of earlier versions do not")
-        saved = Fingerprint(str(data.get("digest")), data.get("layout") or {})
+        layout = data.get("layout") or {}
+        if not isinstance(layout, Mapping):
+            raise self.refusal("it does not say how large its data are")
+        saved = Fingerprint(str(data.get("digest")), layout)
         if difference := saved.difference(self.fingerprint):
             raise self.refusal(f"the training data, or how they are encoded, changed since ({difference})")
+
+
+def _checksum(array: Array) -> int:
+    """CRC-32 of an array's numbers: a flipped bit would else change results without a word."""
+    return crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def _layout(array: Array) -> list[Any]:

@@ -9,6 +9,10 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral
 from pathlib import Path
 
+from structopt.errors import DataError
+
+REMEDY = "Restore the file, or delete it."
+
 Value = float | int | None
 
 
@@ -43,7 +47,7 @@ class History:
 
     def rewind(self, epoch: int) -> None:
         """Forget the passes after `epoch`, as a resumed run does; `rewind(0)` empties the history."""
-        kept = [row for row in read(self.path) if (row["epoch"] or 0) <= epoch]
+        kept = [row for row in read(self.path) if int(row["epoch"] or 0) <= epoch]
         self._rewrite(kept, self._header if kept else [])
 
     def _rewrite(self, rows: list[dict[str, Value]], header: list[str]) -> None:
@@ -57,14 +61,33 @@ def read(path: str | Path) -> list[dict[str, Value]]:
     """Read a history: one dict a pass; ``epoch`` is an int, other cells are floats, empty cells None.
 
     A last line without its newline (a run killed as it wrote) is left out; a missing file is an empty history.
+
+    Raises
+    ------
+    DataError
+        With file and line, where a row has no epoch, or cells that are no numbers or in no column.
     """
     rows = csv.DictReader(io.StringIO(_whole_lines(Path(path))))
-    return [{key: _value(key, cell) for key, cell in row.items()} for row in rows]
+    try:
+        history = [{key: _value(key, cell) for key, cell in row.items()} for row in rows]
+    except (ValueError, TypeError, csv.Error):
+        raise _damaged(path, rows.line_num) from None
+    for line, row in enumerate(history, 2):
+        if row.get("epoch") is None:
+            raise _damaged(path, line)
+    return history
+
+
+def _damaged(path: str | Path, line: int | None) -> DataError:
+    return DataError(path, line, f"this is no row of a history: the epoch, and a number or nothing in each column. {REMEDY}")
 
 
 def _whole_lines(path: Path) -> str:
     """Return the file's text up to its last newline."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    try:
+        text = path.read_bytes().decode("utf8") if path.exists() else ""
+    except UnicodeDecodeError:
+        raise _damaged(path, None) from None
     return text[: text.rfind("\n") + 1]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
-from typing import Protocol
+from typing import Any, Protocol, get_type_hints
 
+from structopt.config.schema import coerce
 from structopt.core.optimizer import Optimizer, State
+from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.objective.problem import Problem
 
@@ -56,6 +59,21 @@ class Progress:
     best: float = -inf
     best_epoch: int = 0
     stopped: str = ""
+
+
+def restored_progress(saved: Mapping[str, Any]) -> Progress:
+    """The progress that a checkpoint saved, every number in its type.
+
+    Raises
+    ------
+    ConfigError, KeyError
+        If an entry is of another type, or there is none of this name.
+    """
+    hints = get_type_hints(Progress)
+    progress = Progress(**{key: coerce(key, value, hints[key]) for key, value in saved.items()})
+    if not 0 <= progress.best_epoch <= progress.epoch:
+        raise ConfigError(f"the best pass {progress.best_epoch} is none of {progress.epoch}")
+    return progress
 
 
 class Training(Protocol):

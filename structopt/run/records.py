@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 
 JOB, SWEEP, MULTIRUN = "job.json", "sweep.json", "multirun.yaml"
 TRACKING = "tracking.json"  # the store and the id of the run that a tracker made for a folder
+METRICS = "metrics.json"
+REMEDY = "Restore the file, or delete it."
+SCORES = Mapping[str, float | None]
+TYPES: Mapping[str, Mapping[str, Any]] = {
+    JOB: {
+        "number": int, "overrides": Sequence[str], "status": str, "metric": str | None, "seconds": float | None, "error": str,
+        "mendable": bool, "config": Mapping[str, Any], "files": Mapping[str, str], "score": float | None, "run_id": str,
+    },
+    SWEEP: {"parent": str, "common": Sequence[str], "command": Sequence[str], "tracked": bool},
+}  # fmt: skip
+"""What the entries of files must be; of metrics.json, all are numbers by name."""
+REQUIRED: Mapping[str, tuple[str, ...]] = {JOB: ("number", "overrides", "status", "config", "files")}
 FINISHED, FAILED, KILLED, PRUNED = "FINISHED", "FAILED", "KILLED", "PRUNED"
 
 
@@ -82,11 +94,13 @@ def read_run(folder: Path) -> RunRecord:
     ConfigError
         If it is not the folder of a run, or one of its files cannot be read.
     """
-    job, metrics = read_json(folder / JOB), folder / "metrics.json"
+    job, metrics = read_json(folder / JOB), folder / METRICS
     config = job.get("config") or _yaml(folder / ".hydra" / "config.yaml")
-    if not config:
+    if not config or not isinstance(config, Mapping):
         raise ConfigError(f"{folder}: this is not the folder of a run; it has no .hydra/config.yaml.")
     overrides = job.get("overrides") or _yaml(folder / ".hydra" / "overrides.yaml") or ()
+    if not isinstance(overrides, Sequence) or not all(isinstance(word, str) for word in overrides):
+        raise ConfigError(f"{folder / '.hydra' / 'overrides.yaml'}: this is no list of overrides. {REMEDY}")
     name = config.get("label") or ",".join(overrides) or folder.name
     status = job.get("status") or (FINISHED if metrics.is_file() else KILLED)
     return RunRecord(folder, str(name), tuple(overrides), config, read_json(metrics), status, job.get("error", ""))
@@ -100,11 +114,12 @@ def read_sweep(folder: Path) -> list[RunRecord]:
 
 def _yaml(path: Path) -> Any:
     from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
     try:
         return OmegaConf.to_container(OmegaConf.load(path)) if path.is_file() else None
-    except (YAMLError, OSError) as error:
+    except (YAMLError, OmegaConfBaseException, OSError, ValueError, TypeError, RecursionError) as error:
         raise ConfigError(f"{path}: this is not YAML ({' '.join(str(error).split())}).") from None
 
 
@@ -114,12 +129,28 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        If the file holds anything else.
+        If the file holds anything else, or an entry of another type than is written there.
     """
+    if not path.is_file():
+        return {}
     try:
-        values: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
-    except ValueError as error:
-        raise ConfigError(f"{path}: this is not JSON ({error}).") from None
+        values: dict[str, Any] = json.loads(path.read_bytes().decode("utf8"))
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path}: this is not JSON ({error}). {REMEDY}") from None
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: this is no JSON object.")
+        raise ConfigError(f"{path}: this is no JSON object. {REMEDY}")
+    _check_entries(path, values)
     return values
+
+
+def _check_entries(path: Path, values: Mapping[str, Any]) -> None:
+    from structopt.config.schema import coerce
+
+    required, types = REQUIRED.get(path.name, ()), TYPES.get(path.name, {})
+    if absent := [key for key in required if key not in values]:
+        raise ConfigError(f"{path}: the entry {absent[0]} is missing. {REMEDY}")
+    try:
+        for key, value in values.items():
+            coerce(key, value, SCORES if path.name == METRICS else types.get(key, Any))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error} {REMEDY}") from None

@@ -17,11 +17,11 @@ import numpy as np
 from structopt.core.certificate import certified_gap
 from structopt.core.data import ranges
 from structopt.core.optimizer import Optimizer, Report, State
-from structopt.errors import NumericalError
+from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.waist.record import Array
 from structopt.objective.problem import Problem
 from structopt.run.checkpoint import Checkpoint
-from structopt.run.observer import Observer, Progress, Row
+from structopt.run.observer import Observer, Progress, Row, restored_progress
 from structopt.run.observers import HistoryFile
 
 log = logging.getLogger(__name__)
@@ -115,8 +115,9 @@ class Trainer:
             return False
         try:
             self._restore(*self.checkpoint.read())
-        except (KeyError, TypeError, ValueError, IndexError):
-            raise self.checkpoint.refusal("it is of another version") from None
+            self.optimizer.weights(self.state)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, ConfigError) as error:
+            raise self.checkpoint.refusal("it is of another version") from error
         self.history.rewind(self.progress.epoch)
         return True
 
@@ -129,12 +130,15 @@ class Trainer:
 
     def _restore(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
         """Restore what `_save` wrote."""
-        self.progress = Progress(**{**notes["progress"], "best": float(notes["progress"]["best"])})
+        self.progress = restored_progress(notes["progress"])
         if self.progress.stopped.startswith(CERTIFIED) and not self._certified():
             self.progress.stopped = ""  # the resumed run asks for a smaller gap
         rest = dict(arrays)
         self.best_weights = rest.pop(BEST, None)
-        self.problem.messages[:] = rest.pop(MESSAGES, np.zeros(0))
+        messages = rest.pop(MESSAGES, np.zeros(0))
+        if messages.shape != self.problem.messages.shape:
+            raise self.checkpoint.refusal("its messages are not as many as those of the data")
+        self.problem.messages[:] = messages
         self.state = {**rest, **notes["scalars"]}
 
     def run(self) -> Array:
