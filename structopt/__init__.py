@@ -39,14 +39,17 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     from structopt.config import composition
     from structopt.config.overrides import check_single_run
     from structopt.errors import ConfigError
-    from structopt.run import stages
+    from structopt.run import folder_lock, stages
 
     words = list(overrides)
     check_single_run(words)
     config, typed = composition.validate(composition.compose(words), words), composition.typed_folder(words)
     if typed is not None and folder is not None and Path(folder).absolute() != typed.absolute():
         raise ConfigError(f"The run folder is given twice: folder={folder} and hydra.run.dir={typed}. Leave one of them out.")
-    return stages.train(config, composition.run_folder(config, typed if folder is None else folder))
+    path = composition.run_folder(typed if folder is None else folder)
+    with folder_lock.locked(path):
+        composition.save_config(config, path)
+        return stages.train(config, path)
 
 
 def load(path: str | Path) -> Model:

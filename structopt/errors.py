@@ -23,6 +23,10 @@ class ModelError(StructoptError):
     """A saved model or checkpoint that is missing, truncated, altered, or of another version."""
 
 
+class FolderInUseError(StructoptError):
+    """A run's or sweep's folder in which another process is training."""
+
+
 class NumericalError(StructoptError):
     """Numbers of a run that overflowed: an objective, a loss, a weight or a dual that is not finite."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from structopt.errors import ConfigError, StructoptError
 from structopt.run import interruption
-from structopt.sweep.exit_codes import DONE, INTERRUPTED, MENDABLE, SweepInterrupted
+from structopt.sweep.exit_codes import DONE, MENDABLE, SweepInterrupted
 
 COMMANDS = ("predict", "evaluate", "compare", "components")
 """Subcommands, each a module of this package; words that begin with none of them train a model."""
@@ -27,23 +27,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 done, 2 the user can mend it, 130 interrupted. Any other exception is a bug and goes through; where a job of a
-        sweep meets one, the other jobs are run all the same, and the code is 1.
+        0 done, 2 the user can mend it; 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP. Any other exception is a
+        bug and goes through; where a job of a sweep meets one, the other jobs are run all the same, and the code is 1.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    signals = interruption.Signals()
     try:
-        with interruption.noted():
-            return _dispatch(words)
+        with interruption.noted() as signals:
+            code = _dispatch(words)
+            interruption.obey()
+            return code
     except StructoptError as error:
         print(f"structopt: {error}", file=sys.stderr)
         return MENDABLE
     except SweepInterrupted as interrupt:
-        print(f"structopt: interrupted. The sweep goes on with: {interrupt}", file=sys.stderr)
-        return INTERRUPTED
+        print(f"structopt: {signals.name}. The sweep goes on with: {interrupt}", file=sys.stderr)
+        return signals.exit_code
     except KeyboardInterrupt as interrupt:
-        folder = interrupt.args[0] if interrupt.args else "RUN_FOLDER"
-        print(f"structopt: interrupted. A run goes on with: structopt resume={folder}", file=sys.stderr)
-        return INTERRUPTED
+        goes_on = f" A run goes on with: structopt resume={interrupt.args[0]}" if interrupt.args else ""
+        print(f"structopt: {signals.name}.{goes_on}", file=sys.stderr)
+        return signals.exit_code
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return DONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,10 @@ def run(words: list[str]) -> int:
     register()
     sweepers.register()
     outcome = _Outcome()
+    Opening.opened, Opening.locks = None, ExitStack()
     application = hydra.main(version_base="1.3", config_path=conf_dir(), config_name="config")(_task_function(outcome))
     try:
-        with _hydra_environment(_multirun_first(spelled_out(words))), _closing_sweep() as code:
+        with _hydra_environment(_multirun_first(spelled_out(words))), Opening.locks, _closing_sweep() as code:
             application()
     except (HydraException, OmegaConfBaseException, ValueError) as error:
         if outcome.started or (Opening.opened is not None and Opening.opened.begun):  # jobs may run in other processes
@@ -69,7 +70,6 @@ def _launcher_advice(error: Exception) -> str:
 @contextmanager
 def _closing_sweep() -> Iterator[list[int]]:
     """Close the sweep that Hydra may open, however it ends; the list is given the exit code of one that came to its end."""
-    Opening.opened = None
     code: list[int] = []
     try:
         yield code
@@ -80,14 +80,17 @@ def _closing_sweep() -> Iterator[list[int]]:
     except KeyboardInterrupt:
         if Opening.opened is None:
             raise
-        Opening.opened.close(interrupted=True)
+        with interruption.put_off():
+            Opening.opened.close(interrupted=True)
         raise SweepInterrupted(Opening.opened.resume_command) from None
     except BaseException:
         if Opening.opened:
-            Opening.opened.close(broken=True)
+            with interruption.put_off():
+                Opening.opened.close(broken=True)
         raise
     if Opening.opened:
-        code.append(Opening.opened.close())
+        with interruption.put_off():
+            code.append(Opening.opened.close())
 
 
 def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:

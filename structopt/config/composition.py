@@ -228,20 +228,15 @@ def _completed(saved: dict[str, Any]) -> dict[str, Any]:
     return validate(saved)
 
 
-def run_folder(config: Mapping[str, Any], folder: str | Path | None) -> Path:
-    """Make the folder of a run that Hydra did not start, and save its config there.
+def run_folder(folder: str | Path | None) -> Path:
+    """Return the folder of a run that Hydra did not start: the one that is named, else one under ``outputs``."""
+    return Path(folder) if folder is not None else Path("outputs") / datetime.now().strftime("%Y-%m-%d/%H-%M-%S-%f")
 
-    Parameters
-    ----------
-    config : mapping
-        The validated config.
-    folder : str or Path or None
-        The folder; None makes one under ``outputs`` that is named by the time.
-    """
-    path = Path(folder) if folder is not None else Path("outputs") / datetime.now().strftime("%Y-%m-%d/%H-%M-%S-%f")
-    (path / ".hydra").mkdir(parents=True, exist_ok=True)
-    OmegaConf.save(OmegaConf.create(dict(config)), path / ".hydra" / "config.yaml")
-    return path
+
+def save_config(config: Mapping[str, Any], folder: Path) -> None:
+    """Save the validated config of a run that Hydra did not start in its folder."""
+    (folder / ".hydra").mkdir(parents=True, exist_ok=True)
+    OmegaConf.save(OmegaConf.create(dict(config)), folder / ".hydra" / "config.yaml")
 
 
 def _setting(key: str, value: Any) -> Any:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
@@ -81,7 +84,8 @@ class Ray(Executor):
         import ray
 
         if not ray.is_initialized():
-            self._join()
+            with _own_handler():
+                self._join()
         there: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         if there.get("CPU", 0) < self.workers:
             raise ConfigError(
@@ -101,6 +105,17 @@ class Ray(Executor):
             where = "on this machine" if self.address is None else f"at executor.address={self.address}"
             raise ConfigError(f"executor=ray: Ray could not be reached or started {where}: {error}") from error
         self._started = True
+
+
+@contextmanager
+def _own_handler() -> Iterator[None]:
+    """Keep the handler of SIGTERM, which Ray replaces as it starts by one that loses the run."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread() and before is not None:
+            signal.signal(signal.SIGTERM, before)
 
 
 class Team:

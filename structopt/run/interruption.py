@@ -1,50 +1,161 @@
-"""Interrupts that are not lost: Python drops the exception of a Ctrl-C that comes while a finaliser or a callback runs.
+"""Signals that end a run, all in the same way: Ctrl-C, a request to terminate, a terminal that was closed. None is lost.
 
-It prints such an exception at most, and goes on. So the signal is also noted, and `obey` raises it where work can end cleanly.
+Python drops the exception of a signal that comes while a finaliser or a callback runs: it prints such an exception at most, and
+goes on. So the signal is also noted, and `obey` raises it where work can end cleanly.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
+import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import NoReturn
+from typing import Any
 
-_noted = threading.Event()
+from structopt.run import folder_lock
+
+DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+"""The signals that end a run, and the handlers of them that are replaced."""
+if hasattr(signal, "SIGHUP"):  # Windows has none
+    DEFAULTS[signal.SIGHUP] = signal.SIG_DFL
+ONE_EVENT = 1.0
+"""Seconds in which further signals count as the first: shells and terminals send some twice."""
+
+
+class Signals:
+    """The signals that came while they are noted.
+
+    Attributes
+    ----------
+    number : int or None
+        Of the first one; None where none came.
+    """
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.preparations: list[Callable[[], None]] = []
+        self.put_off = 0
+        self._came = 0.0
+
+    @property
+    def exit_code(self) -> int:
+        """Of a process that such a signal ends: 130 after Ctrl-C."""
+        return 128 + (self.number or signal.SIGINT)
+
+    @property
+    def name(self) -> str:
+        """How the run was ended, in a word or two."""
+        return f"interrupted by {signal.Signals(self.number).name}" if self.number not in (None, signal.SIGINT) else "interrupted"
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """Note a signal and raise KeyboardInterrupt; at a second one of an impatient user, end the process at once."""
+        if self.number is None:
+            self.number, self._came = number, time.monotonic()
+            _silence_closed_terminal()
+            for prepare in self.preparations:
+                prepare()
+            if not self.put_off:
+                raise KeyboardInterrupt
+        elif number != getattr(signal, "SIGHUP", None) and time.monotonic() - self._came > ONE_EVENT:
+            end_at_once(128 + number)
+
+
+_signals: Signals | None = None
 
 
 @contextmanager
-def noted() -> Iterator[None]:
-    """Note interrupts while this lasts, beside raising them as Python does.
+def noted() -> Iterator[Signals]:
+    """Note the signals that end a run while this lasts, beside raising them as KeyboardInterrupt.
 
-    Only Python's own handler is replaced, not one of the program that calls us, nor a signal that is ignored, as shells do for
-    background jobs.
+    Only Python's own handlers are replaced, not those of the program that calls us, nor those of signals that are ignored, as
+    ``nohup`` does, and shells for background jobs. Within itself it changes nothing.
     """
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if ours:
-        signal.signal(signal.SIGINT, _interrupt)
+    global _signals
+    if _signals is not None or threading.current_thread() is not threading.main_thread():
+        yield _signals or Signals()
+        return
+    _signals = Signals()
+    replaced = [number for number, default in DEFAULTS.items() if signal.getsignal(number) is default]
+    for number in replaced:
+        signal.signal(number, _signals.handle)
     try:
-        yield
+        yield _signals
     finally:
-        _noted.clear()
-        if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        _signals = None
+        for number in replaced:
+            signal.signal(number, DEFAULTS[number])
 
 
 def obey() -> None:
-    """Raise an interrupt that was noted and lost.
+    """Raise an interrupt that was noted and lost, or put off.
 
     Raises
     ------
     KeyboardInterrupt
         If one was noted.
     """
-    if _noted.is_set():
+    if _signals is not None and _signals.number is not None:
         raise KeyboardInterrupt
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    _noted.set()
-    raise KeyboardInterrupt
+@contextmanager
+def put_off() -> Iterator[None]:
+    """Let the closing work of a run come to its end: a first signal is noted only, a second one ends the process at once."""
+    signals = _signals or Signals()
+    signals.put_off += 1
+    try:
+        yield
+    finally:
+        signals.put_off -= 1
+
+
+@contextmanager
+def prepared(prepare: Callable[[], None]) -> Iterator[None]:
+    """Have something done at the first signal, before it is raised."""
+    signals = _signals or Signals()
+    signals.preparations.append(prepare)
+    try:
+        yield
+    finally:
+        signals.preparations.remove(prepare)
+
+
+def request() -> None:
+    """End the work of this process as a signal would, from any of its threads; nothing where one came before."""
+    if _signals is None or _signals.number is not None:
+        return
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if signal.getsignal(number) == _signals.handle:
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
+            return
+
+
+def end_at_once(code: int) -> None:
+    """End the process now, and say where its last checkpoint is."""
+    folders = folder_lock.held_folders()
+    where = f" The last checkpoint in {folders[0]} is whole." if folders else ""
+    with suppress(OSError):
+        os.write(2, f"\nstructopt: ended at once.{where}\n".encode())
+    folder_lock.release_all()
+    os._exit(code)
+
+
+def _silence_closed_terminal() -> None:
+    """Where the terminal of stdout or stderr was closed, send what is written there nowhere, instead of failing."""
+    try:
+        import termios
+    except ImportError:
+        return
+    for stream in (sys.__stdout__, sys.__stderr__):
+        with suppress(OSError, ValueError, AttributeError):  # no stream, or no descriptor
+            descriptor = stream.fileno()  # type: ignore[union-attr]
+            try:
+                termios.tcgetattr(descriptor)
+            except termios.error as error:
+                if error.args[0] == errno.EIO:
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

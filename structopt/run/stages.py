@@ -20,6 +20,7 @@ from structopt.learning import convex_start, guarded, mixing
 from structopt.model.model import Model, model_config
 from structopt.objective.fingerprint import digest_of
 from structopt.objective.pass_shards import Passes
+from structopt.run import folder_lock, interruption
 from structopt.run.components import Components, make_components
 from structopt.run.evaluation import Metrics, evaluate
 from structopt.run.observer import Observer
@@ -81,17 +82,21 @@ def train(
     KeyboardInterrupt
         With the folder; the model of the last finished pass is saved.
     """
-    components = make_components(config)
-    folder.mkdir(parents=True, exist_ok=True)
-    run = _TrainingRun(config, folder, components, judge, job)
+    with folder_lock.locked(folder):
+        return _train(_TrainingRun(config, folder, make_components(config), judge, job), resuming)
+
+
+def _train(run: _TrainingRun, resuming: bool) -> Model:
+    """Take a run through its stages."""
     with _tracked(run, resuming) as outcome:
-        data = read(config, components)
+        data = read(run.config, run.components)
         trainer = run.trainer(data)
         weights, interrupt = _fit(trainer, data, resuming)
         outcome.status = KILLED if interrupt else FINISHED
-        model = run.model(data, weights)
-        model.save(folder / "model")
-        outcome.metrics = run.close(data, trainer, weights)
+        with interruption.put_off():
+            model = run.model(data, weights)
+            model.save(run.folder / "model")
+            outcome.metrics = run.close(data, trainer, weights)
         if interrupt:
             raise interrupt
         for observer in trainer.observers:
@@ -103,7 +108,8 @@ def resume(folder: Path, overrides: list[str]) -> Model:
     """Go on with a run from its last finished pass, in its folder and with its config."""
     from structopt.config.composition import continued, saved_config
 
-    return train(continued(saved_config(folder), overrides), folder, resuming=True)
+    with folder_lock.locked(folder):
+        return train(continued(saved_config(folder), overrides), folder, resuming=True)
 
 
 @dataclass
@@ -122,13 +128,15 @@ def _tracked(run: _TrainingRun, resuming: bool) -> Iterator[_Outcome]:
     try:
         yield outcome
     except KeyboardInterrupt:
+        outcome.status = KILLED
         raise KeyboardInterrupt(str(run.folder)) from None
     except Exception:
         outcome.status = FAILED
         raise
     finally:
         try:
-            tracker.finish(outcome.status, _dotted(outcome.metrics))
+            with interruption.put_off():
+                tracker.finish(outcome.status, _dotted(outcome.metrics))
         finally:
             run.components.executor.close()
 

@@ -1,4 +1,4 @@
-"""How a command ends: its exit codes, and the interrupt of a sweep."""
+"""How a command ends: its exit codes but those of signals, and the interrupt of a sweep."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from structopt.sweep.table import JobRow
 
-DONE, BUG, MENDABLE, INTERRUPTED = 0, 1, 2, 130
+DONE, BUG, MENDABLE = 0, 1, 2
 
 
 class SweepInterrupted(KeyboardInterrupt):

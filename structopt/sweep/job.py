@@ -19,14 +19,17 @@ from omegaconf.errors import OmegaConfBaseException
 from structopt.core.data.config_keys import RESUME_SWEEP, Purpose, relevant
 from structopt.core.data.splits import SplitPath
 from structopt.errors import StructoptError
-from structopt.run import interruption
+from structopt.run import folder_lock, interruption
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
+from structopt.sweep.launcher_watch import ended_with_launcher
 from structopt.sweep.ongoing import BASIC
 
 log = logging.getLogger(__name__)
 
 SETTLED = (FINISHED, PRUNED)
 """Statuses of jobs that are not run again."""
+WAIT_FOR_LOCK = 5.0
+"""Seconds that a job waits for its folder, whose lock another process may look at."""
 
 
 def run_job(config: DictConfig) -> dict[str, Any]:
@@ -48,11 +51,19 @@ def run_job(config: DictConfig) -> dict[str, Any]:
         No other exception: errors are written into ``job.json``, into the job's log and on stderr.
     """
     interruption.obey()  # one that came during the job before, or while this one was composed
+    sweep = Path(str(HydraConfig.get().sweep.dir))
+    with interruption.noted(), ended_with_launcher(sweep):
+        return _attempt(config, sweep)
+
+
+def _attempt(config: DictConfig, sweep: Path) -> dict[str, Any]:
+    """Run a job, and note how it ended."""
     hydra = HydraConfig.get()
-    job = SweepJob(Path(hydra.runtime.output_dir), Path(str(hydra.sweep.dir)), int(hydra.job.num), list(hydra.overrides.task))
+    job = SweepJob(Path(hydra.runtime.output_dir), sweep, int(hydra.job.num), list(hydra.overrides.task))
     job.concurrent = hydra.launcher["_target_"] != BASIC
     try:
-        job.run(config)
+        with folder_lock.locked(job.folder, WAIT_FOR_LOCK):
+            job.run(config)
     except KeyboardInterrupt:
         job.write(KILLED)
         raise

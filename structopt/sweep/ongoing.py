@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from structopt.core.data.config_keys import RESUME_SWEEP
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, StructoptError
+from structopt.run import folder_lock, interruption
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, MULTIRUN, SWEEP
 from structopt.sweep.exit_codes import DONE, code_of_jobs
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 """The launcher that runs one job after the other."""
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+WAIT_FOR_JOBS = 20.0
+"""Seconds that jobs in other processes are given to save their models, when they are told to end or their sweep was killed."""
 TRACKED_FILES = (".md", ".csv", ".png", ".json", ".yaml")
 """Endings of the files in the sweep's folder that the tracker keeps with the parent run."""
 
@@ -59,18 +63,47 @@ class Sweep:
     replaced: Mapping[Path, bytes] = field(default_factory=dict)
 
     def begin(self, parent: str) -> None:
-        """Make the folder, ``sweep.json`` in it, and the parent run, or go on with the `parent` of an earlier attempt."""
+        """Make ``sweep.json`` in the folder, and the parent run, or go on with the `parent` of an earlier attempt."""
         self.parent = parent
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            why = f"this folder cannot be made ({error.strerror}). Name another."
-            raise ConfigError(f"hydra.sweep.dir={self.folder}: {why}") from None
         self._write()  # a sweep that is killed while its parent run is made can go on, too
         tracker = self._make_tracker()
         self.parent = tracker.open_sweep(self.label, self.folder, shlex.join(["structopt", *self.command]), parent)
         self.tracked = bool(self.parent)
         self._write()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock of the folder, which is made, as soon as no job that an earlier sweep left running trains in it.
+
+        Raises
+        ------
+        ConfigError
+            If the folder cannot be made.
+        FolderInUseError
+            If another sweep is under way in it, or jobs of one that has ended go on.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = f"this folder cannot be made ({error.strerror}). Name another."
+            raise ConfigError(f"hydra.sweep.dir={self.folder}: {why}") from None
+        with folder_lock.locked(self.folder):
+            self._wait_for_jobs(WAIT_FOR_JOBS)
+            with interruption.prepared(self._end_jobs):
+                yield
+
+    def _wait_for_jobs(self, seconds: float) -> None:
+        """Wait until no other process trains in the folder of a job."""
+        end = time.monotonic() + seconds
+        for path in sorted(self.folder.glob(f"*/{folder_lock.LOCK}")):
+            with folder_lock.locked(path.parent, max(0.0, end - time.monotonic())):
+                pass
+
+    def _end_jobs(self) -> None:
+        """Tell jobs in other processes to end, and wait for them to save what they have: their launcher would just kill them."""
+        folder_lock.announce_end(self.folder)
+        with suppress(StructoptError):  # they are killed, then; their checkpoints are whole
+            self._wait_for_jobs(WAIT_FOR_JOBS)
 
     def _write(self) -> None:
         from structopt.formats.durable_files import write_json

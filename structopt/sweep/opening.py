@@ -1,12 +1,10 @@
-"""Opens a sweep in the process that launches it, after its config was composed and before any job: Hydra's callback.
-
-Light to import: Hydra makes the callback for single runs too.
-"""
+"""Opens a run or sweep in the process that launches it, after its config was composed and before anything is written."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,12 +12,14 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, flag_override
 
+from structopt.run import folder_lock
+
 if TYPE_CHECKING:
     from structopt.sweep.ongoing import Sweep
 
 
 class Refused(BaseException):  # no Exception: Hydra turns exceptions of callbacks into warnings, and would go on
-    """A sweep that cannot begin."""
+    """A run or sweep that cannot begin."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -27,9 +27,27 @@ class Refused(BaseException):  # no Exception: Hydra turns exceptions of callbac
 
 
 class Opening(Callback):
-    """Hydra's callback. The sweep that it opened stays in `opened`, for the command that closes it."""
+    """Hydra's callback. The sweep that it opened stays in `opened`, and its lock in `locks`, for the command that closes both."""
 
     opened: ClassVar[Sweep | None] = None
+    locks: ClassVar[ExitStack] = ExitStack()
+
+    def on_run_start(self, config: DictConfig, **_: Any) -> None:
+        """Lock the folder of a single run.
+
+        Raises
+        ------
+        Refused
+            Around the error, where another process trains there.
+        """
+        before = HydraConfig.instance().cfg
+        HydraConfig.instance().set_config(config)  # without it ${hydra:...} does not resolve yet
+        try:
+            self.locks.enter_context(folder_lock.locked(Path(str(config.hydra.run.dir))))
+        except Exception as error:
+            raise Refused(error) from error
+        finally:
+            HydraConfig.instance().cfg = before
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Settle the folder, make the parent run, and write ``sweep.json``.
@@ -68,6 +86,7 @@ def open_sweep(config: DictConfig, words: Sequence[str]) -> Sweep:
     folder = earlier or Path(str(config.hydra.sweep.dir)).resolve()
     sweep = Sweep(folder, command, typed.label(config), _tracker_node(config), typed.common)
     _pin(config, folder)
+    Opening.locks.enter_context(sweep.locked())
     if earlier is None:
         print(f"structopt: {sweep.label} in {folder}", file=sys.stderr, flush=True)
         sweep.replaced = resuming.forget_jobs(folder, goes_on)

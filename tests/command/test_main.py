@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_interrupted(stages: Stages, capsys: pytest.CaptureFixture[str]) -> None:
-    stages.error = KeyboardInterrupt()
+    stages.error = KeyboardInterrupt("outputs/run")
     assert main.main(["tracker=none"]) == 130
-    assert "structopt resume=RUN_FOLDER" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("structopt: interrupted. A run goes on with: structopt resume=outputs/run\n")
     assert main.main(["--multirun", "tracker=none", "seed=0,1", "hydra.sweep.dir=s"]) == 130
     command = "structopt --multirun tracker=none seed=0,1 hydra.sweep.dir=s sweep.resume=true"
     shown = capsys.readouterr()

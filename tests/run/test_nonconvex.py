@@ -91,7 +91,7 @@ def stopped(folder: Path, passes: int, words: list[str]) -> None:
         pass
 
     config = composition.validate(composition.compose(words))
-    composition.run_folder(config, folder)
+    composition.save_config(config, folder)
 
     def cut(row: Any) -> str:
         if row["epoch"] > passes:
