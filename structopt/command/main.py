@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from structopt.errors import ConfigError, StructoptError
+from structopt.progress import console, display
 from structopt.run import interruption
 from structopt.sweep.exit_codes import DONE, INTERRUPTED, MENDABLE, SweepInterrupted
 
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with interruption.noted():
+        with interruption.noted(), console.tidy(), display.shown():
             return _dispatch(words)
     except StructoptError as error:
         print(f"structopt: {error}", file=sys.stderr)
@@ -41,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"structopt: interrupted. The sweep goes on with: {interrupt}", file=sys.stderr)
         return INTERRUPTED
     except KeyboardInterrupt as interrupt:
-        folder = interrupt.args[0] if interrupt.args else "RUN_FOLDER"
-        print(f"structopt: interrupted. A run goes on with: structopt resume={folder}", file=sys.stderr)
+        goes_on = f" The run goes on with: structopt resume={interrupt.args[0]}" if interrupt.args else ""
+        print(f"structopt: interrupted.{goes_on}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -54,6 +54,7 @@ class Settings(TypedDict, total=False):
     objective_every: int
     patience: int | None
     time_decoding: bool
+    quiet: bool
 
 
 LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}

@@ -19,6 +19,8 @@ from omegaconf.errors import OmegaConfBaseException
 from structopt.core.data.config_keys import RESUME_SWEEP, Purpose, relevant
 from structopt.core.data.splits import SplitPath
 from structopt.errors import StructoptError
+from structopt.progress import console
+from structopt.progress.quiet import quietly
 from structopt.run import interruption
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
 from structopt.sweep.ongoing import BASIC
@@ -52,7 +54,8 @@ def run_job(config: DictConfig) -> dict[str, Any]:
     job = SweepJob(Path(hydra.runtime.output_dir), Path(str(hydra.sweep.dir)), int(hydra.job.num), list(hydra.overrides.task))
     job.concurrent = hydra.launcher["_target_"] != BASIC
     try:
-        job.run(config)
+        with console.tidy(), quietly(bool(config.get("quiet"))):
+            job.run(config)
     except KeyboardInterrupt:
         job.write(KILLED)
         raise
@@ -141,7 +144,7 @@ class SweepJob:
 
     def _skip(self) -> None:
         self.facts = self.before
-        print(f"{self.title}: {self.before['status'].lower()} before, skipped", flush=True)
+        console.say(f"{self.title}: {self.before['status'].lower()} before, skipped")
 
     def _finish(self, status: str, metric: str) -> None:
         metrics = read_json(self.folder / "metrics.json")
@@ -149,7 +152,7 @@ class SweepJob:
         self.facts |= {"score": score, "metric": metric}
         self.write(status)
         shown = "" if score is None else f", dev {metric} {100 * score:.2f}"
-        print(f"{self.title}: {status.lower()}{shown}, {self.facts['seconds']:.1f} s", flush=True)
+        console.say(f"{self.title}: {status.lower()}{shown}, {self.facts['seconds']:.1f} s")
 
     def fail(self, config: DictConfig, text: str, mendable: bool) -> None:
         """Note why the job failed, and say so in one line."""
