@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from structopt.command.options import Syntax
 from structopt.errors import ConfigError
+from structopt.progress import phases
 
 
 class Options(TypedDict):
@@ -22,18 +23,19 @@ class Options(TypedDict):
     samples: int
     seed: int
     log: bool
+    quiet: bool
 
 
 SYNTAX = Syntax(
     "structopt compare RUN RUN ... [experiment=NAME] [uri=STORE] [metric=dev.f1] [baseline=RUN] [output=FOLDER]"
-    " [significance=true] [samples=1000] [seed=0] [log=true]",
+    " [significance=true] [samples=1000] [seed=0] [log=true] [quiet=true]",
     "RUN is the folder of a run or of a sweep (all its runs), or an MLflow run (runs:/ID); experiment=NAME is all runs of an\n"
     "MLflow experiment in uri=STORE. Differences to the baseline (the best run) are tested by a paired bootstrap with so many\n"
     "samples; log=false leaves the comparison out of MLflow.",
     Options,
     {
         "experiment": "", "uri": "", "metric": "", "baseline": "", "output": "", "significance": True, "samples": 1000,
-        "seed": 0, "log": True,
+        "seed": 0, "log": True, "quiet": False,
     },
 )  # fmt: skip
 
@@ -52,8 +54,10 @@ def run(words: Sequence[str]) -> None:
     from structopt.report.chosen_runs import sweep_of
     from structopt.report.compare import compare
 
-    comparison = compare(runs, options)
+    with phases.phase("comparing", f"{len(runs)} runs" if runs else options["experiment"]):
+        comparison = compare(runs, options)
     print(comparison.markdown())
     print(f"\ntables and curves: {comparison.folder}")
     if options["log"]:
-        comparison.record(sweep_of(runs), options["uri"])
+        with phases.phase("recording"):
+            comparison.record(sweep_of(runs), options["uri"])

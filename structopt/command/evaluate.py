@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from structopt.command.options import MODEL, MODEL_PRESETS, ModelOptions, Syntax
 
 SYNTAX = Syntax(
-    "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2]", MODEL, ModelOptions, MODEL_PRESETS
+    "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2] [quiet=true]", MODEL, ModelOptions, MODEL_PRESETS
 )
 
 

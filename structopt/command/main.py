@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from structopt.errors import ConfigError, StructoptError
+from structopt.progress import console, display
 from structopt.run import interruption
 from structopt.sweep.exit_codes import DONE, MENDABLE, SweepInterrupted
 
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     signals = interruption.Signals()
     try:
-        with interruption.noted() as signals:
+        with interruption.noted() as signals, console.tidy(), display.shown():
             code = _dispatch(words)
             interruption.obey()
             return code
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"structopt: {signals.name}. The sweep goes on with: {interrupt}", file=sys.stderr)
         return signals.exit_code
     except KeyboardInterrupt as interrupt:
-        goes_on = f" A run goes on with: structopt resume={interrupt.args[0]}" if interrupt.args else ""
+        goes_on = f" The run goes on with: structopt resume={interrupt.args[0]}" if interrupt.args else ""
         print(f"structopt: {signals.name}.{goes_on}", file=sys.stderr)
         return signals.exit_code
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough

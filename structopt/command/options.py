@@ -9,11 +9,13 @@ from typing import Any, TypedDict
 
 from structopt.config.schema import coerce
 from structopt.errors import ConfigError, did_you_mean
+from structopt.progress import quiet
 
 HELP_WORDS = ("--help", "-h", "help")
 MODEL = (
     "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
-    "inference=NAME decodes by another inference than the model was trained with, with its presets."
+    "inference=NAME decodes by another inference than the model was trained with, with its presets.\n"
+    "quiet=true shows no progress and no advice, errors only."
 )
 LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "samples": 1, "seed": 0}
 
@@ -25,9 +27,10 @@ class ModelOptions(TypedDict):
     input: str
     inference: str
     threads: int
+    quiet: bool
 
 
-MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1}
+MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1, "quiet": False}
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Syntax:
         return asked
 
     def read(self, words: Sequence[str]) -> dict[str, Any]:
-        """Return the values of all options, presets included.
+        """Return the values of all options, presets included; with ``quiet=true`` the command is quiet from here on.
 
         Raises
         ------
@@ -79,6 +82,7 @@ class Syntax:
         for key, lowest in LOWEST.items():
             if typed.get(key, lowest) < lowest:
                 raise ConfigError(f"{key}={typed[key]} is too small: at least {lowest}.")
+        quiet.be_quiet(typed.get("quiet", False))
         return {key: typed.get(key, presets.get(key)) for key in hints}
 
     def _option(self, word: str, hints: Mapping[str, Any]) -> tuple[str, Any]:

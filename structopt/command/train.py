@@ -105,6 +105,8 @@ def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:
             return _train_composed(config)
         except StructoptError as error:
             outcome.failure = error
+        except KeyboardInterrupt:  # however early: the folder has been made
+            raise KeyboardInterrupt(HydraConfig.get().runtime.output_dir) from None
         return None
 
     return train

@@ -55,6 +55,7 @@ class Settings(TypedDict, total=False):
     objective_every: int
     patience: int | None
     time_decoding: bool
+    quiet: bool
 
 
 SAVED = ("seed", "threads", "check", "objective_every", "patience")

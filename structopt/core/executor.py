@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 from structopt.core.component import Component
+from structopt.kernels.waist import interruptible
 
 
 class Placement(Protocol):
@@ -63,19 +66,28 @@ class Executor(Component):
 def in_order(function: Callable[[Any], Any], items: Sequence[Any], workers: int) -> Iterator[Any]:
     """Apply a function to the items in threads; the results come in the order of the items.
 
-    At most one result a worker is computed before it is asked for.
+    At most one result a worker is computed before it is asked for. Where the main thread is interrupted, or asks for no more
+    results, those that are being computed are given up.
     """
     if workers == 1 or len(items) <= 1:
         yield from map(function, items)
         return
     waiting: deque[Future[Any]] = deque()
-    with ThreadPoolExecutor(workers) as pool:
+    pool = ThreadPoolExecutor(workers)
+    try:
         for item in items:
             waiting.append(pool.submit(function, item))
             if len(waiting) > workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    except BaseException as error:
+        if not isinstance(error, Exception) and threading.current_thread() is threading.main_thread():
+            with interruptible.halted_work():
+                interruptible.insist(partial(pool.shutdown, cancel_futures=True))
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 class InThisProcess:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from structopt.config import compatibility, registry
@@ -13,6 +14,7 @@ from structopt.model.folder import find_model
 from structopt.model.model import Model
 from structopt.objective.decoding import decoded, joined
 from structopt.objective.examples import Examples
+from structopt.progress import phases
 
 Ranked = list[tuple[float, Any]]
 """Scores and outputs of one instance, the best first."""
@@ -41,15 +43,24 @@ def predict(options: Mapping[str, Any]) -> None:
     """
     model, executor = _model(options), _executor(options["threads"])
     _check_abilities(model, options)
-    corpus = model.task.read(options["input"], labelled=False)
+    name, k = Path(options["input"]).name, options["k_best"]
+    with phases.phase("reading", name):
+        corpus = model.task.read(options["input"], labelled=False)
     kept_labels = _kept_labels(model, corpus, options) if options.get("partial") else None
-    examples = model.examples(corpus, kept_labels, executor)
-    outputs, k = model.best_outputs(examples, executor), options["k_best"]
-    drawn = options["picture"] and Ability.MARGINALS in model.inference.provides(model.graph.kind)
-    marginals = model.view_marginals(examples, executor) if options["probabilities"] or drawn else None
-    ranked = _ranked_outputs(model, examples, k, executor) if k > 1 else None
+    with phases.phase("featurising", name):
+        examples = model.examples(corpus, kept_labels, executor)
+    with phases.phase("predicting", visits=len(examples)):
+        outputs = model.best_outputs(examples, executor)
+    marginals = ranked = None
+    if options["probabilities"] or (options["picture"] and Ability.MARGINALS in model.inference.provides(model.graph.kind)):
+        with phases.phase("computing", "probabilities", len(examples)):
+            marginals = model.view_marginals(examples, executor)
+    if k > 1:
+        with phases.phase("listing", f"the {k} best"):
+            ranked = _ranked_outputs(model, examples, k, executor)
     probabilities = marginals if options["probabilities"] else None
-    model.task.write_outputs(corpus, options["output"], outputs, probabilities, ranked, k)
+    with phases.phase("writing", Path(options["output"]).name):
+        model.task.write_outputs(corpus, options["output"], outputs, probabilities, ranked, k)
     if options["picture"]:
         model.task.write_picture(corpus, options["sentence"], options["picture"], outputs, marginals)
 
@@ -62,12 +73,15 @@ def evaluate(options: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     options : mapping
         ``model``, ``input``, ``inference`` (empty for the model's own), ``threads``.
     """
-    return _model(options).report(options["input"], _executor(options["threads"]))
+    model = _model(options)
+    with phases.phase("evaluating", Path(options["input"]).name):
+        return model.report(options["input"], _executor(options["threads"]))
 
 
 def _model(options: Mapping[str, Any]) -> Model:
     """Load the model, with the inference that was asked for instead of its own."""
-    model = Model.load(find_model(options["model"]))
+    with phases.phase("loading", options["model"]):
+        model = Model.load(find_model(options["model"]))
     if not options["inference"]:
         return model
     node = {"name": options["inference"]}

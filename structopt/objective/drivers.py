@@ -8,6 +8,7 @@ from structopt.core.factor_graph import Calculus, FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.scorer import FeatureKernels, Scorer
 from structopt.core.structure_kind import InferenceKernels
+from structopt.kernels.waist import interruptible
 from structopt.kernels.waist.signatures import Data, Kernels, Space, is_compiled
 from structopt.objective import scoring
 
@@ -38,9 +39,12 @@ def compose(
 
 
 def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:
-    """Call a driver: compiled, or its Python source when a kernel is a plain Python function."""
-    compiled = all(map(is_compiled, kernels))
-    return (driver if compiled else driver.py_func)(tuple(kernels), data, space, *arguments)
+    """Call a driver: compiled, or its Python source when a kernel is a plain Python function. Interrupts end either."""
+    if all(map(is_compiled, kernels)):
+        return interruptible.call(driver, tuple(kernels), data, space, *arguments)
+    result = driver.py_func(tuple(kernels), data, space, *arguments)
+    interruptible.obey()
+    return result
 
 
 def predicting(scorer: Scorer, graph: FactorGraph, inference: Inference) -> Kernels:

@@ -13,6 +13,7 @@ import numpy as np
 from structopt.errors import NumericalError
 from structopt.kernels.waist.record import Array
 from structopt.objective.decoding import best_outputs
+from structopt.progress import phases
 from structopt.run.components import Components
 from structopt.run.reading import TrainingData
 from structopt.run.trainer import Trainer
@@ -42,26 +43,41 @@ def evaluate(
     NumericalError
         If P is not finite at the weights.
     """
-    training = _training_metrics(components, data, trainer, weights)
-    if data.beginning:
-        training["convex_passes"] = min(data.beginning.passes, trainer.progress.epoch)
-    if trainer.progress.repeated:
-        training["repeated_passes"] = trainer.progress.repeated
-    if shards:
-        training["mixed_shards"] = shards
-    training |= components.inference.diagnostics(data.problem.messages)
+    with phases.phase("evaluating", "the training split", data.problem.m):
+        objective = data.problem.objective(weights)
+    if not isfinite(objective):
+        raise NumericalError(f"The objective of the trained weights came out as {objective:g}. {trainer.advice}")
+    training = _training_metrics(components, data, trainer, objective, shards)
     if config.get("time_decoding"):
-        training["decoding_seconds"] = _decoding_seconds(components, data, weights)
-    _warn_of_zeros(components, trainer, weights, training["objective"])
-    metrics: Metrics = {"train": training} | {split: data.held_out.scores(split, weights) for split in data.held_out.splits}
+        with phases.phase("timing", "predictions of the training split", 3 * data.problem.m):
+            training["decoding_seconds"] = _decoding_seconds(components, data, weights)
+    _warn_of_zeros(components, trainer, weights, objective)
+    metrics: Metrics = {"train": training} | {split: _scores(data, split, weights) for split in data.held_out.splits}
+    return _with_pruner(metrics, data)
+
+
+def known(components: Components, data: TrainingData, trainer: Trainer, row: Mapping[str, Any], shards: int) -> Metrics:
+    """Metrics that need no evaluation: those of a pass, whose row of the history they are taken from."""
+    dev = {name.removeprefix("dev."): value for name, value in row.items() if name.startswith("dev.")}
+    training = _training_metrics(components, data, trainer, row.get("primal"), shards)
+    return _with_pruner({"train": training, **({"dev": dev} if dev else {})}, data)
+
+
+def _with_pruner(metrics: Metrics, data: TrainingData) -> Metrics:
+    """Metrics with those of the pruner."""
     return {split: {**values, **data.pruned.metrics.get(split, {})} for split, values in metrics.items()}
 
 
-def _training_metrics(components: Components, data: TrainingData, trainer: Trainer, weights: Array) -> dict[str, Any]:
+def _scores(data: TrainingData, split: str, weights: Array) -> dict[str, Any]:
+    """Metrics of the weights on a split."""
+    with phases.phase("evaluating", f"the {split} split", len(data.held_out.splits[split][1])):
+        return dict(data.held_out.scores(split, weights))
+
+
+def _training_metrics(
+    components: Components, data: TrainingData, trainer: Trainer, objective: float | None, shards: int
+) -> dict[str, Any]:  # fmt: skip
     progress, problem = trainer.progress, data.problem
-    objective = problem.objective(weights)
-    if not isfinite(objective):
-        raise NumericalError(f"The objective of the trained weights came out as {objective:g}. {trainer.advice}")
     beside = sum(progress.passes) - sum(progress.evaluations)
     return {
         "objective": objective,
@@ -77,6 +93,10 @@ def _training_metrics(components: Components, data: TrainingData, trainer: Train
         "featurize_seconds": data.seconds,
         "negative_losses": progress.negative_losses,
         **({"impossible_duals": progress.impossible_duals} if progress.impossible_duals else {}),
+        **({"convex_passes": min(data.beginning.passes, progress.epoch)} if data.beginning else {}),
+        **({"repeated_passes": progress.repeated} if progress.repeated else {}),
+        **({"mixed_shards": shards} if shards else {}),
+        **components.inference.diagnostics(problem.messages),
     }
 
 

@@ -12,6 +12,7 @@ from structopt.kernels.waist.signatures import Kernels
 from structopt.objective.decoding import predicted
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
+from structopt.progress import phases
 from structopt.run.components import Components
 from structopt.run.pruned_splits import PrunedSplits
 
@@ -44,10 +45,13 @@ class HeldOut:
         self.kernels = predicting(scorer, graph, decoder)
         for split in ("dev", "test"):
             if split in task.files:
-                corpus = task.read(task.files[split])
-                encoded = task.encode(corpus)
-                self._warn_unseen(split, encoded)
-                self.splits[split] = corpus, Examples.build(pruned.prune(split, encoded), graph, scorer, decoder)
+                name = task.files[split].name
+                with phases.phase("reading", name):
+                    corpus = task.read(task.files[split])
+                with phases.phase("featurising", name):
+                    encoded = task.encode(corpus)
+                    self._warn_unseen(split, encoded)
+                    self.splits[split] = corpus, Examples.build(pruned.prune(split, encoded), graph, scorer, decoder)
 
     def scores(self, split: str, weights: Array) -> dict[str, float]:
         """Metrics of the predictions on a split."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from structopt.core.loss import Beginning
 from structopt.core.tracker import Tracker
+from structopt.kernels.waist import halting
+from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
+from structopt.progress import phases
 from structopt.run import interruption
 from structopt.run.history import History
 from structopt.run.observer import Observer, Row, Training
-from structopt.run.progress import ProgressLine
 from structopt.run.report import SHOWN
 
 log = logging.getLogger(__name__)
@@ -47,34 +50,69 @@ class HistoryFile(Observer):
         self.history.append(row)
 
 
-class ProgressBar(Observer):
-    """Shows pass, loss, dev score and the time left on stderr.
+class PassProgress(Observer):
+    """Says how far training has come: which pass, how much of it, loss, gap and dev score of the pass before.
 
     Parameters
     ----------
     metric : str
         The dev metric to show.
-    silent : bool
-        Whether to show nothing, as beside other jobs of a sweep.
     """
 
-    def __init__(self, metric: str, silent: bool) -> None:
-        self.metric, self.silent = metric, silent
-        self._line: ProgressLine | None = None
+    def __init__(self, metric: str) -> None:
+        self.metric = metric
+        self._training: Training | None = None
+        self._row: Row = {}
+        self._entered, self._clock = ExitStack(), Stopwatch()
+        self._first_visit = self._done_before = 0
 
     def begin(self, training: Training) -> None:
-        """Show the line."""
-        self._line = ProgressLine(training.progress.epoch, training.optimizer.epochs, self.metric, self.silent)
+        """Enter the phase."""
+        self._training, self._row, self._clock = training, {}, Stopwatch()
+        self._first_visit, self._done_before = halting.visits(), training.progress.epoch
+        self._entered.enter_context(phases.phase("training", line=self.line, remark=self.remark, lasting=False))
 
     def passed(self, training: Training, row: Row) -> None:
-        """Move the line on."""
-        if self._line is not None:
-            self._line.show(row)
+        """Note the numbers of a pass."""
+        self._row, self._first_visit = row, halting.visits()
 
     def close(self) -> None:
-        """Take the line away."""
-        if self._line is not None:
-            self._line.close()
+        """Leave the phase."""
+        self._entered.close()
+
+    def line(self) -> str:
+        """A line for a terminal: a bar of the passes, and the time that is left."""
+        from tqdm import tqdm
+
+        assert self._training is not None
+        done, total, remark = self._training.progress.epoch, self._training.optimizer.epochs, ", ".join(self._numbers())
+        meter = tqdm.format_meter(
+            min(done + min(self._times, 0.99), total), total, self._clock.seconds, initial=self._done_before, postfix=remark,
+            prefix=f"pass {min(done + 1, total)}/{total}", bar_format="{desc} |{bar:24}| {elapsed}<{remaining}{postfix}",
+        )  # fmt: skip
+        return str(meter)
+
+    def remark(self) -> str:
+        """The same in words."""
+        assert self._training is not None
+        done, total = self._training.progress.epoch, self._training.optimizer.epochs
+        share = f"{self._times:.0%} of the pass" if self._times < 1 else f"{self._times:.1f} times through the data"
+        words = [f"pass {min(done + 1, total)} of {total}", share if self._times else "", *self._numbers()]
+        return ", ".join(word for word in words if word)
+
+    @property
+    def _times(self) -> float:
+        """How often every instance was visited since the last pass."""
+        assert self._training is not None
+        return (halting.visits() - self._first_visit) / max(1, self._training.problem.m)
+
+    def _numbers(self) -> list[str]:
+        """Numbers of the last pass; the gap relative to the objective."""
+        row = self._row
+        score, gap, primal, loss = (row.get(name) for name in (f"dev.{self.metric}", "gap", "primal", "loss"))
+        known = [f"loss {loss:.6g}"] if loss is not None else []
+        known += [f"gap {gap / abs(primal):.1e}"] if gap is not None and primal else []
+        return known + ([f"dev {self.metric} {score:.4f}"] if score is not None else [])
 
 
 class PassLog(Observer):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from structopt.config import feature_keys
 from structopt.core.data.encoded import Encoded
+from structopt.kernels.waist.compiling import Stopwatch
 from structopt.model.folder import find_model
 from structopt.model.model import Model
 from structopt.model.pruning import Pruner
+from structopt.progress import phases
 from structopt.run.components import Components
 
 log = logging.getLogger(__name__)
@@ -43,15 +44,18 @@ class PrunedSplits:
         if request.model is not None:
             self.pruner = Pruner.of_model(Model.load(find_model(request.model)), self.components.task, request)
             return
-        started = time.perf_counter()
-        self.pruner = Pruner.train(encoded, request, feature_keys.scorer_of(config, request.features_left_out), config["seed"])
-        log.info("pruner: trained in %.1f s", time.perf_counter() - started)
+        watch = Stopwatch()
+        with phases.phase("training", "the pruner"):
+            scorer = feature_keys.scorer_of(config, request.features_left_out)
+            self.pruner = Pruner.train(encoded, request, scorer, config["seed"])
+        log.info("pruner: trained in %.1f s", watch.seconds)
 
     def prune(self, split: str, encoded: Encoded) -> Encoded:
         """The split with few candidates; the training split keeps those of its gold outputs."""
         if self.pruner is None:
             return encoded
-        encoded, self.metrics[split], summary = self.pruner.prune(encoded, split == "train", self.components.executor)
+        with phases.phase("pruning", split, visits=len(encoded)):
+            encoded, self.metrics[split], summary = self.pruner.prune(encoded, split == "train", self.components.executor)
         self.summaries.append(f"{summary} on {split}")
         log.info("pruner: %s", self.summaries[-1])
         return encoded

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +12,11 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.loss import Beginning
 from structopt.core.scorer import Scorer
+from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
 from structopt.model.warm_start import WarmStart
 from structopt.objective.problem import Problem, Settings
+from structopt.progress import phases
 from structopt.run.components import Components
 from structopt.run.held_out import HeldOut
 from structopt.run.pruned_splits import PrunedSplits
@@ -72,16 +73,18 @@ class _Weights:
 
 def read(config: Mapping[str, Any], components: Components) -> TrainingData:
     """Read and encode the training split, build the problem, then read the dev and test splits."""
-    task, started = components.task, time.perf_counter()
-    corpus = task.read(task.files["train"], task.limit)
+    task, watch = components.task, Stopwatch()
+    with phases.phase("reading", task.files["train"].name):
+        corpus = task.read(task.files["train"], task.limit)
     warm_start = WarmStart.of(config.get("warm_start"))
-    encoded = _admitted(components, warm_start.fit(task, corpus) if warm_start else task.fit(corpus))
     pruned, held_out = PrunedSplits(components), HeldOut(components)
-    pruned.fit(config, encoded)
-    weights = _Weights(components, warm_start, config["seed"])
-    judge = held_out.dev_score if "dev" in task.files else None
-    problem = _problem(config, components, pruned.prune("train", encoded), weights, judge)
-    seconds = time.perf_counter() - started
+    with phases.phase("featurising", task.files["train"].name):
+        encoded = _admitted(components, warm_start.fit(task, corpus) if warm_start else task.fit(corpus))
+        pruned.fit(config, encoded)
+        weights = _Weights(components, warm_start, config["seed"])
+        judge = held_out.dev_score if "dev" in task.files else None
+        problem = _problem(config, components, pruned.prune("train", encoded), weights, judge)
+    seconds = watch.seconds
     held_out.read(problem.scorer, pruned)
     log.info(
         "%s: %d instances, %d weights; %s; C = %g, read in %.1f s", task.files["train"].name, problem.m,

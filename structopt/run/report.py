@@ -57,9 +57,8 @@ def closing_text(
 
 def _passes(train: Mapping[str, Any], progress: Progress) -> str:
     each = f", {train['seconds_per_epoch']:.3f} s a pass" if progress.passes else ""
-    return (
-        f"{progress.epoch} passes in {progress.seconds:.2f} s{each}; objective {train['objective']:.6g}{_certified(train)}"
-    )  # fmt: skip
+    objective = "not evaluated" if train["objective"] is None else f"{train['objective']:.6g}"
+    return f"{progress.epoch} passes in {progress.seconds:.2f} s{each}; objective {objective}{_certified(train)}"
 
 
 def _certified(train: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,17 +20,23 @@ from structopt.learning import convex_start, guarded, mixing
 from structopt.model.model import Model, model_config
 from structopt.objective.fingerprint import digest_of
 from structopt.objective.pass_shards import Passes
-from structopt.run import folder_lock, interruption
+from structopt.progress import console, display, phases
+from structopt.progress.quiet import quietly
+from structopt.run import folder_lock, history, interruption
 from structopt.run.components import Components, make_components
-from structopt.run.evaluation import Metrics, evaluate
+from structopt.run.evaluation import Metrics, evaluate, known
 from structopt.run.observer import Observer
-from structopt.run.observers import Checks, Interrupts, PassLog, ProgressBar, TrackedPasses
+from structopt.run.observers import Checks, Interrupts, PassLog, PassProgress, TrackedPasses
 from structopt.run.reading import TrainingData, read
 from structopt.run.records import FAILED, FINISHED, KILLED
 from structopt.run.report import closing_text, draw
+from structopt.run.time_limit import TimeIsUp, at_most
 from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
+
+PATIENCE = 1.0
+"""Seconds that the evaluation of an interrupted run may take."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +88,12 @@ def train(
     KeyboardInterrupt
         With the folder; the model of the last finished pass is saved.
     """
-    with folder_lock.locked(folder):
-        return _train(_TrainingRun(config, folder, make_components(config), judge, job), resuming)
+    with folder_lock.locked(folder), display.shown() as shown, quietly(config.get("quiet", False)), console.tidy_fallback():
+        shown.log, shown.silent = console.log_file(), job is not None and job.beside
+        try:
+            return _train(_TrainingRun(config, folder, make_components(config), judge, job), resuming)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(str(folder)) from None
 
 
 def _train(run: _TrainingRun, resuming: bool) -> Model:
@@ -96,7 +106,7 @@ def _train(run: _TrainingRun, resuming: bool) -> Model:
         with interruption.put_off():
             model = run.model(data, weights)
             model.save(run.folder / "model")
-            outcome.metrics = run.close(data, trainer, weights)
+            outcome.metrics = run.close(data, trainer, weights, bool(interrupt))
         if interrupt:
             raise interrupt
         for observer in trainer.observers:
@@ -108,7 +118,7 @@ def resume(folder: Path, overrides: list[str]) -> Model:
     """Go on with a run from its last finished pass, in its folder and with its config."""
     from structopt.config.composition import continued, saved_config
 
-    with folder_lock.locked(folder):
+    with folder_lock.locked(folder), console.logged_in(folder):
         return train(continued(saved_config(folder), overrides), folder, resuming=True)
 
 
@@ -129,13 +139,13 @@ def _tracked(run: _TrainingRun, resuming: bool) -> Iterator[_Outcome]:
         yield outcome
     except KeyboardInterrupt:
         outcome.status = KILLED
-        raise KeyboardInterrupt(str(run.folder)) from None
+        raise
     except Exception:
         outcome.status = FAILED
         raise
     finally:
         try:
-            with interruption.put_off():
+            with interruption.put_off(), phases.phase("recording"):
                 tracker.finish(outcome.status, _dotted(outcome.metrics))
         finally:
             run.components.executor.close()
@@ -212,10 +222,10 @@ class _TrainingRun:
 
     def observers(self, data: TrainingData) -> list[Observer]:
         """The observers of the passes, in the order in which they are called."""
-        metric, silent = self.components.task.main_metric, self.job is not None and self.job.beside
+        metric = self.components.task.main_metric
         pass_log = PassLog(self.components.loss.member, data.beginning)
         checks = [Checks(self.config["seed"])] if self.config.get("check") else []
-        return [Interrupts(), ProgressBar(metric, silent), pass_log, TrackedPasses(self.components.tracker, metric), *checks]
+        return [Interrupts(), PassProgress(metric), pass_log, TrackedPasses(self.components.tracker, metric), *checks]
 
     def model(self, data: TrainingData, weights: Array) -> Model:
         """The model of some weights."""
@@ -225,19 +235,33 @@ class _TrainingRun:
             of.loss.temperature, data.pruned.pruner,
         )  # fmt: skip
 
-    def close(self, data: TrainingData, trainer: Trainer, weights: Array) -> Metrics:
+    def close(self, data: TrainingData, trainer: Trainer, weights: Array, interrupted: bool) -> Metrics:
         """Evaluate the weights, write ``metrics.json``, draw, and say how it went."""
-        metrics = evaluate(self.config, self.components, data, trainer, weights, self.shards(data))
+        of, shards = self.components, self.shards(data)
+        measure = partial(evaluate, self.config, of, data, trainer, weights, shards)
+        metrics = self._soon(measure, data, trainer, shards) if interrupted else measure()
         durable_files.write_json(self.folder / "metrics.json", metrics)
-        draw(self.folder, self.components.task.main_metric)
+        with phases.phase("drawing"):
+            draw(self.folder, of.task.main_metric)
         pruner = "; ".join(data.pruned.summaries)
         member = self.components.loss.member
         text = closing_text(self.label, member, metrics, trainer.progress, data.beginning, pruner, self.folder)
         if self.job:
             log.info("%s", text)
         else:
-            print(text, flush=True)
+            console.say(text)
         return metrics
+
+
+    def _soon(self, measure: Callable[[], Metrics], data: TrainingData, trainer: Trainer, shards: int) -> Metrics:
+        """Metrics for who has interrupted a run and will not wait: where they take long, those that the last pass left."""
+        try:
+            with at_most(PATIENCE):
+                return measure()
+        except (TimeIsUp, KeyboardInterrupt):
+            epoch = trainer.progress.best_epoch if trainer.best_weights is not None else trainer.progress.epoch
+            rows = (row for row in history.read(self.folder / "history.csv") if row["epoch"] == epoch)
+            return known(self.components, data, trainer, next(rows, {}), shards)
 
 
 def _advice(config: Mapping[str, Any]) -> str:

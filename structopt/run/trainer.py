@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -18,8 +17,10 @@ from structopt.core.certificate import certified_gap
 from structopt.core.data import ranges
 from structopt.core.optimizer import Optimizer, Report, State
 from structopt.errors import ConfigError, NumericalError
+from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
 from structopt.objective.problem import Problem
+from structopt.progress import phases
 from structopt.run.checkpoint import Checkpoint
 from structopt.run.observer import Observer, Progress, Row, restored_progress
 from structopt.run.observers import HistoryFile
@@ -149,8 +150,9 @@ class Trainer:
         NumericalError
             If loss, weights, objective or dual are not finite after a pass; the checkpoint of the pass before stays.
         """
-        for name in self.optimizer.plan.kernel_modules:
-            import_module(name)  # compiles what is not in the cache yet, so that no pass is charged for it
+        with phases.phase("loading kernels", lasting=False):
+            for name in ("structopt.kernels.waist.passes", *self.optimizer.plan.kernel_modules):
+                import_module(name)  # compiles what is not in the cache yet
         try:
             for observer in self.observers:
                 observer.begin(self)
@@ -183,9 +185,9 @@ class Trainer:
             observer.passed(self, row)
 
     def _step(self) -> Report:
-        started = time.perf_counter()
+        watch = Stopwatch()
         self.state, report = self.optimizer.step(self.problem, self.state)
-        seconds = time.perf_counter() - started - report.judging_seconds
+        seconds = watch.seconds - report.judging_seconds
         self.progress.epoch += 1
         self.progress.repeated += report.repeated
         self.progress.seconds += seconds

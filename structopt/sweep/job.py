@@ -19,6 +19,8 @@ from omegaconf.errors import OmegaConfBaseException
 from structopt.core.data.config_keys import RESUME_SWEEP, Purpose, relevant
 from structopt.core.data.splits import SplitPath
 from structopt.errors import StructoptError
+from structopt.progress import console
+from structopt.progress.quiet import quietly
 from structopt.run import folder_lock, interruption
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
 from structopt.sweep.launcher_watch import ended_with_launcher
@@ -62,7 +64,7 @@ def _attempt(config: DictConfig, sweep: Path) -> dict[str, Any]:
     job = SweepJob(Path(hydra.runtime.output_dir), sweep, int(hydra.job.num), list(hydra.overrides.task))
     job.concurrent = hydra.launcher["_target_"] != BASIC
     try:
-        with folder_lock.locked(job.folder, WAIT_FOR_LOCK):
+        with console.tidy(), quietly(bool(config.get("quiet"))), folder_lock.locked(job.folder, WAIT_FOR_LOCK):
             job.run(config)
     except KeyboardInterrupt:
         job.write(KILLED)
@@ -152,7 +154,7 @@ class SweepJob:
 
     def _skip(self) -> None:
         self.facts = self.before
-        print(f"{self.title}: {self.before['status'].lower()} before, skipped", flush=True)
+        console.say(f"{self.title}: {self.before['status'].lower()} before, skipped")
 
     def _finish(self, status: str, metric: str) -> None:
         metrics = read_json(self.folder / "metrics.json")
@@ -160,7 +162,7 @@ class SweepJob:
         self.facts |= {"score": score, "metric": metric}
         self.write(status)
         shown = "" if score is None else f", dev {metric} {100 * score:.2f}"
-        print(f"{self.title}: {status.lower()}{shown}, {self.facts['seconds']:.1f} s", flush=True)
+        console.say(f"{self.title}: {status.lower()}{shown}, {self.facts['seconds']:.1f} s")
 
     def fail(self, config: DictConfig, text: str, mendable: bool) -> None:
         """Note why the job failed, and say so in one line."""

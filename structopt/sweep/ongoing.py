@@ -6,15 +6,17 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from structopt.core.data.config_keys import RESUME_SWEEP
 from structopt.errors import ConfigError, StructoptError
+from structopt.progress import phases
 from structopt.run import folder_lock, interruption
-from structopt.run.records import FAILED, FINISHED, JOB, KILLED, MULTIRUN, SWEEP
+from structopt.run.records import FAILED, FINISHED, JOB, KILLED, MULTIRUN, SWEEP, read_json
 from structopt.sweep.exit_codes import DONE, code_of_jobs
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -50,6 +52,8 @@ class Sweep:
         Variables that were set for its workers.
     replaced : mapping of Path to bytes
         Files that an earlier sweep left in the folder; put back where no job of this one begins.
+    entered : ExitStack
+        The phase, as the display shows it.
     """
 
     folder: Path
@@ -61,6 +65,9 @@ class Sweep:
     tracked: bool = True
     environment: list[str] = field(default_factory=list)
     replaced: Mapping[Path, bytes] = field(default_factory=dict)
+    entered: ExitStack = field(default_factory=ExitStack)
+    _ended: str = ""
+    _looked: float = -inf
 
     def begin(self, parent: str) -> None:
         """Make ``sweep.json`` in the folder, and the parent run, or go on with the `parent` of an earlier attempt."""
@@ -70,6 +77,7 @@ class Sweep:
         self.parent = tracker.open_sweep(self.label, self.folder, shlex.join(["structopt", *self.command]), parent)
         self.tracked = bool(self.parent)
         self._write()
+        self.entered.enter_context(phases.phase("sweep", remark=self.jobs_ended, lasting=False))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -116,6 +124,13 @@ class Sweep:
 
         return registry.create("tracker", self.tracker)
 
+    def jobs_ended(self) -> str:
+        """How many jobs have ended, in words; it is looked up every other second."""
+        if time.monotonic() - self._looked > 2.0:
+            ended = sum(_has_ended(path) for path in self.folder.glob(f"*/{JOB}"))
+            self._ended, self._looked = f"{ended} {'job has' if ended == 1 else 'jobs have'} ended", time.monotonic()
+        return self._ended
+
     def limit_threads(self) -> None:
         """Keep jobs that run side by side from taking every core each; what the user has set stays."""
         self.environment = [name for name in ONE_THREAD if name not in os.environ]
@@ -141,6 +156,7 @@ class Sweep:
         broken : bool
             Whether the sweeper or launcher raised, so that jobs may be missing.
         """
+        self.entered.close()
         for name in self.environment:
             os.environ.pop(name, None)
         if not self.begun:
@@ -160,6 +176,7 @@ class Sweep:
 
     def drop(self) -> None:
         """Remove what a sweep left of which no job began, and put back the files of an earlier one in the same folder."""
+        self.entered.close()
         if self.parent:
             self._make_tracker().drop_sweep(self.parent)
         for name in (SWEEP, MULTIRUN):
@@ -169,3 +186,10 @@ class Sweep:
             path.write_bytes(content)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
+
+
+def _has_ended(path: Path) -> bool:
+    """Whether a job came to an end; one that is under way is written down as killed."""
+    with suppress(ValueError, OSError):
+        return bool(read_json(path).get("status", KILLED) != KILLED)
+    return False

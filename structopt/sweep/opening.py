@@ -74,10 +74,12 @@ def open_sweep(config: DictConfig, words: Sequence[str]) -> Sweep:
     words : sequence of str
         The command line.
     """
+    from structopt.progress import console, quiet
     from structopt.sweep import resuming
     from structopt.sweep.ongoing import BASIC, Sweep
     from structopt.sweep.typed_words import TypedWords
 
+    quiet.be_quiet(bool(OmegaConf.select(config, "quiet")))
     command = resuming.without_resume(words)
     goes_on = resuming.is_asked(config)
     earlier = resuming.earlier_folder(config, command) if goes_on else None
@@ -88,7 +90,7 @@ def open_sweep(config: DictConfig, words: Sequence[str]) -> Sweep:
     _pin(config, folder)
     Opening.locks.enter_context(sweep.locked())
     if earlier is None:
-        print(f"structopt: {sweep.label} in {folder}", file=sys.stderr, flush=True)
+        console.say(f"structopt: {sweep.label} in {folder}", error=True)
         sweep.replaced = resuming.forget_jobs(folder, goes_on)
     try:
         sweep.begin(resuming.read_notes(folder)["parent"] if earlier else "")

@@ -14,6 +14,7 @@ from structopt.config import composition, feature_keys, schema
 from structopt.config.overrides import spelled_out
 from structopt.core.data.config_keys import RESUME_SWEEP
 from structopt.errors import ConfigError
+from structopt.progress import console
 from structopt.run.records import FAILED, FINISHED, KILLED, PRUNED, read_run
 from structopt.sweep.job_sweeper import MODULE, JobSweeper
 from structopt.sweep.search_trials import JOURNAL, SETTINGS, STUDY, VERDICT, experimental, optuna, shown, storage
@@ -142,7 +143,7 @@ class Search(JobSweeper):
         for earlier in self.study.get_trials(deepcopy=False, states=(complete,)):
             if self.space.overrides(earlier.params) == words:
                 self.study.tell(trial.number, earlier.value)
-                print(f"trial {trial.number}: as trial {earlier.number}, {shown(self.metric, earlier.value)}", flush=True)
+                console.say(f"trial {trial.number}: as trial {earlier.number}, {shown(self.metric, earlier.value)}")
                 return True
         return False
 
@@ -172,7 +173,7 @@ class Search(JobSweeper):
             self.study.tell(number, state=states.PRUNED if answer["status"] in (FINISHED, PRUNED) and stopped else states.FAIL)
         best = best_trial(self.study)
         if best is not None and best.number == number:
-            print(f"best so far: trial {number}, {shown(self.metric, best.value)}", flush=True)
+            console.say(f"best so far: trial {number}, {shown(self.metric, best.value)}")
 
     def _score(self, number: int) -> float | None:
         """Return the score of a trial that came to an end."""

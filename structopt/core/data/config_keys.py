@@ -67,6 +67,10 @@ IGNORED = (
         "tracker", "it says where a run is recorded",
         Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
     ),
+    _ignored(
+        "quiet", "it says what is shown",
+        Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.RESUMING_A_SWEEP, Purpose.TRACKING, Purpose.COMPARING,
+    ),
     _ignored("resume", "it names the run that goes on", Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING),
     _ignored("sweep", "it says how a sweep goes on", Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING),
     _ignored("check", "verification changes no result", Purpose.TRACKING, Purpose.COMPARING),

@@ -6,6 +6,7 @@ from math import inf
 
 from structopt.kernels.ad3.relaxation import relax
 from structopt.kernels.loopy.private_parts import fill_private
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import inlined
 from structopt.kernels.waist.target import product
 
@@ -66,13 +67,13 @@ def branch(f, i, s, memory, w, z):
                 if output > incumbent:
                     incumbent = output
                     w.best[:N] = z[:N]
-        if part >= 0:
+        if part >= 0 and not halted():
             w.fixed[depth], w.state[depth] = part, 1 if w.mean[part] > 0.5 else 0
             depth += 1
             continue
         while depth > 0 and w.state[depth - 1] >= 2:
             depth -= 1
-        if depth == 0:
+        if depth == 0 or halted():
             z[:N] = w.best[:N]
             return incumbent
         w.state[depth - 1] = 3 - w.state[depth - 1]

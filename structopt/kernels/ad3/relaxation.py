@@ -9,6 +9,7 @@ from structopt.kernels.ad3.factor_problems import factor_pass, write_answer
 from structopt.kernels.ad3.rounding import round_output
 from structopt.kernels.ad3.work import divide, gather, remember
 from structopt.kernels.loopy.private_parts import fill_private
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import inlined
 
 RELAXATION = 1.5  # over-relaxation of the copies: steps are longer by this factor
@@ -150,7 +151,7 @@ def relax(f, i, s, memory, worthless, w, z):
                 level, since = value, t
             if value - best_score <= PROVED * max(1.0, abs(value)) or value <= worthless:
                 break
-            if done or t == w.passes or t - since >= PATIENCE * w.passes:
+            if done or t == w.passes or t - since >= PATIENCE * w.passes or halted():
                 break
         solved = factor_pass(f, i, s, eta, again, w)
         disagreement, movement = step(f, i, copies, eta, w)

@@ -7,6 +7,7 @@ from math import sqrt
 from numba import types
 
 from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up, step, visit_batch
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 
 
@@ -24,6 +25,8 @@ def adadelta_pass(kernels, data, space, order, x, rule, squares, moves, rho, eps
     """
     k, losses, now = Kernels(*kernels), 0.0, 0
     for first in range(0, len(order), rule.batch):
+        if halted():
+            break
         losses, count = visit_batch(k, data, space, order[first : first + rule.batch], x, rule, now, losses)
         for j in range(count):
             f = x.touched[j]

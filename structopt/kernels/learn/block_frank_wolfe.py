@@ -17,6 +17,7 @@ from numba import types
 
 from structopt.kernels.arrays.sampling import drawn
 from structopt.kernels.learn.sdca import measure_gap, move, pull
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.visit import augmented_scores, size
@@ -158,6 +159,8 @@ def block_frank_wolfe_pass(
     temperature, gamma = data.parameters[0], data.parameters[1]
     K = len(counts) // len(gaps)
     for visit in range(len(order)):
+        if halted():
+            break
         i = drawn(order, uniforms, tree, visit)
         z, weight = duals[data.parts[i] : data.parts[i + 1]], t * (t + 1.0) / 2.0
         t += 1.0

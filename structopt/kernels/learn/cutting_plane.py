@@ -11,6 +11,7 @@ from numba import types
 from structopt.kernels.learn.averaging import add_to_lag
 from structopt.kernels.learn.mira_program import MATRIX, pair_steps
 from structopt.kernels.learn.plane_cache import PLANES, append, combine, drop, duals, fits, relate, square, values_at
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.visit import evaluate, image, size
@@ -77,6 +78,8 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
     """
     k, values, change = Kernels(*kernels), scratch[0], scratch[1]
     for visit in range(len(order)):
+        if halted():
+            break
         i = order[visit]
         n = size(data, i)
         s, r = space.direction[:n], space.residual[:n]
@@ -110,6 +113,8 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
     """
     k, values = Kernels(*kernels), scratch[0]
     for visit in range(len(order)):
+        if halted():
+            break
         i = order[visit]
         n = size(data, i)
         s, r = space.direction[:n], space.residual[:n]
@@ -130,6 +135,8 @@ def sweep(kernels, data, space, planes, order, theta, C, tolerance, scratch, gap
     """Make pair steps at some instances; gaps[i] becomes max_j v_ij - (1/C) sum_j alpha_ij v_ij before them."""
     k, values, change = Kernels(*kernels), scratch[0], scratch[1]
     for i in order:
+        if halted():
+            break
         n, rows = size(data, i), planes.counts[i]
         k.scores(data.features, theta, i, space.direction[:n])
         top = values_at(planes, i, space.direction[:n], values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba import types
 
 from structopt.kernels.learn.averaging import averaged_step
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.visit import size, visit
 
@@ -21,6 +22,8 @@ def dca_pass(kernels, data, space, order, theta, lag, visits, C, totals):
     k = Kernels(*kernels)
     total, negative, t = 0.0, 0.0, visits
     for i in order:
+        if halted():
+            break
         t += 1.0
         loss = visit(k, data, space, i, theta)
         total += loss

@@ -11,6 +11,7 @@ from math import inf
 
 from numba import types
 
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, open_target
 from structopt.kernels.waist.visit import augmented_scores, size, solve
@@ -65,6 +66,8 @@ def batch_pass(kernels, data, space, theta, rate, temperature, gamma, potentials
     """
     k, t, total = Kernels(*kernels), open_target(data.target), 0.0
     for i in range(len(data.parts) - 1):
+        if halted():
+            break
         first, last = data.parts[i], data.parts[i + 1]
         s, r = augmented_scores(k, data, space, t, i, theta, gamma), residuals[first:last]
         move(potentials[first:last], s, rate, temperature, moved[first:last])
@@ -82,6 +85,8 @@ def primal_pass(kernels, data, space, exponents, kappa, C, temperature, gamma, t
     """
     k, t, total = Kernels(*kernels), open_target(data.target), 0.0
     for i in range(len(data.parts) - 1):
+        if halted():
+            break
         potentials = augmented_scores(k, data, space, t, i, exponents, kappa * gamma)
         r = space.answer[: size(data, i)]
         entropy = gibbs(k, data, space, i, potentials, r)
@@ -111,6 +116,8 @@ def online_pass(
     """
     k, t, total = Kernels(*kernels), open_target(data.target), 0.0
     for i in order:
+        if halted():
+            break
         first, last = data.parts[i], data.parts[i + 1]
         n, x, old = last - first, potentials[first:last], residuals[first:last]
         s = augmented_scores(k, data, space, t, i, theta, gamma)
@@ -149,6 +156,8 @@ def potentials_pass(kernels, data, space, mixing, residuals, potentials):
     """
     k, t = Kernels(*kernels), open_target(data.target)
     for i in range(len(data.parts) - 1):
+        if halted():
+            break
         first, last = data.parts[i], data.parts[i + 1]
         s, mu, x = space.scores[: last - first], space.answer[: last - first], potentials[first:last]
         s[:] = 0.0

@@ -18,6 +18,7 @@ import numba
 import numpy as np
 
 from structopt.kernels.learn.averaging import arithmetic_sum, geometric_sum
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import driven, inlined
 from structopt.kernels.waist.visit import size, visit
 
@@ -140,6 +141,8 @@ def visit_batch(k, data, space, batch, x, rule, now, losses):
     """Visit the batch of step `now`: return (`losses` plus those of the batch, how many coordinates its gradient reaches)."""
     count = 0
     for i in batch:
+        if halted():
+            break
         loss, count = lazy_visit(k, data, space, i, x, rule, now, count)
         losses += loss
     return losses, count

@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 
 from structopt.kernels.learn.proximal_step import BUNDLE, TOLERANCE, Bundle, balance, clear, move, push
+from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_cost, complete, cost_of, open_target, product
@@ -73,6 +74,7 @@ def rank(
     complete(k, data, space, target, i, s, z)
     if not prediction:
         add_cost(target, i, gamma, spoilt)
+    count_visit()
     outputs = k.k_best(
         data.structure, i, spoilt, len(lists.scores), lists.scores, lists.offsets, lists.parts, lists.counts, space.work
     )
@@ -107,6 +109,8 @@ def k_best_pass(kernels, data, space, order, theta, lag, visits, C, prediction, 
     k = Kernels(*kernels)
     total, t = 0.0, visits
     for i in order:
+        if halted():
+            break
         t += 1.0
         rows, loss = rank(k, data, space, i, theta, C, prediction, lists, bundle)
         total += loss

@@ -7,6 +7,7 @@ from math import sqrt
 from numba import types
 
 from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.visit import size, visit
 
@@ -17,6 +18,8 @@ def mean_square(kernels, data, space, instances, theta):
     k = Kernels(*kernels)
     total = 0.0
     for i in instances:
+        if halted():
+            break
         visit(k, data, space, i, theta)
         total += k.pullback(data.features, i, space.residual[: size(data, i)], space.gradient)
     return total / len(instances)
@@ -41,6 +44,8 @@ def pegasos_pass(kernels, data, space, order, batch, theta, total, steps, delay,
     for j in range(len(theta)):
         norm += theta[j] * theta[j]
     for first in range(0, len(order), batch):
+        if halted():
+            break
         instances, end = order[first : first + batch], 0
         for i in instances:
             losses += scaled_visit(k, data, space, i, theta, scale, residuals[end : end + size(data, i)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba import types
 
 from structopt.kernels.learn.averaging import averaged_step
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver, inlined
 from structopt.kernels.waist.visit import size, visit
 
@@ -29,6 +30,8 @@ def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
     k = Kernels(*kernels)
     total, mistakes, t = 0.0, 0.0, visits
     for i in order:
+        if halted():
+            break
         t += 1.0
         total += visit(k, data, space, i, theta)
         residual = space.residual[: size(data, i)]

@@ -16,6 +16,7 @@ from numba import types
 from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.learn.dca import NEGATIVE
 from structopt.kernels.learn.mira_program import pair_steps
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import product
@@ -148,6 +149,8 @@ def collect(k: Any, data: Any, space: Any, i: int, theta: Array, C: float, toler
     start, s = space.direction[:n], space.scores[:n]
     k.scores(data.features, theta, i, start)
     for evaluation in range(MOST_EVALUATIONS):
+        if halted():
+            break
         s[:] = start
         for j in range(1, rows):
             if bundle.alpha[j] > 0.0:
@@ -185,6 +188,8 @@ def proximal_pass(kernels, data, space, order, theta, lag, visits, C, tolerance,
     k = Kernels(*kernels)
     total, negative, t = 0.0, 0.0, visits
     for i in order:
+        if halted():
+            break
         t += 1.0
         rows, loss = collect(k, data, space, i, theta, C, tolerance, bundle)
         total += loss

@@ -22,6 +22,7 @@ from numba import types
 
 from structopt.kernels.arrays.sampling import change, drawn
 from structopt.kernels.learn.averaging import averaged_step
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.visit import augmented_scores, size, solve
@@ -134,6 +135,8 @@ def sdca_pass(
     k, t, trial = Kernels(*kernels), visits, totals[2:]
     temperature, gamma = data.parameters[0], data.parameters[1]
     for visit in range(len(order)):
+        if halted():
+            break
         i = drawn(order, uniforms, tree, visit)
         z, weight = duals[data.parts[i] : data.parts[i + 1]], t * (t + 1.0) / 2.0
         t += 1.0

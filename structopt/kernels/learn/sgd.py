@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba import types
 
 from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.visit import size
 
@@ -19,6 +20,8 @@ def sgd_pass(kernels, data, space, order, theta, total, visits, eta, regularizat
     k, m = Kernels(*kernels), len(order)
     losses, scale, scale_sum, t = 0.0, 1.0, 0.0, visits
     for i in order:
+        if halted():
+            break
         r, rate = space.residual[: size(data, i)], eta / (1.0 + t / m)
         losses += scaled_visit(k, data, space, i, theta, scale, r)
         scale, scale_sum = shrink(theta, total, scale, scale_sum + scale, 1.0 - rate * regularization)

@@ -9,6 +9,7 @@ from math import inf
 
 from numba import types
 
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.visit import augmented_scores, solve
@@ -67,6 +68,8 @@ def smo_pass(kernels, data, space, order, theta, C, gamma, steps, residuals, tot
     k, t = Kernels(*kernels), open_target(data.target)
     losses, costs, moves = 0.0, 0.0, 0.0
     for i in order:
+        if halted():
+            break
         mu = residuals[data.parts[i] : data.parts[i + 1]]
         add_gold(t, i, 1.0, mu)
         for step in range(steps):

@@ -27,6 +27,7 @@ from structopt.kernels.loopy.bp_in_logs import pass_in_logs
 from structopt.kernels.loopy.bp_in_odds import moderate, pass_in_odds
 from structopt.kernels.loopy.factors import AUTOMATON, PAIRS, linked_parts, open_factors, private_start
 from structopt.kernels.waist.fields import Float, Floats, Ints, Long
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import SOLVE, inlined, kernel
 
@@ -107,7 +108,7 @@ def solve(structure, i, s, temperature, z, memory, work):
     in_odds = hot and moderate(f, i, s)
     start(f, i, s, in_odds, x, z)
     passes, settled, possible = 0, False, True
-    while possible and not settled and passes < x.passes:
+    while possible and not settled and passes < x.passes and not halted():
         if in_odds:
             pass_in_odds(f, i, s, x, z)
         else:

@@ -36,6 +36,7 @@ from structopt.kernels.loopy.factors import open_factors, private_start
 from structopt.kernels.loopy.mplp_binary import binary_edges, binary_pass, from_differences, soft_binary_pass, to_differences
 from structopt.kernels.loopy.mplp_states import edge_bound, star_pass
 from structopt.kernels.waist.fields import Float, Floats, Long, Longs
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import SOLVE, inlined, kernel
 
@@ -184,6 +185,8 @@ def solve(structure, i, s, temperature, z, memory, work):
         x.messages[:numbers] = 0.0
         x.messages[: len(memory)] = memory
     for _ in range(x.passes):
+        if halted():
+            break
         if binary:
             after = soft_binary_pass(count, x) if x.smoothing > 0.0 else binary_pass(count, x)
         else:

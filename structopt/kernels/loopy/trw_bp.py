@@ -34,6 +34,7 @@ from structopt.kernels.loopy.forests.bound import solve_forests
 from structopt.kernels.loopy.forests.layout import ForestWork, open_forests
 from structopt.kernels.loopy.trw_bound import count_links, evaluate, find_cover, slope
 from structopt.kernels.waist.fields import Float, Floats, Ints, Long
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import SOLVE, inlined, kernel
 
@@ -124,6 +125,8 @@ def descend(f, i, cover, s, temperature, links, least, z, x):
     level = FIRST * slant
     x.kept[:links], x.kept_local[:links] = messages, x.local[:links]
     for _ in range(x.passes):
+        if halted():
+            break
         norm = turn(x.local, direction)
         if slant <= x.tolerance * x.tolerance or level <= x.tolerance or norm == 0.0:
             break

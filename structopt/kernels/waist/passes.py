@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from numba import types
 
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.target import is_set, list_parts, open_target, restrict
 from structopt.kernels.waist.visit import evaluate, size, solve, visit, visit_into
@@ -20,6 +21,8 @@ def loss_pass(kernels, data, space, first, last, theta):
     """Sum of L_i over the instances first <= i < last."""
     k, total = Kernels(*kernels), 0.0
     for i in range(first, last):
+        if halted():
+            break
         total += visit(k, data, space, i, theta)
     return total
 
@@ -29,6 +32,8 @@ def residual_pass(kernels, data, space, first, last, theta, residuals):
     """Sum of L_i over the instances first <= i < last; `residuals`, over the parts of all instances, receives theirs."""
     k, total = Kernels(*kernels), 0.0
     for i in range(first, last):
+        if halted():
+            break
         total += visit_into(k, data, space, i, theta, residuals[data.parts[i] : data.parts[i + 1]])
     return total
 
@@ -38,6 +43,8 @@ def minibatch_pass(kernels, data, space, instances, scores, residuals):
     """Sum of L_i over some instances, whose scores stand one after the other (and are overwritten); so do their residuals."""
     k, total, begin = Kernels(*kernels), 0.0, 0
     for i in instances:
+        if halted():
+            break
         end = begin + size(data, i)
         total += evaluate(k, data, space, i, scores[begin:end], residuals[begin:end])
         begin = end
@@ -55,6 +62,8 @@ def output_pass(kernels, data, space, temperature, first, last, theta, offsets, 
     k = Kernels(*kernels)
     offsets[0] = 0
     for i in range(first, last):
+        if halted():
+            break
         n = size(data, i)
         if offsets[i - first] + n > len(parts):
             return i
@@ -76,6 +85,8 @@ def marginal_pass(kernels, data, space, temperature, first, last, theta, begins,
     """
     k = Kernels(*kernels)
     for i in range(first, last):
+        if halted():
+            break
         n = size(data, i)
         s, z = space.scores[:n], space.residual[:n]
         k.scores(data.features, theta, i, s)
@@ -90,6 +101,8 @@ def target_pass(kernels, data, space, first, last):
     """Return the first of the instances first <= i < last whose set of allowed outputs is empty; `last` if none is."""
     k, t = Kernels(*kernels), open_target(data.target)
     for i in range(first, last):
+        if halted():
+            break
         n = size(data, i)
         if is_set(t, i):
             s, z = space.scores[:n], space.residual[:n]

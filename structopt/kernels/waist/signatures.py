@@ -21,7 +21,11 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import register_jitable
 
-from structopt.kernels.waist import disk_cache
+from structopt.kernels.waist import (
+    compiled_halting,  # noqa: F401  # tells Numba of it
+    compiling,
+    disk_cache,
+)
 from structopt.kernels.waist.record import EMPTY, Array, Record
 
 # Numba calls functions as arguments experimental; here they are compiled once, cached on disk, and covered by tests.
@@ -166,7 +170,6 @@ driven = register_jitable
 """Mark a function that drivers call with kernels among its arguments: plain Python to an un-compiled driver."""
 
 
-
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for one declared signature, with the disk cache where a folder for it can be written to.
 
@@ -187,10 +190,16 @@ def _compiled(function: Callable[..., Any], *signature: Any) -> Any:
     def cache_folder() -> Path:
         return Path(numba.njit(cache=True, **options)(function).stats.cache_path)
 
+    def compiled(cache: bool) -> Any:
+        with compiling.under_way(function.__name__):
+            kernel = numba.njit(*signature, cache=cache, **options)(function)
+        compiling.STATE.compiled += bool(kernel.stats.cache_misses) if cache else 1
+        return kernel
+
     try:
         disk_cache.refresh(Path(function.__code__.co_filename).parent, cache_folder)
-        return numba.njit(*signature, cache=True, **options)(function)
+        return compiled(cache=True)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        return numba.njit(*signature, **options)(function)
+        return compiled(cache=False)

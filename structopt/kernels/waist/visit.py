@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.signatures import driven
 from structopt.kernels.waist.target import add_cost
 
@@ -14,7 +15,10 @@ def visit(k, data, space, i, theta):
 
 @driven
 def visit_into(k, data, space, i, theta, residual):
-    """L_i(theta), its residual written to the vector `residual`."""
+    """L_i(theta), its residual written to the vector `residual`. Once work is halted both are 0, so that any driver ends soon."""
+    if halted():
+        residual[:] = 0.0
+        return 0.0
     s = space.scores[: len(residual)]
     k.scores(data.features, theta, i, s)
     return evaluate(k, data, space, i, s, residual)
@@ -23,6 +27,7 @@ def visit_into(k, data, space, i, theta, residual):
 @driven
 def evaluate(k, data, space, i, s, residual):
     """L_i at the scores s, which are overwritten; `residual` becomes z_bar - z."""
+    count_visit()
     return k.evaluate(
         k.solve, data.structure, data.target, data.parameters, i, s, residual,
         space.second_scores[: len(residual)], space.second_answer[: len(residual)],
@@ -56,6 +61,7 @@ def size(data, i):
 @driven
 def solve(k, data, space, i, s, temperature, z):
     """Call the inference on the scores s, which it may overwrite, and return the value; z becomes its (sub)gradient."""
+    count_visit()
     return k.solve(
         data.structure, i, s, temperature, z, data.messages[data.memory[i] : data.memory[i + 1]], space.work
     )

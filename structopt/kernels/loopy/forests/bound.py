@@ -35,6 +35,7 @@ from structopt.kernels.loopy.factors import private_start
 from structopt.kernels.loopy.forests.layout import COLUMNS, FIRST, ROWS, SPAN, TABLE
 from structopt.kernels.loopy.forests.marginals import best_states, marginals
 from structopt.kernels.loopy.forests.passes import collect, sweep
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import inlined
 
 
@@ -103,6 +104,8 @@ def solve_forests(f, i, s, temperature, z, memory, passes, tolerance, x):
     if value == -inf:
         return -inf
     for turn in range(passes):
+        if halted():
+            break
         fall = sweep(n, starts, widths, s, turn % 2 == 1, heat, hot, x)
         if fall == inf:
             return -inf

@@ -1,0 +1,138 @@
+"""Long calls outside Python that an interrupt ends early: compiled passes, and solvers of other libraries.
+
+Python handles signals in the main thread alone, and only between its own instructions. So the main thread has another thread
+make the call, and waits. An exception of a signal's handler, such as Ctrl-C's, then comes at once: the call is made to end,
+which kernels do that poll `structopt.kernels.waist.halting.halted`, is waited for, and its result is thrown away. Nothing goes
+on in the background that still writes into arrays of the run.
+"""
+
+from __future__ import annotations
+
+import _thread
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from structopt.kernels.waist import halting
+
+TICK = 0.2  # seconds between two looks of the waiting thread, for systems where a signal does not wake it
+
+_stops: set[Callable[[], None]] = set()
+"""What makes the calls of other libraries end that are under way."""
+
+
+def call(function: Callable[..., Any], *arguments: Any, stop: Callable[[], None] | None = None) -> Any:
+    """Call a function that releases the GIL, and return its result.
+
+    Parameters
+    ----------
+    function : callable
+    *arguments
+    stop : callable or None
+        Makes a call end that does not poll; called in another thread.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Or another exception of a signal's handler, in the main thread; in other threads, where work was halted.
+    """
+    with _stopped_by(stop):
+        if threading.current_thread() is threading.main_thread():
+            return _beside(function, arguments)
+        result = function(*arguments)
+    obey()
+    return result
+
+
+def obey() -> None:
+    """End the work of this thread where the main thread was interrupted.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If so.
+    """
+    if halting.halted():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def halted_work() -> Iterator[None]:
+    """While this lasts, calls that are under way in other threads end early."""
+    halting.halt(True)
+    for stop in list(_stops):
+        stop()
+    try:
+        yield
+    finally:
+        halting.halt(False)
+
+
+def insist(wait: Callable[[], Any]) -> None:
+    """Wait for work that was halted, whatever other interrupts come."""
+    while True:
+        try:
+            wait()
+        except KeyboardInterrupt:
+            continue
+        return
+
+
+@contextmanager
+def _stopped_by(stop: Callable[[], None] | None) -> Iterator[None]:
+    if stop is None:
+        yield
+        return
+    _stops.add(stop)
+    try:
+        yield
+    finally:
+        _stops.discard(stop)
+
+
+class _Task:
+    """A call that another thread makes, unless it is cancelled before it begins."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.function, self.arguments = function, arguments
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.claimed, self.running = _thread.allocate_lock(), _thread.allocate_lock()
+        self.running.acquire()
+
+    def run(self) -> None:
+        """Make the call."""
+        if self.claimed.acquire(blocking=False):
+            try:
+                self.result = self.function(*self.arguments)
+            except BaseException as error:
+                self.error = error
+            finally:
+                self.running.release()
+
+    def wait(self) -> None:
+        """Wait for its end."""
+        while not self.running.acquire(timeout=TICK):
+            pass
+        self.running.release()  # so that it can be waited for again
+
+    def cancel(self) -> None:
+        """See to it that the call does not begin; one that has begun is waited for."""
+        if not self.claimed.acquire(blocking=False):
+            self.wait()
+
+
+def _beside(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Make the call in another thread, while this one waits and hears signals."""
+    task = _Task(function, arguments)
+    try:
+        _thread.start_new_thread(task.run, ())
+        task.wait()
+    except BaseException:
+        with halted_work():
+            insist(task.cancel)
+        raise
+    if task.error is not None:
+        raise task.error
+    return task.result
