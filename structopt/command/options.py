@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from structopt.config.schema import coerce
+from structopt.core.data.expansion import DEFAULT, KEY
 from structopt.errors import ConfigError, did_you_mean
 
 HELP_WORDS = ("--help", "-h", "help")
 MODEL = (
     "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
-    "inference=NAME decodes by another inference than the model was trained with, with its presets."
+    "inference=NAME decodes by another inference than the model was trained with, with its presets.\n"
+    "max_expansion=N lets compressed input expand to more than 100 times its size."
 )
-LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "samples": 1, "seed": 0}
+LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "samples": 1, "seed": 0, KEY: 1}
 
 
 class ModelOptions(TypedDict):
@@ -25,9 +27,10 @@ class ModelOptions(TypedDict):
     input: str
     inference: str
     threads: int
+    max_expansion: int
 
 
-MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1}
+MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1, KEY: int(DEFAULT)}
 
 
 @dataclass(frozen=True)

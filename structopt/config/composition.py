@@ -54,9 +54,10 @@ class Settings(TypedDict, total=False):
     objective_every: int
     patience: int | None
     time_decoding: bool
+    max_expansion: float
 
 
-LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}
+LOWEST = {"seed": 0, "threads": 1, "max_expansion": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}
 
 
 def compose(overrides: list[str]) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral
 from pathlib import Path
 
+from structopt.errors import DataError
+
 Value = float | int | None
 
 
@@ -57,9 +59,18 @@ def read(path: str | Path) -> list[dict[str, Value]]:
     """Read a history: one dict a pass; ``epoch`` is an int, other cells are floats, empty cells None.
 
     A last line without its newline (a run killed as it wrote) is left out; a missing file is an empty history.
+
+    Raises
+    ------
+    DataError
+        What is no such file: other text, cells that are no numbers, a row that is longer than the header.
     """
-    rows = csv.DictReader(io.StringIO(_whole_lines(Path(path))))
-    return [{key: _value(key, cell) for key, cell in row.items()} for row in rows]
+    try:
+        rows = csv.DictReader(io.StringIO(_whole_lines(Path(path))))
+        return [{key: _value(key, cell) for key, cell in row.items()} for row in rows]
+    except (ValueError, TypeError, csv.Error) as error:  # TypeError: the cells beyond the header are a list
+        message = f"this is not the history of a run ({error}): take it from a backup, or delete it; metrics.json has the scores."
+        raise DataError(path, None, message) from None
 
 
 def _whole_lines(path: Path) -> str:

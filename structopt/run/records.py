@@ -118,7 +118,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: this is not JSON ({error}).") from None
     if not isinstance(values, dict):
         raise ConfigError(f"{path}: this is no JSON object.")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.config import compatibility
+from structopt.core.data.expansion import expanding
 from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
 from structopt.errors import ConfigError
@@ -81,11 +82,13 @@ def train(
     KeyboardInterrupt
         With the folder; the model of the last finished pass is saved.
     """
-    components = make_components(config)
+    with expanding(config):
+        components = make_components(config)
     folder.mkdir(parents=True, exist_ok=True)
     run = _TrainingRun(config, folder, components, judge, job)
     with _tracked(run, resuming) as outcome:
-        data = read(config, components)
+        with expanding(config):
+            data = read(config, components)
         trainer = run.trainer(data)
         weights, interrupt = _fit(trainer, data, resuming)
         outcome.status = KILLED if interrupt else FINISHED
