@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
+
+LONG_WORD, LONG_TEXT = 600, 3000
+"""Characters: what is longer is cut in the middle where it is shown."""
+COMPARED = 5000
+"""The most names among which a close one is looked for."""
+
+
+def legible(text: str) -> str:
+    r"""Return a text as a terminal can show it: long words cut, and the whole too; control characters as ``\x1b``."""
+    text = re.sub(rf"\S{{{LONG_WORD + 1},}}", lambda word: _cut(word[0], LONG_WORD), text)
+    text = text if len(text) <= LONG_TEXT else _cut(text, LONG_TEXT)
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+
+
+def _cut(text: str, length: int) -> str:
+    return f"{text[: length * 3 // 4]}...{text[-length // 8 :]}"
 
 
 class StructoptError(Exception):
     """Something the user can mend: the command ends with exit code 2 and this message, without a traceback."""
+
+    def __str__(self) -> str:
+        """Return the message, which may quote data, as a terminal can show it."""
+        return legible(super().__str__())
 
 
 class ConfigError(StructoptError):
@@ -52,5 +76,8 @@ class DataError(StructoptError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ``" Did you mean 'x'?"`` for the closest known name, or the empty string."""
-    close = get_close_matches(name.replace("-", "_"), list(known), n=1, cutoff=0.5)
+    if len(name) > LONG_WORD // 4:
+        return ""
+    names = [one for one in islice(known, COMPARED) if len(one) <= LONG_WORD]
+    close = get_close_matches(name.replace("-", "_"), names, n=1, cutoff=0.5)
     return f" Did you mean '{close[0]}'?" if close else ""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from structopt.command.options import MODEL, MODEL_PRESETS, ModelOptions, Syntax
+from structopt.core.data.expansion import expanding
 
 SYNTAX = Syntax(
     "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2] [quiet=true]", MODEL, ModelOptions, MODEL_PRESETS
@@ -19,6 +20,7 @@ def run(words: Sequence[str]) -> None:
     options = SYNTAX.read(words)
     from structopt.model import prediction
 
-    metrics, table = prediction.evaluate(options)
+    with expanding(options):
+        metrics, table = prediction.evaluate(options)
     print(table)
     print(json.dumps(metrics))

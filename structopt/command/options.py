@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from structopt.config.schema import coerce
+from structopt.core.data.expansion import DEFAULT, KEY
 from structopt.errors import ConfigError, did_you_mean
 from structopt.progress import quiet
 
@@ -15,9 +16,10 @@ HELP_WORDS = ("--help", "-h", "help")
 MODEL = (
     "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
     "inference=NAME decodes by another inference than the model was trained with, with its presets.\n"
+    "max_expansion=N lets compressed input expand to more than 100 times its size.\n"
     "quiet=true shows no progress and no advice, errors only."
 )
-LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "samples": 1, "seed": 0}
+LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "samples": 1, "seed": 0, KEY: 1}
 
 
 class ModelOptions(TypedDict):
@@ -28,9 +30,10 @@ class ModelOptions(TypedDict):
     inference: str
     threads: int
     quiet: bool
+    max_expansion: int
 
 
-MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1, "quiet": False}
+MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1, "quiet": False, KEY: int(DEFAULT)}
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from structopt.command.options import MODEL, MODEL_PRESETS, ModelOptions, Syntax
+from structopt.core.data.expansion import expanding
 
 
 class Options(ModelOptions):
@@ -34,4 +35,5 @@ def run(words: Sequence[str]) -> None:
     options = SYNTAX.read(words)
     from structopt.model import prediction
 
-    prediction.predict(options)
+    with expanding(options):
+        prediction.predict(options)

@@ -56,11 +56,12 @@ class Settings(TypedDict, total=False):
     patience: int | None
     time_decoding: bool
     quiet: bool
+    max_expansion: float
 
 
 SAVED = ("seed", "threads", "check", "objective_every", "patience")
 """Settings that a run's saved config has always had."""
-LOWEST = {"seed": 0, "threads": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}
+LOWEST = {"seed": 0, "threads": 1, "max_expansion": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}
 
 
 def compose(overrides: list[str]) -> dict[str, Any]:

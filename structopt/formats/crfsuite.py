@@ -9,7 +9,6 @@ import re
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -169,10 +168,7 @@ class _Reader:
 
     def number_of(self, value: str, name: str, line: int) -> float:
         """The number that an attribute's value is; DataError where it is none, or out of range."""
-        try:
-            number = float(value)
-        except ValueError:
-            number = nan
+        number = ranges.number(value)
         if fault := ranges.fault(number):
             advice = r"write attribute:number, and a colon that belongs to the name as \:"
             raise DataError(self.path, line, f"the value {value!r} of attribute {name!r} {fault}: {advice}.")

@@ -94,7 +94,7 @@ def read_images(path: str | Path, labelled: bool = True) -> Images:
     def refuse(message: str) -> DataError:
         return DataError(path, None, message)
 
-    if shapes.ndim != 2 or shapes.shape[1] != 2 or not np.issubdtype(shapes.dtype, np.integer) or (shapes < 1).any():
+    if shapes.ndim != 2 or shapes.shape[1] != 2 or shapes.dtype.kind not in "iu" or (shapes < 1).any():
         raise refuse(f"'shapes_x' must be rows and columns, each at least 1, of shape (images, 2); it is {_kind(shapes)}.")
     if not len(shapes):
         raise refuse("the file has no images: check the path, or make the file again.")
@@ -106,7 +106,7 @@ def read_images(path: str | Path, labelled: bool = True) -> Images:
     if (index := ranges.first_fault(pixels.ravel())) >= 0:
         value, image = pixels.ravel()[index].item(), _image_of(shapes, index // (pixels.size // cells))
         raise refuse(f"'pixels' must be finite numbers: {value} in image {image} {ranges.fault(value)}. Scale the pixels down.")
-    if labels is not None and (labels.shape != (cells,) or not np.issubdtype(labels.dtype, np.integer)):
+    if labels is not None and (labels.shape != (cells,) or labels.dtype.kind not in "iu"):
         raise refuse(f"'labels' must be whole numbers of shape ({cells},), as 'shapes_x' says; it is {_kind(labels)}.")
     if labels is not None and (wrong := (labels < 0) | (labels > LARGEST)).any():
         cell = int(wrong.argmax())

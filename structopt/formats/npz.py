@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 
 import numpy as np
+from numpy.lib import format as npy
 
+from structopt.core.data.expansion import check_expansion
 from structopt.errors import DataError
 from structopt.formats.durable_files import replace_file
 from structopt.kernels.waist.record import Array
@@ -21,20 +24,47 @@ def read_arrays(path: str | Path, needed: Collection[str], known: Collection[str
     Raises
     ------
     DataError
-        A file that is missing, no npz, truncated, holds Python objects, or lacks an array that is needed.
+        A file that is missing, no npz, truncated, encrypted, compressed in an unknown way, holds Python objects, or lacks an
+        array that is needed; an array whose header does not say what follows it, or that expands to more than it may.
     """
+    with _refusing(path), zipfile.ZipFile(path) as file:
+        members = {info.filename.removesuffix(".npy"): info for info in file.infolist()}
+        missing = [name for name in needed if name not in members]
+        if missing:
+            raise DataError(path, None, f"the array '{missing[0]}' is missing; the file has: {', '.join(members) or 'none'}.")
+        return {name: _array(path, file, members[name], name) for name in known if name in members}
+
+
+@contextmanager
+def _refusing(path: str | Path) -> Iterator[None]:
+    """Refuse a file at which numpy or zipfile fail, in whatever way: damaged headers make them raise nearly anything."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            missing = [name for name in needed if name not in file]
-            if missing:
-                names = ", ".join(file.files) or "none"
-                raise DataError(path, None, f"the array '{missing[0]}' is missing; the file has: {names}.")
-            return {name: file[name] for name in known if name in file}
-    except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+        yield
+    except (DataError, MemoryError):
+        raise
+    except FileNotFoundError:
+        raise DataError(path, None, "there is no such file: check the path.") from None
+    except (IsADirectoryError, PermissionError) as error:
         raise DataError(path, None, f"the file cannot be read ({error.strerror}): check the path.") from error
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        message = "this is no npz of plain arrays, or a truncated one: write it with numpy.savez_compressed."
+    except Exception as error:
+        message = f"this is no npz of plain arrays, or a truncated one ({error}): write it with numpy.savez_compressed."
         raise DataError(path, None, message) from error
+
+
+def _array(path: str | Path, file: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> Array:
+    """Read an array after its header, which must have the size that follows: numpy takes the memory before it reads."""
+    check_expansion(path, member.compress_size, member.file_size)
+    with file.open(member) as stream:
+        version = npy.read_magic(stream)
+        shape, _, kind = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(stream)
+        size = prod(shape) * kind.itemsize
+        if kind.hasobject or min(shape, default=0) < 0 or size != member.file_size - stream.tell():
+            what = "Python objects" if kind.hasobject else f"{kind} of shape {shape}, which is not what follows"
+            message = f"this is no npz of plain arrays: the header of '{name}' says {what}. Write it with numpy.savez_compressed."
+            raise DataError(path, None, message)
+    with file.open(member) as stream:
+        array: Array = npy.read_array(stream, allow_pickle=False)
+        return array
 
 
 def write_arrays(path: str | Path, arrays: Mapping[str, Array]) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import zlib
 from codecs import lookup
 from pathlib import Path
 
+from structopt.core.data.expansion import expanded
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.formats.durable_files import replace_file
 
-GZIP_SIGNATURE = b"\x1f\x8b"
 ENCODINGS = ("utf8", "utf-8", "latin-1", "ascii", "utf-16", "cp1252", "iso8859-15")
+OF_NO_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape")
+"""Codecs of host names and string literals, which Python counts among the encodings of text."""
 
 
 def read_text(path: str | Path, encoding: str = "utf8") -> str:
@@ -51,12 +52,21 @@ def check_limit(limit: int | None) -> None:
 
 def _check_encoding(encoding: str) -> None:
     try:
-        lookup(encoding)
+        name = lookup(encoding).name
+    except (LookupError, ValueError):  # ValueError: a name with a NUL character or a lone surrogate
+        message = f"is not an encoding Python knows.{did_you_mean(encoding, ENCODINGS)}"
+        raise ConfigError(f"task.encoding={encoding!r} {message} Usual ones: utf8, latin-1.") from None
+    if name in OF_NO_FILES or not _is_of_text(encoding):
+        message = "is a codec of Python, but no encoding of text files. Usual ones: utf8, latin-1."
+        raise ConfigError(f"task.encoding={encoding!r} {message}")
+
+
+def _is_of_text(encoding: str) -> bool:
+    """Whether a codec makes text of bytes; others, such as rot13 and hex, are refused with LookupError."""
+    try:
+        return "".encode(encoding).decode(encoding) == ""
     except LookupError:
-        raise ConfigError(
-            f"task.encoding={encoding!r} is not an encoding Python knows.{did_you_mean(encoding, ENCODINGS)}"
-            " Usual ones: utf8, latin-1."
-        ) from None
+        return False
 
 
 def _decode(path: str | Path, encoding: str) -> str:
@@ -68,6 +78,8 @@ def _decode(path: str | Path, encoding: str) -> str:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         raise _undecodable(path, data, encoding, error) from error
+    except UnicodeError as error:
+        raise DataError(path, None, f"the file is not {encoding} ({error}): set task.encoding to its encoding.") from error
 
 
 def _undecodable(path: str | Path, data: bytes, encoding: str, error: UnicodeDecodeError) -> DataError:
@@ -86,20 +98,7 @@ def _read_bytes(path: str | Path) -> bytes:
         raise DataError(path, None, "this is a directory: give the path of a file in it.") from None
     except OSError as error:
         raise DataError(path, None, f"the file cannot be read ({error.strerror}): check the path and its permissions.") from error
-    if data.startswith(GZIP_SIGNATURE):
-        return _decompress(path, data)
-    if data and str(path).endswith(".gz"):
-        raise DataError(path, None, "the name ends in .gz, but this is not a gzip file: rename it, or compress it with gzip.")
-    return data
-
-
-def _decompress(path: str | Path, data: bytes) -> bytes:
-    try:
-        return gzip.decompress(data)
-    except EOFError:
-        raise DataError(path, None, "the gzip file is truncated: copy or download it again.") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(path, None, f"the gzip file is damaged ({error}): copy or download it again.") from error
+    return expanded(path, data)
 
 
 def _encode(path: Path, text: str, encoding: str) -> bytes:

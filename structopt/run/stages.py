@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.config import compatibility
+from structopt.core.data.expansion import expanding
 from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
 from structopt.errors import ConfigError
@@ -91,7 +92,8 @@ def train(
     with folder_lock.locked(folder), display.shown() as shown, quietly(config.get("quiet", False)), console.tidy_fallback():
         shown.log, shown.silent = console.log_file(), job is not None and job.beside
         try:
-            return _train(_TrainingRun(config, folder, make_components(config), judge, job), resuming)
+            with expanding(config):
+                return _train(_TrainingRun(config, folder, make_components(config), judge, job), resuming)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(str(folder)) from None
 

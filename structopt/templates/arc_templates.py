@@ -23,7 +23,7 @@ ROLES: dict[str, tuple[str, ...]] = {
 """The lists of templates, and the roles of the tokens of their parts, in the order of a part's tokens, ``between`` last."""
 MOST_ATOMS = 16
 
-_ATOM = re.compile(r"(?P<role>[^\W\d]\w*)\.(?P<column>[^\W\d][\w-]*(?:\(.*\))?)(?:\[(?P<offset>[+-]?\d+)\])?")
+_ATOM = re.compile(r"(?P<role>[^\W\d]\w*)\.(?P<column>[^\W\d][\w-]*(?:\(.*\))?)(?:\[(?P<offset>[+-]?\d{1,4})\])?")
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from structopt.errors import ConfigError, did_you_mean
 
@@ -24,6 +25,9 @@ ARGUMENTS: dict[str, str | None] = {
 """The functions of views, and their argument besides the view: none, a number (or a range of them), a word list."""
 
 _TOKEN = re.compile(r"\s*(?:(?P<number>[+-]?\d+)|(?P<name>[^\W\d][\w-]*)|(?P<mark>\.\.|[()\[\],&])|(?P<other>\S))")
+
+LARGEST, DIGITS, DEEPEST, MOST = 9999, 20, 20, 10_000
+"""Bounds on the numbers of a line, on the digits that are read, on functions within each other, on the templates of a line."""
 
 Argument = str | int | None
 
@@ -89,7 +93,9 @@ def parse(text: str) -> list[Template]:
         raise ConfigError(f"template {text!r}: expected a string such as 'word[-2..2]'; quote it in the YAML file.")
     if text.strip() == BIAS:
         return [()]
-    choices = _Parser(text).template()
+    parser = _Parser(text)
+    choices = parser.template()
+    parser.check_count(*choices)
     return list(dict.fromkeys(tuple(dict.fromkeys(terms)) for terms in product(*choices)))
 
 
@@ -112,24 +118,28 @@ class _Parser:
 
     def term(self) -> list[Term]:
         """Parse a view and its offset."""
-        views = self.view()
+        views = self.view(0)
         offsets = [0]
         if self.accept("["):
             offsets = list(self.numbers("an offset such as -1, or a range such as -2..2"))
             self.require("]")
+        self.check_count(views, offsets)
         return [Term(view, offset) for view in views for offset in offsets]
 
-    def view(self) -> list[View]:
-        """Parse a column, or a function of a view."""
+    def view(self, depth: int) -> list[View]:
+        """Parse a column, or a function of a view, within `depth` functions."""
         name = self.take("name", "a column such as word, or a function such as lower(word)")
         if not self.accept("("):
             return [View(name)]
         self.check_function(name)
-        views = self.view()
+        if depth == DEEPEST:
+            raise self.error(f"more than {DEEPEST} functions stand within each other")
+        views = self.view(depth + 1)
         if any(view.word_list is not None for view in views):
             raise self.error("list(...) can only be the outermost function")
         arguments = self.arguments(name)
         self.require(")")
+        self.check_count(views, arguments)
         return [View(view.column, (*view.steps, (name, argument))) for view in views for argument in arguments]
 
     def check_function(self, name: str) -> None:
@@ -156,12 +166,22 @@ class _Parser:
         return iter(numbers)
 
     def numbers(self, what: str) -> range:
-        first = last = int(self.take("number", what))
+        first = last = self.number(what)
         if self.accept(".."):
-            last = int(self.take("number", "the last number of the range"))
+            last = self.number("the last number of the range")
         if last < first:
             raise self.error(f"the range {first}..{last} is empty; write the smaller number first: {last}..{first}")
         return range(first, last + 1)
+
+    def number(self, what: str) -> int:
+        digits = self.take("number", what)
+        if len(digits) > DIGITS or abs(int(digits)) > LARGEST:
+            raise self.error(f"the number {digits} is too large; the largest is {LARGEST}")
+        return int(digits)
+
+    def check_count(self, *choices: Sized) -> None:
+        if (count := prod(map(len, choices))) > MOST:
+            raise self.error(f"its ranges make {count} templates; one line may have {MOST}, so write narrower ranges")
 
     def accept(self, mark: str) -> bool:
         """Go past a mark, if it is next."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from structopt.core.data.expansion import expanded
 from structopt.errors import DataError
 from structopt.kernels.waist.record import Array
 from structopt.templates.vocabulary import NONE, PADDING, Vocabulary
@@ -83,20 +84,20 @@ class Phrases:
 
 
 def read_list(path: str) -> list[str]:
-    """Read the entries of a word list, one a line, plain or .gz; their tokens are separated by single blanks.
+    """Read the entries of a word list, one a line, plain or gzip; their tokens are separated by single blanks.
 
     Raises
     ------
     DataError
-        If the file is missing, or is not UTF-8 text.
+        If the file is missing, a damaged gzip, or not UTF-8 text.
     """
-    opener = gzip.open if str(path).endswith(".gz") else open
     try:
-        with opener(Path(path), "rt", encoding="utf-8-sig") as lines:
-            entries = [" ".join(line.split()) for line in lines]
-    except (OSError, EOFError) as error:
+        data = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
         reason = "there is no such word list" if isinstance(error, FileNotFoundError) else f"cannot read the word list: {error}"
         raise DataError(path, None, f"{reason}; correct its path under 'lists'.") from error
+    try:
+        lines = io.StringIO(expanded(path, data).decode("utf-8-sig"), newline=None)
     except UnicodeDecodeError as error:
         raise DataError(path, None, f"the word list is not UTF-8 text ({error}); convert it, for example with iconv.") from error
-    return list(dict.fromkeys(filter(None, entries)))
+    return list(dict.fromkeys(filter(None, (" ".join(line.split()) for line in lines))))

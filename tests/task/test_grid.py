@@ -73,7 +73,7 @@ def test_malformed_files(tmp_path, changes, message):
 
 def test_what_is_no_npz(tmp_path):
     path = tmp_path / "x.npz"
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match="there is no such file"):
         read_images(path)
     whole = saved(tmp_path).read_bytes()
     for data in (b"", b"snakes", whole[: len(whole) // 2]):

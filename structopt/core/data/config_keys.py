@@ -75,6 +75,10 @@ IGNORED = (
     _ignored("sweep", "it says how a sweep goes on", Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING),
     _ignored("check", "verification changes no result", Purpose.TRACKING, Purpose.COMPARING),
     _ignored("time_decoding", "a measured time changes no result", Purpose.TRACKING, Purpose.COMPARING),
+    _ignored(
+        "max_expansion", "it says which files are refused, not what is read",
+        Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
+    ),
     _ignored("label", "it names a run; an experiment names its jobs itself", Purpose.COMPARING, Purpose.MULTIPLYING),
     _ignored("data", "the files that it stands for are keys of the task", Purpose.COMPARING, Purpose.MULTIPLYING),
     _ignored("scale", "what it changes are other keys", Purpose.COMPARING, Purpose.MULTIPLYING),

@@ -6,7 +6,7 @@ within them may still overflow together, which is an error when it happens.
 
 from __future__ import annotations
 
-from math import inf, isfinite
+from math import inf, isfinite, nan
 
 import numpy as np
 
@@ -26,6 +26,14 @@ def fault(value: float) -> str:
     if abs(value) > LARGEST_VALUE:
         return f"is above {LARGEST_VALUE:g} in absolute value, too large to compute with"
     return ""
+
+
+def number(text: str) -> float:
+    """Return the number that a text is in a data file; nan where it is none, as where Python would read 1_0, or other digits."""
+    try:
+        return float(text) if text.isascii() and "_" not in text else nan
+    except ValueError:
+        return nan
 
 
 def first_fault(values: Array) -> int:

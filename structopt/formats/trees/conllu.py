@@ -59,9 +59,10 @@ def _complaint(ids: Sequence[str], begin: int, row: int, before: int, length: in
     cell = ids[row]
     if match := MULTI_WORD.fullmatch(cell):
         first, last = map(int, match.groups())
-        earlier = [other for other in map(MULTI_WORD.fullmatch, ids[begin:row]) if other]
-        if earlier and int(earlier[-1].group(2)) >= first:
-            return f"the multi-word token {cell} overlaps {earlier[-1].group()}: a word belongs to one at most."
+        before_it = (MULTI_WORD.fullmatch(ids[other]) for other in range(row - 1, begin - 1, -1))
+        earlier = next(filter(None, before_it), None)
+        if earlier and int(earlier.group(2)) >= first:
+            return f"the multi-word token {cell} overlaps {earlier.group()}: a word belongs to one at most."
         if first == before + 1 and first <= last <= length:
             return ""
         return f"the multi-word token {cell} must stand just before its first word, and end within the {length} words."

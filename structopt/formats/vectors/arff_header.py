@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from structopt.errors import DataError
 
-QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
-DECLARATION = re.compile(rf"@attribute\s+({QUOTED}|\S+?)\s*(?<=[\s'\"])((?:{{.*}})|\w+)\s*(?:%.*)?", re.I)
-FIELD = re.compile(rf"((?>{QUOTED}|[^,])*+),")
-TRAILER = re.compile(rf"((?>{QUOTED}|[^%])*+)%.*")
+QUOTED = r"'(?:\\.|[^'\\])*+'|\"(?:\\.|[^\"\\])*+\""
+STRING = re.compile(QUOTED)
+KIND = re.compile(r"(\w+)\s*+(?:%.*)?")
+REST = re.compile(r"\s*+(?:%.*)?")
 NUMERIC = ("numeric", "real", "integer")
 
 
@@ -67,10 +67,15 @@ def header(path: str | Path, lines: Sequence[str]) -> Header:
 
 
 def _declared(path: str | Path, line: int, text: str) -> Attribute:
-    match = DECLARATION.fullmatch(text)
-    if match is None:
+    declaration = text[len("@attribute") :].lstrip()
+    string, word = STRING.match(declaration), declaration.split(None, 1)[:1]
+    name, kind = "", None
+    for written in ([string[0]] if string else []) + word:
+        kind = kind or _kind(declaration[len(written) :].lstrip())
+        name = name or (written if kind else "")
+    if kind is None:
         raise DataError(path, line, f"{text[:60]!r} cannot be read: write @attribute NAME numeric, or @attribute NAME {{0,1}}.")
-    name, kind = unquoted(match[1]), match[2]
+    name = unquoted(name)
     if kind[0] == "{":
         values = tuple(unquoted(value) for value in split(kind[1:-1]))
         if "" in values or len(set(values)) < len(values):
@@ -82,11 +87,35 @@ def _declared(path: str | Path, line: int, text: str) -> Attribute:
     return Attribute(name, None, line)
 
 
+def _kind(text: str) -> str | None:
+    """The word or the values in braces that a text is, but for a comment; None where it is neither. O(characters)."""
+    if text.startswith("{"):
+        end = next(outside_quotes(text, "}"), None)
+        return text[: end + 1] if end is not None and REST.fullmatch(text, end + 1) else None
+    match = KIND.fullmatch(text)
+    return match[1] if match else None
+
+
+def outside_quotes(text: str, mark: str) -> Iterator[int]:
+    """Indices of a mark in a text, but for those in quoted strings; a quote that is never closed is a character."""
+    marks, unclosed = re.compile(f"['\"{re.escape(mark)}]"), ""
+    place = 0
+    while found := marks.search(text, place):
+        place = found.end()
+        if found[0] == mark:
+            yield found.start()
+        elif found[0] not in unclosed:
+            string = STRING.match(text, found.start())
+            place = string.end() if string else place
+            unclosed += "" if string else found[0]  # nor is one of its kind behind it ever closed
+
+
 def split(text: str) -> list[str]:
     """Return the cells between commas, stripped, with their quotes; a comma in quotes belongs to its cell."""
     if "'" not in text and '"' not in text:
         return [cell.strip() for cell in text.split(",")]
-    return [cell.strip() for cell in FIELD.findall(text + ",")]
+    commas = [*outside_quotes(text, ","), len(text)]
+    return [text[begin:end].strip() for begin, end in zip([0, *(comma + 1 for comma in commas)], commas, strict=False)]
 
 
 def unquoted(text: str) -> str:
@@ -106,6 +135,6 @@ def quoted(name: str) -> str:
 
 def without_comment(text: str) -> str:
     """Return a row without a comment at its end."""
-    if "%" in text and (match := TRAILER.fullmatch(text)):
-        text = match[1]
+    if "%" in text:
+        text = text[: next(outside_quotes(text, "%"), len(text))]
     return text.strip()

@@ -179,7 +179,7 @@ class _Rows:
         if match is None:
             raise ValueError(f"{cell!r} is not a column and its value: write {{column value, column value, ...}}.")
         last = len(self.attributes) - 1
-        if not re.fullmatch("[0-9]+", match[1]) or int(match[1]) > last:
+        if not re.fullmatch("[0-9]{1,18}", match[1]) or int(match[1]) > last:
             raise ValueError(f"there is no column {match[1]!r}: columns are counted from 0, and the last one is {last}.")
         column = int(match[1])
         return column, _number(self.attributes[column], match[2])
@@ -207,10 +207,7 @@ def _number(attribute: Attribute, text: str) -> float:
             known = ", ".join(attribute.values[:10])
             raise ValueError(f"{value!r} is not a value of {attribute.name!r}: line {attribute.line} declares {known}.")
         return float(attribute.values.index(value))
-    try:
-        number = float(text)
-    except ValueError:
-        number = nan
-    if fault := ranges.fault(nan if "_" in text else number):
+    number = ranges.number(text)
+    if fault := ranges.fault(number):
         raise ValueError(f"{text!r} {fault}, which {attribute.name!r} needs: write a number.")
     return number

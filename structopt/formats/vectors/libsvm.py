@@ -1,7 +1,7 @@
 """LIBSVM's text of sparse vectors: ``label index:value index:value ...`` a line; what follows ``#`` is a comment.
 
-A label is any word without a colon; whole numbers are written one way (``+1``, ``1.0`` and ``01`` are ``1``). Indices are
-integers from 0 on, in any order, each at most once a line. Blank lines are skipped.
+A label is any word without a colon; whole numbers, of at most 100 digits, are written one way (``1`` for ``+1``, ``1.0``, ``01``).
+Indices are integers from 0 on of at most 18 digits, in any order, each at most once a line. Blank lines are skipped.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +20,8 @@ from structopt.errors import ConfigError, DataError
 from structopt.formats.numbering import Numbering
 from structopt.formats.text_files import read_text, write_text
 
-WHOLE = re.compile(r"[+-]?[0-9]+(\.0*)?")
-INDEX = re.compile(r"0|[1-9][0-9]*")
+WHOLE = re.compile(r"[+-]?[0-9]{1,100}(\.0*)?")
+INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 NO_LABEL = ""
 
 
@@ -140,7 +139,7 @@ class _Reader:
                 self.values.extend(map(float, pairs.values()))
             except ValueError:
                 raise DataError(self.path, line, _complaint(fields)) from None
-            if len(pairs) < len(fields) or "_" in text and _complaint(fields):  # Python would read 1_0 as 10
+            if len(pairs) < len(fields) or ("_" in text or not text.isascii()) and _complaint(fields):  # see `ranges.number`
                 raise DataError(self.path, line, _complaint(fields))
             self.labels.append(label)
             self.ends.append(len(self.ids))
@@ -197,17 +196,9 @@ def _complaint(fields: Sequence[str]) -> str:
             return f"{field!r} is not a pair: write index:value, such as 3:0.5, and no space within a pair or a label."
         if not INDEX.fullmatch(index):
             return f"the index {index!r} is not an integer from 0 on in plain digits: number the attributes, such as 3:0.5."
-        if fault := _fault("" if "_" in value else value):
+        if fault := ranges.fault(ranges.number(value)):
             return f"the value {value!r} of index {index} {fault}: write a number, or leave the pair out."
         if index in seen:
             return f"the index {index} stands twice in this line: keep one of them, or their sum."
         seen.add(index)
     return ""
-
-
-def _fault(value: str) -> str:
-    """Why this cannot be a value; the empty string where it can."""
-    try:
-        return ranges.fault(float(value))
-    except ValueError:
-        return ranges.fault(nan)

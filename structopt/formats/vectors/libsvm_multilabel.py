@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from structopt.errors import DataError
+from structopt.formats.numbering import repeated
 from structopt.formats.text_files import read_text, write_text
 from structopt.formats.vectors import libsvm
 from structopt.formats.vectors.labelled_vectors import LabelledVectors
@@ -40,7 +41,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8", par
         text, complaint = error.args
         raise DataError(path, _line_of(path, text, encoding), complaint) from None
     certain = {text: tuple(name for name in labels if not (partial and name.startswith(OPEN))) for text, labels in sets.items()}
-    marked = {text: [name.removeprefix(OPEN) for name in labels if name not in certain[text]] for text, labels in sets.items()}
+    marked = {text: [name[len(OPEN) :] for name in labels if partial and name.startswith(OPEN)] for text, labels in sets.items()}
     names = sorted({name for labels in (*certain.values(), *marked.values()) for name in labels if name}, key=label_order)
     order = {name: j for j, name in enumerate(names)}
     ordered = {text: tuple(sorted(labels, key=order.__getitem__)) for text, labels in certain.items()}
@@ -88,7 +89,8 @@ def write(
 
 def _opened(marked: Sequence[str], certain: Sequence[str], names: Sequence[str]) -> list[str]:
     """The labels that a line leaves open: those marked, and where a mark has no name all that are not certain."""
-    return [name for name in names if name in marked or ("" in marked and name not in certain)]
+    marks, rest = set(marked), set(certain)
+    return [] if not marks else [name for name in names if name in marks or ("" in marks and name not in rest)]
 
 
 def _labels(text: str) -> tuple[str, ...]:
@@ -98,9 +100,8 @@ def _labels(text: str) -> tuple[str, ...]:
     names = [plain_label(name) for name in text.split(",")]
     if "" in names:
         raise ValueError(text, f"{text!r} has a comma with no label beside it: write label,label index:value ....")
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(text, f"the label {name!r} stands twice in this line: keep one of them.")
+    if twice := repeated(names):
+        raise ValueError(text, f"the label {twice!r} stands twice in this line: keep one of them.")
     return tuple(names)
 
 

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from structopt.errors import ConfigError, DataError, did_you_mean
+from structopt.formats.numbering import repeated
 from structopt.formats.text_files import read_text
 from structopt.formats.vectors import arff_reader
 from structopt.formats.vectors.arff_header import Attribute
@@ -108,8 +109,9 @@ def _label_names(rows: Arff, labels: int | str | None, encoding: str) -> list[st
         return names[-labels:]
     source = Path(labels) if labels is not None else _xml_beside(Path(rows.path))
     listed = label_list(source, encoding)
+    columns = set(names)
     for name in listed:
-        if name not in names:
+        if name not in columns:
             message = f"the label {name!r} has no column in {rows.path}.{did_you_mean(name, names)} Is this its XML file?"
             raise DataError(source, None, message)
     if len(listed) == len(names):
@@ -136,13 +138,14 @@ def label_list(path: Path, encoding: str = "utf8") -> list[str]:
         root = ElementTree.fromstring(re.sub(r"^\s*<\?xml.*?\?>", "", text, flags=re.S))
     except ElementTree.ParseError as error:
         raise DataError(path, error.position[0], f"this is not XML ({error}): give the XML file of the labels.") from None
+    except ValueError as error:  # a character that XML cannot have
+        raise DataError(path, None, f"this is not XML ({error}): give the XML file of the labels.") from None
     labels = [element.get("name") for element in root.iter() if element.tag.rpartition("}")[2] == "label"]
     names = [name for name in labels if name]
     if not names or len(names) < len(labels):
         raise DataError(path, None, 'no label is named here: write <label name="..."></label> for each of them.')
-    for name in names:
-        if names.count(name) > 1:
-            raise DataError(path, None, f"the label {name!r} is named twice: remove one of them.")
+    if twice := repeated(names):
+        raise DataError(path, None, f"the label {twice!r} is named twice: remove one of them.")
     return names
 
 

@@ -5,13 +5,15 @@ from structopt.config.composition import Settings, compose
 from structopt.core.data.config_keys import IGNORED, Purpose, ignored, relevant
 
 EXPECTED = {
-    Purpose.RESUMING_A_RUN: {"optimizer.epochs", "optimizer.tolerance", "threads", "tracker"},
-    Purpose.RESUMING_A_JOB: {"sweep", "resume", "tracker"},
+    Purpose.RESUMING_A_RUN: {"optimizer.epochs", "optimizer.tolerance", "threads", "tracker", "max_expansion"},
+    Purpose.RESUMING_A_JOB: {"sweep", "resume", "tracker", "max_expansion"},
     Purpose.RESUMING_A_SWEEP: {"hydra/launcher", "hydra.launcher", "hydra.sweep.dir"},
-    Purpose.TRACKING: {"tracker", "sweep", "resume", "check", "time_decoding"},
-    Purpose.COMPARING: {"label", "tracker", "threads", "resume", "check", "data", "scale", "sweep", "time_decoding"},
+    Purpose.TRACKING: {"tracker", "sweep", "resume", "check", "time_decoding", "max_expansion"},
+    Purpose.COMPARING: {
+        "label", "tracker", "threads", "resume", "check", "data", "scale", "sweep", "time_decoding", "max_expansion",
+    },
     Purpose.MULTIPLYING: {"data", "scale", "label", "experiment"},
-}
+}  # fmt: skip
 
 
 def test_what_does_not_matter():

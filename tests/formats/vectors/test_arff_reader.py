@@ -1,6 +1,7 @@
 """ARFF: dense and sparse rows, quoting, comments, and the text of every error."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -174,3 +175,15 @@ def test_comments_in_quotes_are_none():
     assert without_comment("1,'50%',2 % three") == "1,'50%',2"
     assert without_comment(" 1,'50%' ") == "1,'50%'"
     assert without_comment("1,it's % 2") == "1,it's"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["'\\" * 200_000, "'{" * 200_000, "{" * 400_000, "x " * 200_000, "'" * 400_000, "a" + " " * 400_000 + "x y", "a {" + "}," * 99_999],
+    ids=["backslashes", "braces in quotes", "braces", "words", "quotes", "blanks", "closing braces"],
+)
+def test_declarations_take_no_longer_than_they_are_long(make, text):
+    started = time.perf_counter()
+    with pytest.raises(DataError):
+        read(make(f"@attribute {text}\n@attribute b numeric\n@data\n0,1,2,3\n{text},%\n"))
+    assert time.perf_counter() - started < 5.0

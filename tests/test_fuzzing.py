@@ -1,0 +1,343 @@
+"""Mutated files of every format, read as the program reads them: they are read, or refused with one message, and soon.
+
+A file that breaks the program is kept where the test's message says, and is made again from its format and seed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from structopt.config import composition, feature_keys
+from structopt.core.data.encoded import EncodedTrees
+from structopt.errors import StructoptError
+from structopt.run.records import read_run
+from structopt.templates.word_lists import Phrases, read_list
+from tests.mutations import mutated
+
+SECONDS = 2.0
+"""The most that a file of these sizes may take: a hundred times what it takes, less than what is quadratic needs."""
+LONGEST = 3000
+"""Characters of the longest message."""
+FEW, MANY = 150, 2000
+
+WORDS = """
+Ann NNP B-NP B-PER
+Falk NNP I-NP I-PER
+visited VBD B-VP O
+
+Oslo NNP B-NP B-LOC
+
+-DOCSTART- -X- -X- O
+
+so RB B-ADVP O
+"""
+CRFSUITE = "B-PER\tword=Ann\tupper\tlength:3\nO\tword=slept\tlength:5\n\nO\tword=a\\:t\tlength:-2e-1\nO\tx\\\\\t\ty:1\n"
+LIBSVM = "sport 1:1 3:0.5   # a comment\n+1.0 2:1 7:-1e-3\nsport 1:2\n\n-1 0:5 10:1\n"
+MULTILABEL = "LOC,sport 4:1 7:1\nORG 30:2\n31:1.50\n1,LOC 4:1 # x\n"
+ARFF = r"""% a comment
+@relation 'any name'
+@attribute weight numeric
+@ATTRIBUTE 'two words' {0,1}
+@attribute colour {red, 'dark blue', green}
+@attribute beach {0,1} % c
+@attribute "sun\"set" {0,1}
+@data
+0.5, 1, 'dark blue', 0, 1
+{0 2, 3 1}
+{2 green,4 1}
+-1e-3,0,red,1,0
+"""
+XML = """<?xml version="1.0"?>
+<labels xmlns="http://mulan.sourceforge.net/labels">
+<label name="beach"></label>
+<label name="sun&quot;set"/></labels>
+"""
+CONLLU = """# sent_id = 1
+1-2 Anna _ _ _ _ _ _ _ _
+1 Ann Ann PROPN NNP Case=Nom 2 nsubj 2:nsubj _
+2 slept sleep VERB VBD _ 0 root _ A=b
+2.1 e _ _ _ _ _ _ _ _
+3 there there ADV RB _ 2 advmod _ _
+
+# text = no
+1 no no INTJ UH _ 0 root _ _
+
+""".replace(" ", "\t")
+CONLLX = """1 Ann _ N NNP case=nom|num=sg 2 SBJ _ _
+2 slept _ V VBD _ 0 ROOT _ _
+
+1 no _ I UH _ 0 ROOT _ _
+""".replace(" ", "\t")
+WORD_TAG_HEAD = "Ann NNP 2\nslept VBD 0\nthere RB 2\n\nno UH 0\n"
+LIST = "Oslo\nNew  York City\n# x\n\nSt. Ives\n"
+TEMPLATES = """bias
+word[-2..2]
+prefix(lower(word), 1..3)[-1]
+pos[-1] & word & shape(pos)
+collapsed(word)[-1..1]
+digits(lower(word))
+"""
+ARC_TEMPLATES = """h.form & m.upos
+h.upos[-1] & m.prefix(form, 5)
+m.feat(Case)
+h.upos & between.upos & m.upos
+"""
+HISTORY = "epoch,seconds,loss,primal,dev.f1\n1,0.5,1.25,2.0,0.5\n2,1.0,0.25,,0.75\n"
+METRICS = '{"train": {"objective": 1.5, "gap": null, "epochs": 2}, "dev": {"f1": 0.75}}\n'
+JOB = """{"number": 1, "overrides": ["loss.beta=1"], "status": "FINISHED", "score": 0.5, "error": "",
+"config": {"label": "a", "loss": {"beta": 1}}}
+"""
+CONFIG = "label: null\nseed: 0\ntask: {name: ner, train: null}\nloss:\n  name: family\n  beta: inf\n  cost_weights: {O: 1.5}\n"
+
+
+def _columns(width: int) -> bytes:
+    numbers = {2: (0, 3), 3: (0, 1, 3), 4: (0, 1, 2, 3)}[width]
+    lines = (line.split(" ") for line in WORDS.strip().split("\n"))
+    return "".join(" ".join(line[i] for i in numbers if len(line) > 1) + "\n" for line in lines).encode()
+
+
+def _npz(save: Callable[..., None]) -> bytes:
+    stream = io.BytesIO()
+    save(stream, pixels=np.arange(8.0), shapes_x=np.array([[2, 3], [1, 2]]), labels=np.array([0, 0, 1, 0, 1, 1, 1, 0]))
+    return stream.getvalue()
+
+
+@dataclass(frozen=True)
+class Format:
+    """A sample of a format, and what reads a mutated file, given it and the sample.
+
+    Attributes
+    ----------
+    data : bytes
+    ending : str
+        The end of the file's name.
+    reads : callable
+    beside : mapping
+        Names and texts of the files beside it.
+    gzip : bool
+        Whether files are compressed.
+    """
+
+    data: bytes
+    ending: str
+    reads: Callable[[Path, Path], None]
+    beside: Mapping[str, str] = field(default_factory=dict)
+    gzip: bool = False
+
+    def compressed(self) -> Format:
+        """The same format, compressed."""
+        return replace(self, ending=f"{self.ending}.gz", gzip=True)
+
+    def lay_out(self, folder: Path) -> Path:
+        """Write the sample, and the files beside it."""
+        for name, text in self.beside.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_text(text, encoding="utf8")
+        sample = folder / (f"sample{self.ending}" if self.ending not in self.beside else self.ending)
+        sample.parent.mkdir(exist_ok=True)
+        sample.write_bytes(gzip.compress(self.data) if self.gzip else self.data)
+        return sample
+
+    def mutated(self, random: Random) -> bytes:
+        """A mutated file; where it is compressed, mutated before that or after it, or followed by another one."""
+        if not self.gzip:
+            return mutated(self.data, random)
+        how = random.randrange(3)
+        if how == 0:
+            return mutated(gzip.compress(self.data, mtime=0), random)
+        return gzip.compress(mutated(self.data, random), mtime=0) + (gzip.compress(self.data, mtime=0) if how == 1 else b"")
+
+
+@cache
+def _config(*words: str) -> dict[str, Any]:
+    words = (*words, "tracker=none")
+    return composition.validate(composition.compose(list(words)), list(words))
+
+
+def _task(words: tuple[str, ...], path: Path) -> Any:
+    config = _config(*words)
+    return feature_keys.task_of({**config, "task": {**config["task"], "train": str(path)}})
+
+
+@cache
+def _fitted(words: tuple[str, ...], sample: Path) -> Any:
+    task = _task(words, sample)
+    task.fit(task.read(sample))
+    return task
+
+
+def _task_reads(*words: str) -> Callable[[Path, Path], None]:
+    """Train on a file; evaluate on it, and predict its outputs, with what was learnt from the sample."""
+
+    def read(path: Path, sample: Path) -> None:
+        for use in (_train, _evaluate, _predict):
+            with _refused():
+                use(words, path, sample)
+
+    return read
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """Let a user's error pass whose message can be read."""
+    try:
+        yield
+    except StructoptError as error:
+        assert len(str(error)) < LONGEST, f"a message of {len(str(error))} characters: {str(error)[:300]}"
+
+
+def _train(words: tuple[str, ...], path: Path, sample: Path) -> None:
+    task = _task(words, path)
+    task.fit(task.read(path, 10))
+
+
+def _evaluate(words: tuple[str, ...], path: Path, sample: Path) -> None:
+    task = _fitted(words, sample)
+    corpus = task.read(path)
+    task.outcomes(corpus, _outputs(task, task.encode(corpus)))
+
+
+def _predict(words: tuple[str, ...], path: Path, sample: Path) -> None:
+    task = _fitted(words, sample)
+    corpus = task.read(path, labelled=False)
+    task.write_outputs(corpus, path.with_name("predicted"), task.written(_outputs(task, task.encode(corpus))))
+
+
+def _outputs(task: Any, encoded: Any) -> Any:
+    """The first label of every variable; of trees, the root as head of every word."""
+    size = int(encoded.offsets[-1])
+    return task.decode(encoded, np.zeros((size, 2) if isinstance(encoded, EncodedTrees) else size, np.int32))
+
+
+def _list_reads(path: Path, sample: Path) -> None:
+    with _refused():
+        Phrases(entry.split(" ") for entry in read_list(str(path)))
+
+
+def _templates_read(path: Path, sample: Path) -> None:
+    """Take the lines of a file as templates, and featurise a sentence with them."""
+    config, lines = _config("task=ner"), path.read_bytes().decode("utf8", "replace").split("\n")
+    with _refused():
+        task = feature_keys.task_of({**config, "features": {**config["features"], "templates": lines}})
+        task.fit(task.read(path.with_name("sentences.conll")))
+
+
+def _arc_templates_read(path: Path, sample: Path) -> None:
+    config, lines = _config("task=dependency"), path.read_bytes().decode("utf8", "replace").split("\n")
+    with _refused():
+        config = {**config, "features": {**config["features"], "templates": lines}}
+        feature_keys.task_of(config), feature_keys.scorer_of(config)
+
+
+def _xml_reads(path: Path, sample: Path) -> None:
+    with _refused():
+        _task(("task=multilabel",), path).read(path.with_suffix(".arff"))
+
+
+def _record_reads(path: Path, sample: Path) -> None:
+    """Read the folder of a run, one of whose files is mutated, as compare does."""
+    with _refused():
+        run = read_run(sample.parents[sample.parent.name == ".hydra"])
+        run.curve("primal"), run.metric("dev.f1"), run.setting("loss.beta")
+
+
+def _arff_reads(path: Path, sample: Path) -> None:
+    _task_reads("task=multilabel")(path, sample)
+    _task_reads("task=multilabel", "task.labels=2", "task.partial=true")(path, sample)
+
+
+RUN = {"metrics.json": METRICS, "history.csv": HISTORY, "job.json": JOB, ".hydra/config.yaml": CONFIG}
+FORMATS = {
+    "columns2": Format(_columns(2), ".conll", _task_reads("task=ner")),
+    "columns3": Format(_columns(3), ".conll", _task_reads("task=ner", "task.partial=true")),
+    "columns4": Format(_columns(4), ".conll", _task_reads("task=ner")),
+    "columns_latin": Format(_columns(4), ".conll", _task_reads("task=ner", "task.encoding=latin-1")),
+    "columns_utf16": Format(_columns(4).decode().encode("utf-16"), ".conll", _task_reads("task=ner", "task.encoding=utf-16")),
+    "columns_tab": Format(_columns(2).replace(b" ", b"\t"), ".conll", _task_reads("task=tagging", "task.separator='\\t'")),
+    "crfsuite": Format(CRFSUITE.encode(), ".crfsuite", _task_reads("task=attributes")),
+    "libsvm": Format(LIBSVM.encode(), ".libsvm", _task_reads("task=multiclass")),
+    "multilabel": Format(MULTILABEL.encode(), ".multilabel", _task_reads("task=multilabel", "task.partial=true")),
+    "arff": Format(ARFF.encode(), ".arff", _arff_reads, {"mutated.xml": XML, "sample.xml": XML}),
+    "mulan_xml": Format(XML.encode(), ".xml", _xml_reads, {"mutated.arff": ARFF}),
+    "conllu": Format(CONLLU.encode(), ".conllu", _task_reads("task=dependency")),
+    "conllx": Format(CONLLX.encode(), ".conll", _task_reads("task=dependency", "task.partial=true")),
+    "word_tag_head": Format(WORD_TAG_HEAD.encode(), ".penn", _task_reads("task=dependency")),
+    "npz": Format(_npz(np.savez_compressed), ".npz", _task_reads("task=grid")),
+    "npz_stored": Format(_npz(np.savez), ".npz", _task_reads("task=grid")),
+    "word_list": Format(LIST.encode(), ".txt", _list_reads),
+    "templates": Format(TEMPLATES.encode(), ".txt", _templates_read, {"sentences.conll": _columns(4).decode()}),
+    "arc_templates": Format(ARC_TEMPLATES.encode(), ".txt", _arc_templates_read),
+    "metrics_json": Format(METRICS.encode(), "metrics.json", _record_reads, RUN),
+    "history_csv": Format(HISTORY.encode(), "history.csv", _record_reads, RUN),
+    "job_json": Format(JOB.encode(), "job.json", _record_reads, RUN),
+    "run_config": Format(CONFIG.encode(), ".hydra/config.yaml", _record_reads, RUN),
+}
+COMPRESSED = ("columns4", "crfsuite", "libsvm", "multilabel", "arff", "conllu", "conllx", "word_tag_head", "word_list")
+FORMATS |= {f"{name}_gz": FORMATS[name].compressed() for name in COMPRESSED}
+
+
+@contextmanager
+def _in_time(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError where something takes longer; only between instructions of Python, or in its regular expressions."""
+
+    def expired(*_: object) -> None:
+        raise TimeoutError(f"took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, expired)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def broken(name: str, seeds: range, folder: Path) -> dict[str, str]:
+    """Read mutated files of a format; return what broke, a line a cause, with the first file of each."""
+    form, causes = FORMATS[name], dict[str, str]()
+    sample = form.lay_out(folder)
+    path = sample.with_name(sample.name.replace("sample", "mutated"))
+    for seed in seeds:
+        data = form.mutated(Random(f"{name} {seed}"))
+        path.write_bytes(data)
+        try:
+            with _in_time(SECONDS):
+                form.reads(path, sample)
+        except Exception as error:
+            cause = _cause(error)
+            if cause not in causes:
+                kept = folder / f"{name}-{seed}"
+                kept.write_bytes(data)
+                causes[cause] = str(kept)
+    return causes
+
+
+def _cause(error: Exception) -> str:
+    """The error, and the last line of the program that it came from."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "structopt" in Path(frame.filename).parts]
+    where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "the test"
+    return f"{type(error).__name__} in {where}: {str(error)[:200]}"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_few(name: str, tmp_path: Path) -> None:
+    assert broken(name, range(FEW), tmp_path) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMATS)
+def test_many(name: str, tmp_path: Path) -> None:
+    assert broken(name, range(FEW, MANY), tmp_path) == {}
