@@ -26,7 +26,7 @@ from structopt.run.observer import Observer
 from structopt.run.observers import Checks, Interrupts, PassLog, ProgressBar, TrackedPasses
 from structopt.run.reading import TrainingData, read
 from structopt.run.records import FAILED, FINISHED, KILLED
-from structopt.run.report import closing_text, draw
+from structopt.run.report import cause_of, closing_text, draw, ending_note
 from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
@@ -108,9 +108,10 @@ def resume(folder: Path, overrides: list[str]) -> Model:
 
 @dataclass
 class _Outcome:
-    """How a run ended: its status and metrics for the tracker."""
+    """How a run ended: its status, metrics and error for the tracker."""
 
     status: str = FAILED
+    error: Exception | None = None
     metrics: Metrics = field(default_factory=dict)
 
 
@@ -122,12 +123,15 @@ def _tracked(run: _TrainingRun, resuming: bool) -> Iterator[_Outcome]:
     try:
         yield outcome
     except KeyboardInterrupt:
+        outcome.status = KILLED
         raise KeyboardInterrupt(str(run.folder)) from None
-    except Exception:
-        outcome.status = FAILED
+    except Exception as error:
+        outcome.status, outcome.error = FAILED, error
         raise
     finally:
         try:
+            if outcome.status != FINISHED:
+                tracker.describe(ending_note(run.folder, cause_of(outcome.error), run.job is not None))
             tracker.finish(outcome.status, _dotted(outcome.metrics))
         finally:
             run.components.executor.close()
