@@ -48,8 +48,8 @@ def ending_note(folder: Path, cause: str, of_sweep: bool) -> str:
     logs = ", ".join(f"`{path}`" for path in sorted(folder.glob("*.log")))
     lines = ["**Failed**", f"```text\n{cause}\n```"] if cause else ["**Interrupted.**"]
     lines += [f"Log: {logs}"] if logs else []
-    if (folder / "checkpoint").is_dir():
-        lines.append(f"To go on from the last finished pass: {again}")
+    if not cause or (folder / "checkpoint").is_dir():
+        lines.append(f"To go on after the last finished pass: {again}")
     return "\n\n".join(lines)
 
 
