@@ -46,7 +46,8 @@ def ending_note(folder: Path, cause: str, of_sweep: bool) -> str:
     """
     again = "the command of the sweep, with `sweep.resume=true`" if of_sweep else f"`structopt resume={folder}`"
     logs = ", ".join(f"`{path}`" for path in sorted(folder.glob("*.log")))
-    lines = ["**Failed**", f"```text\n{cause}\n```"] if cause else ["**Interrupted.**"]
+    code = f"```text\n{cause}\n```" if "\n" in cause else f"`` {cause} ``"  # only what stands within a line is wrapped
+    lines = ["**Failed**", code] if cause else ["**Interrupted.**"]
     lines += [f"Log: {logs}"] if logs else []
     if not cause or (folder / "checkpoint").is_dir():
         lines.append(f"To go on after the last finished pass: {again}")

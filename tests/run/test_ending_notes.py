@@ -36,7 +36,7 @@ def test_of_bad_data(tmp_path: Path, ends: Ends) -> None:
     with pytest.raises(DataError) as error:
         train(tmp_path / "run", f"task.train={bad}")
     ((status, text),) = ends
-    assert (status, text.split("\n\n")[:2]) == ("FAILED", ["**Failed**", f"```text\n{error.value}\n```"])
+    assert (status, text.split("\n\n")[:2]) == ("FAILED", ["**Failed**", f"`` {error.value} ``"])
     assert "resume=" not in text  # there is nothing to go on with
 
 
