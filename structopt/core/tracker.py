@@ -43,7 +43,9 @@ class Run:
 
 
 class Tracker(Component):
-    """Records runs. A tracker never raises: when its store is broken it warns once and the run goes on.
+    """Records runs. A tracker never raises: when its store breaks it warns and the run goes on.
+
+    At the end of such a run it may warn once more, of what is missing.
 
     Its last three methods are for trackers that know of runs within runs. They are called in the process that launches a
     sweep, each on a tracker of its own. A tracker may note its run's id as ``run_id`` in ``tracking.json`` in the run's folder,
@@ -63,6 +65,10 @@ class Tracker(Component):
     @abstractmethod
     def finish(self, status: str, metrics: Mapping[str, float]) -> None:
         """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log folder and model."""
+
+    def describe(self, text: str) -> None:
+        """Keep a Markdown text with the run, such as why it failed; called before `finish`."""
+        return
 
     def open_sweep(self, name: str, folder: Path, command: str, known: str = "") -> str:
         """Make the run of a sweep, or go on with the known one; return its id, which jobs get as `Run.parent`.

@@ -35,7 +35,7 @@ class Store:
     """
 
     def __init__(self, uri: str = "") -> None:
-        self.uri = store_address(uri or os.environ.get("MLFLOW_TRACKING_URI"))
+        self.uri = store_address(uri or None)
 
     def folder_of(self, run_id: str) -> Path | None:
         """Return the folder of a run where it still exists, else None."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from structopt.core.loss import Beginning
+from structopt.errors import StructoptError
 from structopt.formats import tables
 from structopt.run.observer import Progress
 
@@ -15,6 +17,8 @@ SHOWN = (
     "uas", "las", "las_universal", "uas_nopunct", "las_nopunct", "las_universal_nopunct",
 )  # fmt: skip
 """The scores of the closing table, and those that a tracker gets after every pass."""
+
+_LONGEST_TRACEBACK = 4000
 
 
 def draw(folder: Path, metric: str) -> None:
@@ -26,6 +30,37 @@ def draw(folder: Path, metric: str) -> None:
     if rows:
         (folder / "plots").mkdir(exist_ok=True)
         learning_curve(rows, folder / "plots" / "learning_curve.png", f"dev.{metric}")
+
+
+def ending_note(folder: Path, cause: str, of_sweep: bool) -> str:
+    """Why a run came to no end, where its log is, and how to go on with it, in Markdown.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    cause : str
+        Why it failed; empty where it was interrupted.
+    of_sweep : bool
+        Whether it is a job of a sweep.
+    """
+    again = "the command of the sweep, with `sweep.resume=true`" if of_sweep else f"`structopt resume={folder}`"
+    logs = ", ".join(f"`{path}`" for path in sorted(folder.glob("*.log")))
+    code = f"```text\n{cause}\n```" if "\n" in cause else f"`` {cause} ``"  # only what stands within a line is wrapped
+    lines = ["**Failed**", code] if cause else ["**Interrupted.**"]
+    lines += [f"Log: {logs}"] if logs else []
+    if not cause or (folder / "checkpoint").is_dir():
+        lines.append(f"To go on after the last finished pass: {again}")
+    return "\n\n".join(lines)
+
+
+def cause_of(error: Exception | None) -> str:
+    """The message of an error that the user can mend; of any other the end of its traceback; empty where there is none."""
+    if error is None:
+        return ""
+    if isinstance(error, StructoptError):
+        return str(error)
+    return "".join(traceback.format_exception(error))[-_LONGEST_TRACEBACK:]
 
 
 def closing_text(

@@ -30,7 +30,7 @@ from structopt.run.observer import Observer
 from structopt.run.observers import Checks, Interrupts, PassLog, PassProgress, TrackedPasses
 from structopt.run.reading import TrainingData, read
 from structopt.run.records import FAILED, FINISHED, KILLED
-from structopt.run.report import closing_text, draw
+from structopt.run.report import cause_of, closing_text, draw, ending_note
 from structopt.run.time_limit import TimeIsUp, at_most
 from structopt.run.trainer import Judge, Schedule, Trainer
 
@@ -126,9 +126,10 @@ def resume(folder: Path, overrides: list[str]) -> Model:
 
 @dataclass
 class _Outcome:
-    """How a run ended: its status and metrics for the tracker."""
+    """How a run ended: its status, metrics and error for the tracker."""
 
     status: str = FAILED
+    error: Exception | None = None
     metrics: Metrics = field(default_factory=dict)
 
 
@@ -142,12 +143,14 @@ def _tracked(run: _TrainingRun, resuming: bool) -> Iterator[_Outcome]:
     except KeyboardInterrupt:
         outcome.status = KILLED
         raise
-    except Exception:
-        outcome.status = FAILED
+    except Exception as error:
+        outcome.status, outcome.error = FAILED, error
         raise
     finally:
         try:
             with interruption.put_off(), phases.phase("recording"):
+                if outcome.status != FINISHED:
+                    tracker.describe(ending_note(run.folder, cause_of(outcome.error), run.job is not None))
                 tracker.finish(outcome.status, _dotted(outcome.metrics))
         finally:
             run.components.executor.close()

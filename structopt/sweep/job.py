@@ -179,6 +179,7 @@ class SweepJob:
         """Record a job that failed before its run was tracked: a sweep has a run for every job."""
         from structopt.config import registry
         from structopt.core.tracker import Run
+        from structopt.run.report import ending_note
 
         if (self.folder / TRACKING).is_file() or not self.parent:
             return
@@ -187,6 +188,7 @@ class SweepJob:
         except StructoptError:
             return
         tracker.start(Run(self.folder, self.facts["config"], {}, self.name, parent=self.parent, job=self.number))
+        tracker.describe(ending_note(self.folder, self.facts["error"], of_sweep=True))
         tracker.finish(FAILED, {})
 
     def write(self, status: str) -> None:

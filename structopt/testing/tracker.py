@@ -46,6 +46,7 @@ class TrackerSuite:
         """A run may end before its first pass, without any metric."""
         component = tracker()
         component.start(run)
+        component.describe("**Why** it ended.")
         component.finish(status, {})
 
     def test_metrics_that_are_no_numbers(self, tracker: Callable[[], Tracker], run: Run) -> None:
@@ -69,7 +70,7 @@ class TrackerSuite:
         tracker().close_sweep(parent, "FINISHED", {"dev.f1": 0.5}, [])
 
     def test_a_broken_store_stops_nobody(self, broken: Any, run: Run, caplog: pytest.LogCaptureFixture) -> None:
-        """It warns, once, and the run goes on."""
+        """It warns when it breaks, and once more at most, and the run goes on."""
         if broken is None:
             pytest.skip("no store to break")
         component = broken()
@@ -77,4 +78,4 @@ class TrackerSuite:
         for epoch in range(1, 4):
             component.log_epoch(epoch, {"train.loss": 1.0})
         component.finish("FINISHED", {"dev.f1": 0.5})
-        assert len([record for record in caplog.records if record.levelname == "WARNING"]) == 1
+        assert len([record for record in caplog.records if record.levelname == "WARNING"]) in (1, 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import math
 import queue
 import threading
@@ -15,31 +16,43 @@ _LAST_LIMIT = 3.0
 
 @dataclass(frozen=True)
 class Operation:
-    """An action, the seconds it may take, and whether to try it even after a failure."""
+    """An action, the seconds it may take, whether to try it even after a failure, and a name for what it records.
+
+    The name is a number where it is that of a pass, and empty where there is nothing to miss.
+    """
 
     action: Callable[[], None]
     limit: float
     always: bool = False
+    what: str | int = ""
 
 
 class Background:
-    """Does operations in order in one thread; after the first failure it skips all but those marked ``always``."""
+    """Does operations in order in one thread; after the first failure it skips all but those marked ``always``.
+
+    Attributes
+    ----------
+    lost : list of str or int
+        Names of the operations that failed or were skipped, once it is closed.
+    """
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
+        self.lost: list[str | int] = []
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._broken = False
         self._closed = self._stuck = False
+        self._under_way: str | int = ""
         self._deadline = math.inf
         self._thread = threading.Thread(target=self._loop, name="structopt-tracker", daemon=True)
         self._thread.start()
         atexit.register(self._leave)
 
-    def put(self, action: Callable[[], None], limit: float, always: bool = False) -> None:
+    def put(self, action: Callable[[], None], limit: float, always: bool = False, what: str | int = "") -> None:
         """Queue an operation."""
         if not self._closed:
-            self._queue.put(Operation(action, limit, always))
+            self._queue.put(Operation(action, limit, always, what))
 
     def close(self, backlog: float) -> None:
         """Wait until all is done, but no longer than an operation's limit or `backlog` seconds in all."""
@@ -53,6 +66,7 @@ class Background:
         if backlog and self._thread.is_alive():
             self._stuck = True
             self._break("the store does not answer")
+            self._drop()
 
     def _loop(self) -> None:
         """Do the queued operations until the queue is closed."""
@@ -60,16 +74,30 @@ class Background:
             if not self._broken or operation.always:
                 limit = min(operation.limit, _LAST_LIMIT) if self._broken else operation.limit
                 self._deadline = time.monotonic() + limit
+                self._under_way = operation.what
                 self._do(operation)
-            self._deadline = math.inf
+            elif operation.what:
+                self.lost.append(operation.what)
+            self._deadline, self._under_way = math.inf, ""
 
     def _do(self, operation: Operation) -> None:
         """Do one operation; the first failure is warned of and ends the recording."""
         try:
             operation.action()
         except BaseException as error:  # a tracker never costs a trained model
-            first = (str(error).strip() or "no message").splitlines()[0][:300]
-            self._break(f"{type(error).__name__}: {first}")
+            if operation.what:
+                self.lost.append(operation.what)
+            self._break(_reason(error))
+
+    def _drop(self) -> None:
+        """Count what is under way and what still waits as lost."""
+        names = [self._under_way]
+        with contextlib.suppress(queue.Empty):
+            while True:
+                operation = self._queue.get_nowait()
+                names.append(operation.what if operation else "")
+        self._queue.put(None)
+        self.lost += [name for name in names if name]
 
     def _break(self, reason: str) -> None:
         """End the recording; warn at the first call."""
@@ -83,3 +111,12 @@ class Background:
         self._broken = True
         self.close(0.0)
         self._thread.join(0.0 if self._stuck else 10.0)
+
+
+def _reason(error: BaseException) -> str:
+    """Return the kind and the first line of an error; of one of a connection only that there was none, and why."""
+    text = str(error).strip() or "no message"
+    if "Max retries exceeded" in text:
+        cause = "it refuses connections" if "refused" in text else "no answer in time" if "timed out" in text else ""
+        return "the server cannot be reached" + (f" ({cause})" if cause else "")
+    return f"{type(error).__name__}: {text.splitlines()[0][:300]}"

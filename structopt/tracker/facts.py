@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.core.data.config_keys import Purpose, dotted, relevant
+from structopt.core.data.splits import SplitPath
 from structopt.core.tracker import Run
 from structopt.tracker.stores import RUN_FOLDER
 from structopt.tracker.sweep_run import PARENT
@@ -23,6 +24,8 @@ from structopt.tracker.sweep_run import PARENT
 DISTRIBUTION = "structopt-trainer"
 PARENT_VARIABLE = "STRUCTOPT_PARENT_RUN"
 _LONGEST_VALUE = 500
+_CONTEXTS = {"train": "training", "dev": "validation", "test": "test"}
+"""What MLflow calls the splits."""
 
 
 def _text(value: Any) -> str:
@@ -97,18 +100,21 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def fingerprint(path: Path) -> dict[str, Any]:
-    """Return name, size, SHA-256 digest and address of a file."""
-    with path.open("rb") as stream:
+def fingerprint(path: Path | SplitPath) -> dict[str, Any]:
+    """Return name, size, SHA-256 digest and address of a split's file; empty where it has none."""
+    file = path.source if isinstance(path, SplitPath) else Path(path)
+    if file is None or not file.is_file():
+        return {}
+    with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"name": path.name, "size": path.stat().st_size, "sha256": digest, "uri": path.resolve().as_uri()}
+    return {"name": path.name, "size": file.stat().st_size, "sha256": digest, "uri": file.resolve().as_uri()}
 
 
-def dataset_input(role: str, facts: Mapping[str, Any]) -> Any:
+def dataset_input(split: str, facts: Mapping[str, Any]) -> Any:
     """Describe a data file as an MLflow input; MLflow keeps 36 characters of a digest, the profile holds all of it."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     profile = json.dumps({"size": facts["size"], "sha256": facts["sha256"]})
     source = json.dumps({"uri": facts["uri"]})
     dataset = Dataset(facts["name"], facts["sha256"][:32], "local", source, profile=profile)
-    return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", role)])
+    return DatasetInput(dataset, tags=[InputTag("mlflow.data.context", _CONTEXTS.get(split, split))])

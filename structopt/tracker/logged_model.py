@@ -78,7 +78,7 @@ def download_model(address: str, uri: str | None = None) -> Path:
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     import mlflow
 
-    store = uri or os.environ.get("MLFLOW_TRACKING_URI") or store_address(None)
+    store = uri or store_address(None)
     try:
         with asked_at(store):  # looking up a logged model does not take the argument below
             return Path(mlflow.artifacts.download_artifacts(artifact_uri=address, tracking_uri=store))

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structopt.core.data.splits import SplitPath
 from structopt.core.tracker import Run, Tracker
 from structopt.tracker import sweep_run
 from structopt.tracker.background import Background
-from structopt.tracker.facts import allowed_name, common_tags, dataset_input, fingerprint, finite, git_tags, params, run_tags
-from structopt.tracker.logged_model import save_pyfunc
+from structopt.tracker.facts import common_tags, finite, git_tags, params, run_tags
+from structopt.tracker.stored_run import StoredRun
 from structopt.tracker.stores import (
     SQLITE,
     artifact_location,
@@ -28,7 +26,7 @@ from structopt.tracker.stores import (
 
 RECORDED = "tracking.json"
 """A file in a run's folder with the store and the id of its MLflow run, for a run that goes on."""
-_PARAMS_A_CALL = 100
+THE_RUN = "run"
 _LOCAL_LIMIT = 120.0
 _BACKLOG_LIMIT = 300.0
 _logger = logging.getLogger("structopt.tracker")
@@ -38,12 +36,14 @@ class MLflowTracker(Tracker):
     """Records runs in MLflow: configuration, data files, metrics of every pass, the run's files and the model.
 
     MLflow takes seconds to import and a server may not answer, so everything happens in one background thread, in order;
-    only `finish` waits for it, and not for ever. On the first failure the tracker warns once and records no more.
+    only `finish` waits for it, and not for ever. On the first failure the tracker warns and records no more; `finish` then warns
+    of what is not recorded.
 
     Parameters
     ----------
     uri : str or None
-        Tracking store; None means the sqlite store ``outputs/mlflow.db`` under the current folder.
+        Tracking store; None means MLFLOW_TRACKING_URI where that is set, else the sqlite store ``outputs/mlflow.db`` under the
+        current folder.
     experiment : str
         Name of the experiment; made where it is missing.
     run_name : str or None
@@ -52,6 +52,8 @@ class MLflowTracker(Tracker):
         Whether `finish` logs the saved model as a pyfunc.
     timeout : float
         Seconds that one request to a server may take.
+    group_metrics : bool
+        Whether metrics of passes are recorded under names such as ``dev/f1`` too, which MLflow's pages show in groups.
     """
 
     def __init__(
@@ -61,15 +63,16 @@ class MLflowTracker(Tracker):
         run_name: str | None = None,
         log_model: bool = True,
         timeout: float = 5.0,
+        group_metrics: bool = True,
     ) -> None:
         self.uri = store_address(uri)
         self.run_id: str | None = None
-        self._experiment, self._run_name, self._log_model = experiment, run_name, log_model
+        self._experiment, self._run_name, self._log_model, self._grouped = experiment, run_name, log_model, group_metrics
         self._run: Run | None = None
         self._folder: Path | None = None  # a sweep's
         self._client: Any = None
         self._experiment_id = ""
-        self._last: tuple[int, dict[str, float]] = (0, {})
+        self._stored: Any = None  # a StoredRun, once there is one
         self._request_limit = _LOCAL_LIMIT if self.uri.startswith(SQLITE) else 3.0 * timeout
         prepare_environment(timeout)
         self._worker = Background(self._warn)
@@ -80,24 +83,35 @@ class MLflowTracker(Tracker):
         self._run = run
         moment, git = milliseconds(), git_tags()
         self._worker.put(self._connect, self._request_limit)
-        self._worker.put(lambda: self._begin(run, moment, git), self._request_limit)
-        self._worker.put(lambda: self._log_files(run.files), _LOCAL_LIMIT)
+        self._worker.put(lambda: self._begin(run, moment, git), self._request_limit, what=THE_RUN)
+        self._worker.put(lambda: self._stored.log_params(params(run.config)), self._request_limit, what="parameters")
+        self._worker.put(lambda: self._stored.log_data(run.files), _LOCAL_LIMIT, what="data files")
 
     def log_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Record the metrics of one pass under their dotted names, with the pass as step; only finite ones."""
         copied, moment = dict(metrics), milliseconds()
-        self._worker.put(lambda: self._log_metrics(copied, epoch, moment), self._request_limit)
+        self._worker.put(lambda: self._stored.log_pass(copied, epoch, moment), self._request_limit, what=epoch)
+
+    def describe(self, text: str) -> None:
+        """Show a Markdown text as the run's description."""
+        self._worker.put(lambda: self._stored.describe(text), self._request_limit, what="description")
 
     def finish(self, status: str, metrics: Mapping[str, float]) -> None:
         """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log folder and model."""
         if self._run is None:
             return
         folder, copied, moment = self._run.folder, dict(metrics), milliseconds()
-        self._worker.put(lambda: self._log_final(copied, moment), self._request_limit)
-        self._worker.put(lambda: self._log_folder(folder), _LOCAL_LIMIT)
-        self._worker.put(lambda: self._log_saved_model(folder / "model"), _LOCAL_LIMIT)
+        model = folder / "model" if self._log_model and (folder / "model").is_dir() else None
+        self._worker.put(
+            lambda: self._stored.log_final(copied, moment, model is not None), self._request_limit, what="final metrics"
+        )
+        self._worker.put(lambda: self._stored.log_folder(folder), _LOCAL_LIMIT, what="files")
+        if model:
+            self._worker.put(lambda: self._stored.log_model(model), _LOCAL_LIMIT, what="model")
         self._worker.put(lambda: self._terminate(status), self._request_limit, always=True)
         self._worker.close(_BACKLOG_LIMIT)
+        if lost := self._worker.lost:
+            _logger.warning("%s", missing(self.uri, lost, folder))
 
     def open_sweep(self, name: str, folder: Path, command: str, known: str = "") -> str:
         """Make the parent of a sweep's runs, or go on with a known one.
@@ -143,17 +157,18 @@ class MLflowTracker(Tracker):
             self._experiment_id = experiment_id(self._client, self._experiment, artifact_location(self.uri))
 
     def _begin(self, run: Run, started: int, git: Mapping[str, str]) -> None:
-        """Make the run, with its tags and its configuration as params, or go on with the one that the folder names."""
+        """Make the run with its tags, or go on with the one that the folder names."""
         name, tags = self._run_name or run.label, run_tags(run) | dict(git)
         known = self._known(run.folder) if run.resumed else {}
         if known:
             self.run_id = str(known["run_id"])
-            self._client.update_run(self.run_id, status="RUNNING")
         else:
             created = self._client.create_run(self._experiment_id, start_time=started, tags=tags, run_name=name)
             self.run_id = str(created.info.run_id)
             (run.folder / RECORDED).write_text(json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8")
-        self._log_params(params(run.config))
+        self._stored = StoredRun(self._client, self._experiment_id, self.run_id, self._grouped)
+        if known:
+            self._stored.go_on()
 
     def _known(self, folder: Path) -> dict[str, str]:
         """Return the content of `RECORDED`, which an earlier attempt wrote; empty where this store has no such run."""
@@ -166,69 +181,6 @@ class MLflowTracker(Tracker):
             return {}
         return noted if is_here else {}
 
-    def _log_params(self, values: Mapping[str, str]) -> None:
-        """Log params; those that were typed anew for a run that goes on become tags, since a param cannot change."""
-        from mlflow.entities import Param, RunTag
-
-        known = self._client.get_run(self.run_id).data.params
-        fresh = [Param(key, value) for key, value in values.items() if key not in known]
-        anew = [RunTag(f"resumed.{key}", value) for key, value in values.items() if known.get(key, value) != value]
-        for first in range(0, len(fresh), _PARAMS_A_CALL):
-            self._client.log_batch(self.run_id, params=fresh[first : first + _PARAMS_A_CALL])
-        if anew:
-            self._client.log_batch(self.run_id, tags=anew)
-
-    def _log_files(self, files: Mapping[str, Path | SplitPath]) -> None:
-        """Record name, size and digest of the data files: as inputs, and in full as tags."""
-        from mlflow.entities import RunTag
-
-        fingerprints = {role: fingerprint(Path(path)) for role, path in files.items() if Path(path).is_file()}
-        if not fingerprints:
-            return
-        self._client.log_inputs(self.run_id, datasets=[dataset_input(role, facts) for role, facts in fingerprints.items()])
-        keys = ("name", "size", "sha256")
-        tags = [RunTag(f"data.{role}.{key}", str(facts[key])) for role, facts in fingerprints.items() for key in keys]
-        self._client.log_batch(self.run_id, tags=tags)
-
-    def _log_metrics(self, metrics: Mapping[str, float], step: int, timestamp: int) -> None:
-        """Record the finite metrics in one call."""
-        from mlflow.entities import Metric
-
-        kept = finite(metrics)
-        self._last = step, kept
-        if kept:
-            values = [Metric(allowed_name(key), value, timestamp, step) for key, value in kept.items()]
-            self._client.log_batch(self.run_id, metrics=values)
-
-    def _log_final(self, metrics: Mapping[str, float], timestamp: int) -> None:
-        """Record the final metrics at the last pass; what that pass recorded already is left out."""
-        step, known = self._last
-        final = {key: value for key, value in finite(metrics).items() if known.get(key) != value}
-        self._log_metrics(final, step, timestamp)
-
-    def _log_folder(self, folder: Path) -> None:
-        """Log the run's files: configuration, history, metrics, plots and log."""
-        for name in (".hydra", "plots"):
-            if (folder / name).is_dir():
-                self._client.log_artifacts(self.run_id, str(folder / name), name)
-        for file in [folder / "history.csv", folder / "metrics.json", *sorted(folder.glob("*.log"))]:
-            if file.is_file():
-                self._client.log_artifact(self.run_id, str(file))
-
-    def _log_saved_model(self, folder: Path) -> None:
-        """Log the saved model as a pyfunc named ``model``."""
-        from mlflow.entities import LoggedModelOutput
-
-        if not (self._log_model and folder.is_dir()):
-            return
-        model = self._client.create_logged_model(self._experiment_id, name="model", source_run_id=self.run_id)
-        self._client.log_outputs(self.run_id, [LoggedModelOutput(model.model_id, self._last[0])])
-        with tempfile.TemporaryDirectory() as temporary:
-            packed = Path(temporary, "model")
-            save_pyfunc(packed, folder, model, self.run_id)
-            self._client.log_model_artifacts(model.model_id, str(packed))
-        self._client.finalize_logged_model(model.model_id, "READY")
-
     def _terminate(self, status: str) -> None:
         """Close the run, if it was ever made."""
         if self.run_id is not None:
@@ -237,4 +189,23 @@ class MLflowTracker(Tracker):
     def _warn(self, reason: str) -> None:
         """Say that nothing more will be recorded."""
         folder = self._folder or (self._run.folder if self._run is not None else "the run folder")
-        _logger.warning("tracking stopped: %s; the run goes on, everything is in %s", reason, folder)
+        _logger.warning("tracking stopped: %s: %s; the run goes on, everything is in %s", self.uri, reason, folder)
+
+
+def missing(uri: str, lost: Sequence[str | int], folder: Path) -> str:
+    """Say what a store did not record of a run.
+
+    Parameters
+    ----------
+    uri : str
+    lost : sequence of str or int
+        Names of what is missing; a number is a pass.
+    folder : Path
+        The run's.
+    """
+    if THE_RUN in lost:
+        return f"{uri} has nothing of this run. Everything is in {folder}."
+    passes = [one for one in lost if isinstance(one, int)]
+    words = [f"pass {passes[0]}" if len(passes) == 1 else f"passes {passes[0]} to {passes[-1]}"] if passes else []
+    words += dict.fromkeys(one for one in lost if isinstance(one, str))
+    return f"{uri} does not have all of this run. Not recorded: {', '.join(words)}. They are in {folder}."

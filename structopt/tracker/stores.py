@@ -17,6 +17,10 @@ RUN_FOLDER = "run_folder"
 """The tag with a run's folder."""
 NOTE = "mlflow.note.content"
 """The tag that MLflow shows as the description of a run, rendered as Markdown."""
+DESCRIBED = "structopt.note"
+"""The tag that marks a description that was not written by the user."""
+_KIND, _MODEL_TRAINING = "mlflow.experimentKind", "custom_model_development"
+"""The tag by which MLflow tells experiments with training runs from those with traces of agents, and its value."""
 
 
 def milliseconds() -> int:
@@ -25,7 +29,11 @@ def milliseconds() -> int:
 
 
 def store_address(uri: str | None) -> str:
-    """Make the address of a sqlite store independent of the current folder."""
+    """Return a store's address, that of a sqlite store independent of the current folder.
+
+    None means MLFLOW_TRACKING_URI where that is set, else the sqlite store ``outputs/mlflow.db`` under the current folder.
+    """
+    uri = uri or os.environ.get("MLFLOW_TRACKING_URI") or None
     if uri is None:
         return f"{SQLITE}{Path('outputs', 'mlflow.db').resolve()}"
     if uri.startswith(SQLITE) and not uri.endswith(":memory:"):
@@ -83,18 +91,26 @@ def import_mlflow() -> None:
 
 
 def experiment_id(client: Any, name: str, artifact_location: str | None) -> str:
-    """Find or make the experiment; another process may make it at the same moment."""
+    """Find or make the experiment, one of model training; another process may make it at the same moment."""
     from mlflow.exceptions import MlflowException
 
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
         try:
-            return str(client.create_experiment(name, artifact_location=artifact_location))
+            return str(client.create_experiment(name, artifact_location=artifact_location, tags={_KIND: _MODEL_TRAINING}))
         except MlflowException:
             experiment = client.get_experiment_by_name(name)
             if experiment is None:
                 raise
+    if _KIND not in experiment.tags:
+        client.set_experiment_tag(experiment.experiment_id, _KIND, _MODEL_TRAINING)
     return str(experiment.experiment_id)
+
+
+def describe(client: Any, run_id: str, text: str) -> None:
+    """Set a run's description."""
+    client.set_tag(run_id, NOTE, text)
+    client.set_tag(run_id, DESCRIBED, "true")
 
 
 @contextlib.contextmanager

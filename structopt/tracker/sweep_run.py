@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from structopt.tracker.stores import NOTE
+from structopt.tracker.stores import NOTE, describe
 
 PARENT = "mlflow.parentRunId"
 CHILDREN_A_PAGE = 1000
 LONGEST_NOTE = 7500
+_INTERRUPTED = "**Interrupted.**\n\nTo go on: the command of the sweep, with `sweep.resume=true`"
 
 
 def opened(client: Any, experiment_id: str, name: str, tags: Mapping[str, str], known: str, now: int) -> str:
@@ -55,4 +56,5 @@ def _end_running(client: Any, experiment_id: str, parent: str) -> None:
     """Mark the children whose status is RUNNING as killed."""
     wanted = f"tags.`{PARENT}` = '{parent}' and attributes.status = 'RUNNING'"
     for child in client.search_runs([experiment_id], filter_string=wanted, max_results=CHILDREN_A_PAGE):
+        describe(client, child.info.run_id, _INTERRUPTED)
         client.set_terminated(child.info.run_id, "KILLED")

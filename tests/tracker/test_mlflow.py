@@ -13,12 +13,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from structopt.core.data.splits import SplitPath
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.tracker import Run
 from structopt.tracker.facts import params
 from structopt.tracker.logged_model import download_model
 from structopt.tracker.mlflow import MLflowTracker
-from structopt.tracker.stores import store_address
+from structopt.tracker.stores import experiment_id, store_address
 
 CONFIG = {
     "task": {"name": "ner", "train": None, "check": True},
@@ -98,7 +99,95 @@ def test_epoch_metrics_have_steps_and_are_finite(store):
     history = store.client.get_metric_history(store.tracker.run_id, "primal")
     assert [(point.step, point.value) for point in history] == [(1, 3.0), (2, 2.0)]
     assert len(store.client.get_metric_history(store.tracker.run_id, "dev.f1")) == 2
-    assert store.run.data.metrics == {"primal": 2.0, "dev.f1": 0.75, "test.f1": 0.25}
+    final = {"primal": 2.0, "dev.f1": 0.75, "test.f1": 0.25}
+    assert store.run.data.metrics == final | {"dev/f1": 0.75, "test/f1": 0.25}
+
+
+def test_metrics_stand_in_groups_too(store):
+    """MLflow's pages group metrics by what stands before a slash: those of passes, and the same of the test split."""
+    history = store.client.get_metric_history(store.tracker.run_id, "dev/f1")
+    assert [(point.step, point.value) for point in history] == [(1, 0.5), (2, 0.75)]
+    assert len(store.client.get_metric_history(store.tracker.run_id, "test/f1")) == 1
+
+
+def test_an_experiment_is_one_of_model_training(store):
+    assert store.client.get_experiment(store.run.info.experiment_id).tags["mlflow.experimentKind"] == "custom_model_development"
+    store.client.create_experiment("older")
+    experiment_id(store.client, "older", None)
+    assert store.client.get_experiment_by_name("older").tags["mlflow.experimentKind"] == "custom_model_development"
+    store.client.set_experiment_tag(store.client.create_experiment("agents"), "mlflow.experimentKind", "genai_development")
+    experiment_id(store.client, "agents", None)
+    assert store.client.get_experiment_by_name("agents").tags["mlflow.experimentKind"] == "genai_development"
+
+
+def test_the_model_is_linked_to_parameters_metrics_and_data(store):
+    (model,) = store.client.search_logged_models([store.run.info.experiment_id], f"source_run_id = '{store.tracker.run_id}'")
+    assert (model.name, model.status.value) == ("model", "READY")
+    assert model.params == store.run.data.params
+    linked = {metric.key: (metric.value, metric.dataset_name, metric.run_id) for metric in model.metrics}
+    assert linked == {"dev.f1": (0.75, None, store.tracker.run_id), "test.f1": (0.25, None, store.tracker.run_id)}
+    (output,) = store.run.outputs.model_outputs
+    assert (output.model_id, output.step) == (model.model_id, 2)
+
+
+def test_metrics_are_linked_to_the_data_they_were_measured_on(store, tmp_path):
+    tracker = MLflowTracker(uri=store.tracker.uri, experiment="linked", group_metrics=False)
+    run = make_run(tmp_path / "run")
+    tracker.start(replace(run, files={"train": run.files["train"], "dev": SplitPath("dev", run.files["train"])}))
+    tracker.log_epoch(1, {"train.loss": 2.0, "dev.f1": 0.5})
+    tracker.finish("FINISHED", {"train.loss": 2.0, "dev.f1": 0.5})
+    stored = store.client.get_run(tracker.run_id)
+    contexts = {one.tags[0].value: one.dataset for one in stored.inputs.dataset_inputs}
+    assert {role: one.name for role, one in contexts.items()} == {
+        "training": "run.train.txt", "validation": "run.train.txt#dev"
+    }  # fmt: skip
+    (model,) = store.client.search_logged_models([stored.info.experiment_id])
+    linked = {metric.key: (metric.dataset_name, metric.dataset_digest) for metric in model.metrics}
+    training, dev = contexts["training"], contexts["validation"]
+    assert linked == {"train.loss": (training.name, training.digest), "dev.f1": (dev.name, dev.digest)}
+    assert len(store.client.get_metric_history(tracker.run_id, "dev.f1")) == 1
+    assert set(stored.data.metrics) == {"train.loss", "dev.f1"}
+
+
+def test_the_note_of_a_run_is_gone_when_it_goes_on(store, tmp_path):
+    run = make_run(tmp_path / "run")
+    first = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    first.start(run)
+    first.describe("**Failed**")
+    first.finish("FAILED", {})
+    assert store.client.get_run(first.run_id).data.tags["mlflow.note.content"] == "**Failed**"
+    again = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    again.start(replace(run, resumed=True))
+    again.finish("FINISHED", {})
+    assert again.run_id == first.run_id
+    assert "mlflow.note.content" not in store.client.get_run(first.run_id).data.tags
+    store.client.set_tag(first.run_id, "mlflow.note.content", "the user's")
+    third = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    third.start(replace(run, resumed=True))
+    third.finish("FINISHED", {})
+    assert store.client.get_run(first.run_id).data.tags["mlflow.note.content"] == "the user's"
+
+
+def test_a_store_that_breaks_in_mid_run(store, tmp_path, caplog):
+    """The run goes on, and at its end it is said what is not recorded."""
+
+    def broken(*_, **__):
+        raise ConnectionError("gone")
+
+    tracker = MLflowTracker(uri=store.tracker.uri, experiment="exp")
+    tracker.start(make_run(tmp_path / "run"))
+    tracker.log_epoch(1, {"dev.f1": 0.5})
+    tracker._worker.put(lambda: setattr(tracker._stored, "_client", SimpleNamespace(log_batch=broken)), 60.0)
+    for epoch in range(2, 5):
+        tracker.log_epoch(epoch, {"dev.f1": 0.75})
+    tracker.finish("FINISHED", {"test.f1": 1.0})
+    first, last = [record.getMessage() for record in caplog.records if record.name == "structopt.tracker"]
+    folder, uri = tmp_path / "run", tracker.uri
+    assert first == f"tracking stopped: {uri}: ConnectionError: gone; the run goes on, everything is in {folder}"
+    assert last == (
+        f"{uri} does not have all of this run. Not recorded: passes 2 to 4, final metrics, files, model. They are in {folder}."
+    )
+    assert len(store.client.get_metric_history(tracker.run_id, "dev.f1")) == 1
 
 
 def test_tags_and_status(store):
@@ -171,7 +260,7 @@ def test_a_sweep_without_its_store(tmp_path, caplog):
 def test_data_files_are_inputs(store):
     (only,) = store.run.inputs.dataset_inputs
     assert only.dataset.name == "run.train.txt"
-    assert only.tags[0].value == "train"
+    assert only.tags[0].value == "training"
     digest = store.run.data.tags["data.train.sha256"]
     assert len(digest) == 64 and digest.startswith(only.dataset.digest)
     assert json.loads(only.dataset.profile)["size"] == 4
@@ -224,6 +313,9 @@ def test_failure_while_running_warns_once_and_closes_the_run(tmp_path, store, ca
     assert store.client.get_run(tracker.run_id).info.status == "FINISHED"
 
 
+UNREACHABLE = ("the server cannot be reached (it refuses connections)", "the store does not answer", "(no answer in time)")
+
+
 @pytest.mark.parametrize("uri", ["http://127.0.0.1:9", "silent", "nonsense://x", "sqlite:////proc/nowhere/x.db"])
 def test_broken_store_costs_seconds(tmp_path, uri, caplog):
     with socket.socket() as listener:
@@ -237,13 +329,16 @@ def test_broken_store_costs_seconds(tmp_path, uri, caplog):
         tracker.finish("FINISHED", {"f1": 0.5})
     assert time.monotonic() - begun < 20
     assert tracker.run_id is None
-    warned = [record.getMessage() for record in caplog.records if "tracking stopped" in record.getMessage()]
-    assert len(warned) == 1 and str(tmp_path / "run") in warned[0]
+    first, last = [record.getMessage() for record in caplog.records if record.name == "structopt.tracker"]
+    assert first.startswith(f"tracking stopped: {address}: ") and first.endswith(f"everything is in {tmp_path / 'run'}")
+    assert any(text in first for text in UNREACHABLE) == address.startswith("http")
+    assert last == f"{address} has nothing of this run. Everything is in {tmp_path / 'run'}."
 
 
 PROCESS = """
 import sys
 from pathlib import Path
+from structopt.core.data.splits import SplitPath
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.tracker import Run
 from structopt.tracker.mlflow import MLflowTracker
@@ -275,6 +370,10 @@ def test_two_processes_make_one_store(tmp_path):
 
 def test_addresses_do_not_depend_on_the_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://elsewhere:5000")
+    assert store_address(None) == "http://elsewhere:5000"
+    assert store_address("sqlite:///a.db") == f"sqlite:///{tmp_path}/a.db"
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
     assert store_address(None) == f"sqlite:///{tmp_path}/outputs/mlflow.db"
     assert store_address("sqlite:///a.db") == f"sqlite:///{tmp_path}/a.db"
     assert store_address("http://host:5000") == "http://host:5000"
