@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from structopt.config import compatibility, registry
 from structopt.core.ability import Ability
 from structopt.core.executor import Executor
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ConfigError
 from structopt.model.folder import find_model
 from structopt.model.model import Model
-from structopt.objective.decoding import decoded, joined
-from structopt.objective.examples import Examples
-
-Ranked = list[tuple[float, Any]]
-"""Scores and outputs of one instance, the best first."""
+from structopt.model.ranking import ranked_outputs
 
 
 def predict(options: Mapping[str, Any]) -> None:
@@ -42,12 +38,13 @@ def predict(options: Mapping[str, Any]) -> None:
     model, executor = _model(options), _executor(options["threads"])
     _check_abilities(model, options)
     corpus = model.task.read(options["input"], labelled=False)
-    kept_labels = _kept_labels(model, corpus, options) if options.get("partial") else None
+    kept_labels = model.given_labels(corpus) if options.get("partial") else None
     examples = model.examples(corpus, kept_labels, executor)
     outputs, k = model.best_outputs(examples, executor), options["k_best"]
     drawn = options["picture"] and Ability.MARGINALS in model.inference.provides(model.graph.kind)
     marginals = model.view_marginals(examples, executor) if options["probabilities"] or drawn else None
-    ranked = _ranked_outputs(model, examples, k, executor) if k > 1 else None
+    lists = model.k_best_outputs(examples, k, executor) if k > 1 else None
+    ranked = None if lists is None else ranked_outputs(model.task, model.graph, examples, lists, k)
     probabilities = marginals if options["probabilities"] else None
     model.task.write_outputs(corpus, options["output"], outputs, probabilities, ranked, k)
     if options["picture"]:
@@ -68,14 +65,7 @@ def evaluate(options: Mapping[str, Any]) -> tuple[dict[str, float], str]:
 def _model(options: Mapping[str, Any]) -> Model:
     """Load the model, with the inference that was asked for instead of its own."""
     model = Model.load(find_model(options["model"]))
-    if not options["inference"]:
-        return model
-    node = {"name": options["inference"]}
-    inference = registry.create("inference", node)
-    compatibility.check_solves(inference, model.graph)
-    config = {**model.config, "inference": node}
-    rest = model.scorer, model.weights, model.temperature, model.pruner
-    return Model(config, model.task, model.graph, inference, *rest)
+    return model.with_inference(options["inference"]) if options["inference"] else model
 
 
 def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:
@@ -92,30 +82,3 @@ def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:
 def _executor(threads: int) -> Executor:
     executor: Executor = registry.create("executor", {"name": "threads", "workers": threads})
     return executor
-
-
-def _kept_labels(model: Model, corpus: Any, options: Mapping[str, Any]) -> Sequence[str]:
-    """Return the labels of the input, which predictions are to keep."""
-    labels: Sequence[str] | None = model.task.given_labels(corpus)
-    if labels is None:
-        raise DataError(options["input"], None, "partial=true needs the label column, with _ for every token that is free.")
-    return labels
-
-
-def _ranked_outputs(model: Model, examples: Examples, k: int, executor: Executor) -> list[Ranked]:
-    """Return scores and outputs of the k best of every instance, the best first."""
-    lists = model.k_best_outputs(examples, k, executor)
-    ranked: list[Ranked] = [[] for _ in lists]
-    for rank in range(k):
-        outputs = joined([best.outputs.subset(*_bounds(rank, len(best.scores))) for best in lists])
-        written = model.task.written(decoded(model.task, model.graph, examples, outputs))
-        for of_instance, best, output in zip(ranked, lists, written, strict=True):
-            if rank < len(best.scores):
-                of_instance.append((float(best.scores[rank]), output))
-    return ranked
-
-
-def _bounds(rank: int, count: int) -> tuple[int, int]:
-    """Return the bounds of the output of a rank in a list, or of the last one where the list is shorter."""
-    last = min(rank, count - 1)
-    return last, last + 1
