@@ -214,8 +214,8 @@ def check_solves(inference: Inference, factor_graph: FactorGraph) -> Ability:
     return provided
 
 
-def check_option(option: str, ability: Ability, inference: Inference, factor_graph: FactorGraph) -> None:
-    """Raise where an option of a command needs what a model's inference does not provide.
+def check_option(option: str, ability: Ability, inference: Inference, factor_graph: FactorGraph) -> Ability:
+    """Return what an inference provides; raise where an option of a command needs what it does not.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def check_option(option: str, ability: Ability, inference: Inference, factor_gra
     """
     provided, name = check_solves(inference, factor_graph), name_of("inference", inference)
     if ability in provided:
-        return
+        return provided
     names = alternatives.inferences(ability, factor_graph.kind)
     remedy = " Type inference=NAME with one of them." if names else f" Leave out {option}."
     raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)

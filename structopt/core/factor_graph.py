@@ -192,6 +192,13 @@ class FactorGraph(Component):
             "Type task.partial=false, or take another factor_graph."
         )
 
+    def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:
+        """The parts that outputs may have where the corpus keeps labels (`Encoded.allowed`).
+
+        None, the default: `build` has put these constraints into the structure, or has refused them.
+        """
+        return None
+
     def targets(self, encoded: Encoded, structure: Structure) -> Targets:
         """The gold outputs, or for instances that are labelled in part the sets of outputs that agree with their labels."""
         points = self.gold(encoded, structure)
@@ -250,6 +257,21 @@ class FactorGraph(Component):
         By default one row a variable: the probabilities of its labels.
         """
         return [table.reshape(-1, len(encoded.labels)) for table in marginals]
+
+    def choices(
+        self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]
+    ) -> list[dict[str, Array]]:
+        """The same marginals as columns of a table, one an instance: a row is a choice, and its ``probability``.
+
+        By default ``variable`` and ``label``, both numbers from 0. Of trees ``modifier`` and ``head``, from 1 (0: the root), and
+        ``label``, the number of the relation (-1: none).
+        """
+        tables = self.probabilities(name, encoded, structure, marginals)
+        numbers = [np.indices(table.shape).reshape(2, -1) for table in tables]
+        return [
+            {"variable": variable, "label": label, "probability": table.ravel()}
+            for (variable, label), table in zip(numbers, tables, strict=True)
+        ]
 
     @property
     def kind(self) -> StructureKind:

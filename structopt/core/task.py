@@ -53,6 +53,8 @@ class Task(Component):
         The label set, after `fit`.
     unit : str
         What a variable is to a user, in the plural.
+    instance : str
+        What an instance is to a user.
     view : str
         What it decodes of an output: one of the views that factor graphs offer (`FactorGraph.views`).
     partial : bool
@@ -70,6 +72,7 @@ class Task(Component):
     limit: int | None
     labels: tuple[str, ...]
     unit: str = "tokens"
+    instance: str = "instance"
     view: str = "labels"
     partial: bool = False
     pictures: bool = False
@@ -132,8 +135,11 @@ class Task(Component):
         """Names of what `fit` learnt beside attributes, by kind, ``labels`` among them: warm starts count them."""
 
     @abstractmethod
-    def encode(self, corpus: Any, given: Sequence[str] | None = None) -> Encoded:
-        """Encode a corpus with the vocabulary of `fit`, without what that does not know; outputs keep the `given` labels."""
+    def encode(self, corpus: Any, given: Sequence[Any] | None = None) -> Encoded:
+        """Encode a corpus with the vocabulary of `fit`, without what that does not know.
+
+        Outputs keep what is `given`: as `given_labels` or `kept_outputs` return it.
+        """
 
     @abstractmethod
     def decode(self, encoded: Any, view: Any) -> list[Any]:
@@ -200,9 +206,24 @@ class Task(Component):
         """Names of the columns that were known in training and that a corpus lacks."""
         return []
 
-    def given_labels(self, corpus: Any) -> list[str] | None:
+    def given_labels(self, corpus: Any) -> Sequence[Any] | None:
         """The labels that an input has already, for ``predict partial=true``; None where it has no column of them."""
         raise ConfigError("This task predicts everything and keeps nothing that is given. Leave out partial=true.")
+
+    def kept_outputs(self, corpus: Any, outputs: Sequence[Any]) -> Sequence[Any]:
+        """What `encode` takes as ``given``, of outputs in memory, one an instance, with None where they are open.
+
+        Raises `DataError` for outputs of another form, and for labels that the model does not have.
+        """
+        raise ConfigError("This task predicts everything and keeps nothing that is given. Leave out given.")
+
+    def marginal_columns(self, encoded: Any, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
+        """The marginals of an instance as named columns, of the graph's `choices` (`FactorGraph.choices`).
+
+        By default ``variable``, from 1, ``label`` by its name, and ``probability``.
+        """
+        labels = [self.labels[y] for y in choices["label"].tolist()]
+        return {"variable": choices["variable"] + 1, "label": labels, "probability": choices["probability"]}
 
     def write_picture(
         self, corpus: Any, number: int, target: str | Path, outputs: Sequence[Any], probabilities: Sequence[Array] | None

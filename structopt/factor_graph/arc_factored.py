@@ -109,6 +109,13 @@ class ArcFactored(FactorGraph):
         labeled = self.labeled and role != "arc"
         return allowed_arcs(trees_of(encoded), structure, self.roles[role], len(encoded.labels) if labeled else 0)
 
+    def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:
+        """Relations that are kept, on all arcs to their words; None where arcs carry none. Heads are kept by `candidates`."""
+        trees = trees_of(encoded)
+        if not self.labeled or trees.allowed is None:
+            return None
+        return kept_relations(trees, structure, trees.allowed)
+
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token, shape (tokens, 2)."""
         return chosen_heads(trees_of(encoded), structure, outputs, self.views[name])
@@ -116,6 +123,10 @@ class ArcFactored(FactorGraph):
     def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
         """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
         return head_tables(structure, marginals)
+
+    def choices(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[dict[str, Array]]:
+        """Every arc with every relation, and its probability."""
+        return arc_choices(structure, marginals)
 
 
 def candidate_arcs(trees: EncodedTrees) -> tuple[Array, Array]:
@@ -170,6 +181,22 @@ def allowed_arcs(trees: EncodedTrees, structure: Structure, group: str, labels: 
     return AllowedParts(trees.offsets.astype(np.int64), starts.astype(np.int32), ends.astype(np.int32), offsets, parts)
 
 
+def kept_relations(trees: EncodedTrees, structure: Structure, relations: Array) -> AllowedParts:
+    """The labels on arcs that outputs may have, given the relations that each token may have: bool, shape (tokens, relations)."""
+    arcs, _ = candidate_arcs(trees)
+    token, L = np.repeat(np.arange(len(arcs) - 1), np.diff(arcs)), relations.shape[1]
+    possible = relations[token]
+    free = np.asarray(relations.all(axis=1))
+    part = np.flatnonzero(possible & ~free[token][:, None])
+    sentence = np.repeat(np.arange(len(trees)), np.diff(trees.offsets))
+    shift = (structure.spans("label")[0] - arcs[trees.offsets[:-1]] * L)[sentence]
+    starts = arcs[:-1] * L + shift
+    ends = np.where(free, starts, arcs[1:] * L + shift)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(token[part // L], minlength=len(free)))]).astype(np.int64)
+    parts = (part + shift[token[part // L]]).astype(np.int32)
+    return AllowedParts(trees.offsets.astype(np.int64), starts.astype(np.int32), ends.astype(np.int32), offsets, parts)
+
+
 def chosen_heads(trees: EncodedTrees, structure: Structure, outputs: SparseVectors, group: str) -> Array:
     """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token, shape (tokens, 2)."""
     arcs, heads = candidate_arcs(trees)
@@ -194,3 +221,18 @@ def head_tables(structure: Structure, marginals: list[Array]) -> list[Array]:
         table[modifier, np.where(head == ROOT, 0, head + 1)] = of_arcs.reshape(end - begin, -1).sum(axis=1)
         tables.append(table)
     return tables
+
+
+def arc_choices(structure: Structure, marginals: list[Array]) -> list[dict[str, Array]]:
+    """Every candidate arc with every label on it, and its probability: see `structopt.core.factor_graph.FactorGraph.choices`."""
+    offsets, labeled = structure.spans("arc")[1].tolist(), any(group.name == "label" for group in structure.groups)
+    columns = []
+    for begin, end, of_parts in zip(offsets, offsets[1:], marginals, strict=False):
+        head, modifier = structure.part_tokens["arc"][begin:end].T.astype(np.int64)
+        L = len(of_parts) // max(end - begin, 1)
+        labels = np.tile(np.arange(L), end - begin) if labeled else np.full(end - begin, -1)
+        heads = np.where(head == ROOT, 0, head + 1)
+        columns.append(
+            {"modifier": np.repeat(modifier + 1, L), "head": np.repeat(heads, L), "label": labels, "probability": of_parts}
+        )
+    return columns

@@ -23,5 +23,15 @@ def chosen_labels(encoded: Encoded, structure: Structure, outputs: SparseVectors
 def allowed_labels(encoded: Encoded) -> AllowedParts:
     """Label parts that gold may have; the parts of an instance begin with those of its variables."""
     assert encoded.gold_sets is not None
+    return _of_labels(encoded, encoded.gold_sets)
+
+
+def kept_labels(encoded: Encoded) -> AllowedParts | None:
+    """Label parts that outputs may have where the corpus keeps labels; None where it keeps none."""
+    return None if encoded.allowed is None else _of_labels(encoded, encoded.allowed)
+
+
+def _of_labels(encoded: Encoded, labels: Array) -> AllowedParts:
+    """The parts of labels, bool, shape (variables, labels)."""
     position = np.arange(int(encoded.offsets[-1])) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
-    return AllowedParts.of_table(encoded.offsets, position * len(encoded.labels), encoded.gold_sets)
+    return AllowedParts.of_table(encoded.offsets, position * len(encoded.labels), labels)

@@ -16,7 +16,7 @@ from structopt.core.memory import refuse_what_does_not_fit
 from structopt.errors import ConfigError
 from structopt.factor_graph.edges import Edges, check_edges, complete_edges, same_graph
 from structopt.factor_graph.kinds import LOOPY
-from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
 from structopt.factor_graph.ragged import Ragged, interleaved, numbers
 from structopt.kernels.waist.record import Array, Record
 
@@ -130,6 +130,10 @@ class Pairwise(FactorGraph):
         """Parts of the states that gold may have."""
         return allowed_labels(encoded)
 
+    def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:
+        """Parts of the labels that are kept; None where none are."""
+        return kept_labels(encoded)
+
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """The number of the state of every variable."""
         return chosen_labels(encoded, structure, outputs)
@@ -199,8 +203,8 @@ def _graphs_of(encoded: Encoded) -> EncodedGraphs:
         raise ConfigError(
             f"factor_graph=pairwise needs variables with at least 2 states, but the training data have {len(encoded.labels)}."
         )
-    if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions or encoded.allowed is not None:
-        raise ConfigError("factor_graph=pairwise has no hard constraints: give no partial labels.")
+    if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
+        raise ConfigError("factor_graph=pairwise has no hard constraints between labels: leave task.valid_tags=false.")
     return encoded
 
 

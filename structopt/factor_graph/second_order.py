@@ -14,7 +14,15 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits, Pruning
 from structopt.errors import ConfigError
-from structopt.factor_graph.arc_factored import allowed_arcs, arc_tokens, candidate_arcs, chosen_heads, gold_arcs, head_tables
+from structopt.factor_graph.arc_factored import (
+    allowed_arcs,
+    arc_choices,
+    arc_tokens,
+    candidate_arcs,
+    chosen_heads,
+    gold_arcs,
+    head_tables,
+)  # fmt: skip
 from structopt.factor_graph.arc_pruning import ArcPruning
 from structopt.factor_graph.factor_lists import FactorList, pack_lists, pairs
 from structopt.factor_graph.kinds import LOOPY
@@ -178,6 +186,10 @@ class SecondOrder(FactorGraph):
     def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
         """Probability of every head of every word, shape (words, words + 1) for each sentence; column 0 is the root."""
         return head_tables(structure, marginals)
+
+    def choices(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[dict[str, Array]]:
+        """Every arc, and its probability."""
+        return arc_choices(structure, marginals)
 
     def _tree(self, tokens: Array, arcs: Array, joined: Array) -> FactorList:
         """One TREE factor a sentence, over all its arcs, given the two tokens that each joins."""

@@ -13,7 +13,7 @@ from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.errors import ConfigError
 from structopt.factor_graph.kinds import SINGLE
-from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.label_parts import allowed_labels, chosen_labels, kept_labels
 from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import EMPTY, Array
 
@@ -54,6 +54,10 @@ class Single(FactorGraph):
         """Parts that the gold labels may have."""
         return allowed_labels(encoded)
 
+    def restricted(self, encoded: Encoded, structure: Structure) -> AllowedParts | None:
+        """Parts of the labels that are kept; None where none are."""
+        return kept_labels(encoded)
+
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """The number of every instance's label."""
         return chosen_labels(encoded, structure, outputs)
@@ -68,8 +72,7 @@ def _check(encoded: Encoded) -> None:
             f"factor_graph=single has one variable an instance, but instance {others[0] + 1} has {lengths[others[0]]}. "
             "For sequences take factor_graph=linear_chain."
         )
-    if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions or encoded.allowed is not None:
+    if encoded.forbidden_starts or encoded.forbidden_ends or encoded.forbidden_transitions:
         raise ConfigError(
-            "factor_graph=single has no hard constraints: leave task.valid_tags=false, and give no partial labels; "
-            "or take factor_graph=linear_chain."
+            "factor_graph=single has no hard constraints: leave task.valid_tags=false, or take factor_graph=linear_chain."
         )

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from structopt.config import compatibility, registry
 from structopt.core.ability import Ability
 from structopt.core.executor import Executor
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ConfigError
 from structopt.model.folder import find_model
 from structopt.model.model import Model
-from structopt.objective.decoding import decoded, joined
-from structopt.objective.examples import Examples
+from structopt.model.ranking import ranked_outputs
 from structopt.progress import phases
-
-Ranked = list[tuple[float, Any]]
-"""Scores and outputs of one instance, the best first."""
 
 
 def predict(options: Mapping[str, Any]) -> None:
@@ -46,7 +42,7 @@ def predict(options: Mapping[str, Any]) -> None:
     name, k = Path(options["input"]).name, options["k_best"]
     with phases.phase("reading", name):
         corpus = model.task.read(options["input"], labelled=False)
-    kept_labels = _kept_labels(model, corpus, options) if options.get("partial") else None
+    kept_labels = model.given_labels(corpus) if options.get("partial") else None
     with phases.phase("featurising", name):
         examples = model.examples(corpus, kept_labels, executor)
     with phases.phase("predicting", visits=len(examples)):
@@ -57,7 +53,7 @@ def predict(options: Mapping[str, Any]) -> None:
             marginals = model.view_marginals(examples, executor)
     if k > 1:
         with phases.phase("listing", f"the {k} best"):
-            ranked = _ranked_outputs(model, examples, k, executor)
+            ranked = ranked_outputs(model.task, model.graph, examples, model.k_best_outputs(examples, k, executor), k)
     probabilities = marginals if options["probabilities"] else None
     with phases.phase("writing", Path(options["output"]).name):
         model.task.write_outputs(corpus, options["output"], outputs, probabilities, ranked, k)
@@ -82,14 +78,7 @@ def _model(options: Mapping[str, Any]) -> Model:
     """Load the model, with the inference that was asked for instead of its own."""
     with phases.phase("loading", options["model"]):
         model = Model.load(find_model(options["model"]))
-    if not options["inference"]:
-        return model
-    node = {"name": options["inference"]}
-    inference = registry.create("inference", node)
-    compatibility.check_solves(inference, model.graph)
-    config = {**model.config, "inference": node}
-    rest = model.scorer, model.weights, model.temperature, model.pruner
-    return Model(config, model.task, model.graph, inference, *rest)
+    return model.with_inference(options["inference"]) if options["inference"] else model
 
 
 def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:
@@ -106,30 +95,3 @@ def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:
 def _executor(threads: int) -> Executor:
     executor: Executor = registry.create("executor", {"name": "threads", "workers": threads})
     return executor
-
-
-def _kept_labels(model: Model, corpus: Any, options: Mapping[str, Any]) -> Sequence[str]:
-    """Return the labels of the input, which predictions are to keep."""
-    labels: Sequence[str] | None = model.task.given_labels(corpus)
-    if labels is None:
-        raise DataError(options["input"], None, "partial=true needs the label column, with _ for every token that is free.")
-    return labels
-
-
-def _ranked_outputs(model: Model, examples: Examples, k: int, executor: Executor) -> list[Ranked]:
-    """Return scores and outputs of the k best of every instance, the best first."""
-    lists = model.k_best_outputs(examples, k, executor)
-    ranked: list[Ranked] = [[] for _ in lists]
-    for rank in range(k):
-        outputs = joined([best.outputs.subset(*_bounds(rank, len(best.scores))) for best in lists])
-        written = model.task.written(decoded(model.task, model.graph, examples, outputs))
-        for of_instance, best, output in zip(ranked, lists, written, strict=True):
-            if rank < len(best.scores):
-                of_instance.append((float(best.scores[rank]), output))
-    return ranked
-
-
-def _bounds(rank: int, count: int) -> tuple[int, int]:
-    """Return the bounds of the output of a rank in a list, or of the last one where the list is shorter."""
-    last = min(rank, count - 1)
-    return last, last + 1

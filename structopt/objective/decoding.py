@@ -14,7 +14,7 @@ from structopt.core.inference import Inference
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array, Record
-from structopt.kernels.waist.signatures import Kernels, Space
+from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective.drivers import run_driver
 from structopt.objective.examples import Examples
 
@@ -61,11 +61,11 @@ def marginals(
     from structopt.kernels.waist.passes import marginal_pass
 
     begins, offsets = examples.structure.spans(group)
-    flat = np.zeros(int(offsets[-1]))
+    flat, own_kernels = np.zeros(int(offsets[-1])), examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> int:
         space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
-        return int(run_driver(marginal_pass, kernels, data, space, temperature, *bounds, theta, begins, offsets, flat))
+        return int(run_driver(marginal_pass, own_kernels, data, space, temperature, *bounds, theta, begins, offsets, flat))
 
     for reached in executor.map(shard, examples.shards()):
         _check_reached(reached)
@@ -102,6 +102,7 @@ def _listed(examples: Examples, kernels: Kernels, weights: Array, temperature: f
 
     (first, last), room, lists = bounds, max(ROOM, examples.most_parts), []
     space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+    kernels = examples.score_kernels(kernels)
     offsets, parts, counts = np.zeros(last - first + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
     while first < last:
         rest = temperature, first, last, theta, offsets, parts, counts
@@ -125,6 +126,7 @@ def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executo
 
     if kernels.k_best is no_k_best:
         raise ConfigError("This inference has no lists of the k best outputs; inference=exact and enumeration have.")
+    kernels = examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> list[KBest]:
         space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
@@ -140,6 +142,26 @@ def _instance_k_best(
     s = space.scores[: structure.parts[i + 1] - structure.parts[i]]
     kernels.scores(features, weights, i, s)
     values, offsets, parts, counts = np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
-    count = kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work)
+    count = int(kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work))
+    count = int(np.count_nonzero(values[:count] > -np.inf))  # the best come first; those that break constraints last
+    _check_reached(count or -1 - i)
     end = int(offsets[count])
     return KBest(values[:count], SparseVectors(offsets[: count + 1], parts[:end].copy(), counts[:end].copy()))
+
+
+def log_partitions(examples: Examples, kernels: Kernels, weights: Array, executor: Executor, temperature: float) -> Array:
+    """Return T log sum_y exp(s(y) / T) at the temperature T > 0 for every instance, shape (instances,)."""
+    kernels = examples.score_kernels(kernels)
+
+    def shard(bounds: tuple[int, int]) -> list[float]:
+        space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
+        return [_log_partition(kernels, data, space, theta, i, temperature) for i in range(*bounds)]
+
+    return np.array([value for values in executor.map(shard, examples.shards()) for value in values])
+
+
+def _log_partition(kernels: Kernels, data: Data, space: Space, weights: Array, i: int, temperature: float) -> float:
+    n = int(data.parts[i + 1] - data.parts[i])
+    s, z, memory = space.scores[:n], space.residual[:n], data.messages[data.memory[i] : data.memory[i + 1]]
+    kernels.scores(data.features, weights, i, s)
+    return float(kernels.solve(data.structure, i, s, temperature, z, memory, space.work))

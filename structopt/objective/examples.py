@@ -13,12 +13,12 @@ import numpy as np
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
-from structopt.core.data.targets import Targets
+from structopt.core.data.targets import AllowedParts, Targets
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.scorer import FeatureScratch, Scorer, SparseFeatures
 from structopt.kernels.waist.record import EMPTY, Array, Record
-from structopt.kernels.waist.signatures import Data, Space
+from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
 
 SHARDS = 8
@@ -32,7 +32,8 @@ Layout = Callable[[Encoded, Structure, SparseVectors], Scorer]
 class Examples:
     """A corpus ready for inference: encoded, with its graphs and the record of its features.
 
-    `graphs` builds the graphs of some of the instances, where the corpus may be divided.
+    `graphs` builds the graphs of some of the instances, where the corpus may be divided. `allowed`, where it is not None, are
+    the parts that outputs may have: those of labels that are kept (`FactorGraph.restricted`).
     """
 
     encoded: Encoded
@@ -40,13 +41,15 @@ class Examples:
     features: Record
     scorer: Scorer
     graphs: Callable[[Encoded], Structure] | None = None
+    allowed: AllowedParts | None = None
 
     @classmethod
     def build(cls, encoded: Encoded, graph: FactorGraph, scorer: Scorer, inference: Inference | None = None) -> Examples:
         """Build the graphs of a corpus, with what the inference needs, and pack its features for a fitted scorer."""
         structure = graph.build(encoded)
         structure = structure if inference is None else inference.prepare(structure)
-        return cls(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graph.build)
+        record, allowed = scoring.record_of(scorer, encoded, structure), graph.restricted(encoded, structure)
+        return cls(encoded, structure, record, scorer, graph.build, allowed)
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -73,10 +76,19 @@ class Examples:
 
     def scored(self, data: Data, weights: Array, bounds: tuple[int, int]) -> tuple[Data, Array]:
         """Data and weights for a driver over a range of instances; scores stand for weights where the scorer has no kernels."""
-        if isinstance(self.scorer, SparseFeatures):
+        if isinstance(self.scorer, SparseFeatures) and self.allowed is None:
             return data, weights
-        record = scoring.precomputed_scores(self.structure, bounds[0])
-        return data._replace(features=record), self.scores(weights, np.arange(*bounds))
+        record, scores = scoring.precomputed_scores(self.structure, bounds[0]), self.scores(weights, np.arange(*bounds))
+        if self.allowed is not None:
+            scores[self.allowed.excluded(self.structure.parts, bounds)] = -np.inf
+        return data._replace(features=record), scores
+
+    def score_kernels(self, kernels: Kernels) -> Kernels:
+        """The kernels, with those of features that read what `scored` returns."""
+        if self.allowed is None:
+            return kernels
+        copying = scoring.copying_kernels()
+        return Kernels(*copying, *kernels[len(copying) :])
 
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""

@@ -21,6 +21,11 @@ def kernels_of(scorer: Scorer) -> FeatureKernels:
     """The kernels of sparse features; for other scorers, kernels that copy scores computed before the driver runs."""
     if isinstance(scorer, SparseFeatures):
         return scorer.kernels
+    return copying_kernels()
+
+
+def copying_kernels() -> FeatureKernels:
+    """Kernels that copy scores computed before the driver runs."""
     from structopt.kernels.features import precomputed_scores as k
 
     return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)

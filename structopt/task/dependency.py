@@ -23,6 +23,7 @@ from structopt.formats.trees.tree_picture import draw
 from structopt.kernels.waist.record import Array
 from structopt.metrics import attachment
 from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task import kept_arcs
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.templates.arc_column_codes import TreeColumns
@@ -73,6 +74,7 @@ class Dependency(Task):
     columns = COLUMNS
     main_metric = "uas"
     unit = "words"
+    instance = "sentence"
     view = "heads"
     pictures = True
     output_schema = Schema((Column("heads", "long", 1, like="tokens"), Column("relations", "string", 1, like="tokens")))
@@ -141,11 +143,10 @@ class Dependency(Task):
         encoded = self._encoded(corpus, self._columns.fit(corpus, None if earlier is None else earlier._columns))
         return self._with_sets(corpus, encoded) if self.partial else encoded
 
-    def encode(self, corpus: Trees, given: Sequence[str] | None = None) -> EncodedTrees:
-        """Encode a corpus with the relations and values of the training data."""
-        if given is not None:
-            raise _no_given_heads()
-        return self._encoded(corpus, self._columns.encode(corpus))
+    def encode(self, corpus: Trees, given: Sequence[kept_arcs.KeptArc] | None = None) -> EncodedTrees:
+        """Encode a corpus with the relations and values of the training data; `given` heads and relations are kept."""
+        encoded = self._encoded(corpus, self._columns.encode(corpus))
+        return encoded if given is None else kept_arcs.restricted(encoded, given)
 
     def decode(self, encoded: EncodedTrees, view: Array) -> list[list[Arc]]:
         """Return trees, one `Arc` a word, from heads (from 1; 0 the root) and relation numbers (-1: none), shape (words, 2)."""
@@ -168,9 +169,20 @@ class Dependency(Task):
             "relations": [[arc.relation or "" for arc in output] for output in outputs],
         }
 
-    def given_labels(self, corpus: Trees) -> list[str] | None:
-        """Raise ConfigError: all heads are predicted."""
-        raise _no_given_heads()
+    def given_labels(self, corpus: Trees) -> list[kept_arcs.KeptArc]:
+        """Return the heads and relations of the words of a file, None where it has ``_``."""
+        return kept_arcs.of_cells(corpus, self.labels)
+
+    def kept_outputs(self, corpus: Trees, outputs: Sequence[Any]) -> list[kept_arcs.KeptArc]:
+        """Return the heads and relations of all words, of lists with an `Arc`, a head or None for every word."""
+        return kept_arcs.of_outputs(corpus, outputs, self.labels)
+
+    def marginal_columns(self, encoded: EncodedTrees, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
+        """Return the columns ``modifier`` and ``head``, from 1 (0: the root), ``relation`` (None without) and ``probability``."""
+        names = [*self.labels, None]  # None is also at -1
+        relations = [names[label] for label in choices["label"].tolist()]
+        ends = {name: choices[name] for name in ("modifier", "head")}
+        return {**ends, "relation": relations, "probability": choices["probability"]}
 
     def missing_columns(self, corpus: Trees) -> list[str]:
         """Return the columns that the templates look at and the corpus lacks."""
@@ -257,7 +269,3 @@ class Dependency(Task):
         sets[free_relations] = True
         gold = np.maximum(encoded.gold, 0).astype(np.int32)
         return replace(encoded, gold=gold, gold_sets=sets, free_heads=free_heads)
-
-
-def _no_given_heads() -> ConfigError:
-    return ConfigError("task=dependency predicts every head and keeps none that are given. Leave out partial=true.")

@@ -32,9 +32,12 @@ from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import class_counts, class_table, macro_f1
 from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
 from structopt.task.grid_features import GridFeatures, grid_edges
+from structopt.task.outputs_in_memory import kept_states, label_number, listed_cells, listed_outputs
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_outputs import WholeOutputs
 
+OPEN = -1
+"""The label of a cell whose label is not known, in arrays."""
 GENERATED = {"train": 80, "dev": 40, "test": 40}
 
 
@@ -92,6 +95,7 @@ class Grid(WholeOutputs):
     output_schema = Schema((Column("labels", "long", 2, like="pixels"),))
     main_metric = "accuracy"
     unit = "cells"
+    instance = "image"
 
     def __init__(
         self,
@@ -172,14 +176,34 @@ class Grid(WholeOutputs):
         self.features.fit(corpus, None if earlier is None else earlier.features)
         return self.encode(corpus)
 
-    def encode(self, corpus: Images, given: Sequence[str] | None = None) -> EncodedImages:
-        """Encode images: cells, edges to the right and downwards, and the attributes of both."""
-        self._refuse_given(given)
+    def encode(self, corpus: Images, given: Sequence[int | None] | None = None) -> EncodedImages:
+        """Encode images: cells, edges to the right and downwards, and the attributes of both; `given` labels are kept."""
         edges, directions = grid_edges(corpus)
         ends = edges[1] + np.repeat(corpus.offsets[:-1], np.diff(edges[0]))[:, None]
         tables = {"label": self.features.cells(corpus), "edge": self.features.edges(corpus, ends, directions)}
         gold = None if corpus.labels is None else self._numbers(corpus.labels)
-        return EncodedImages(corpus.offsets, tables, self.labels, gold, edges=edges, images=corpus)
+        allowed = None if given is None else kept_states(given, len(self.labels))
+        return EncodedImages(corpus.offsets, tables, self.labels, gold, allowed, edges=edges, images=corpus)
+
+    def kept_outputs(self, corpus: Images, outputs: Sequence[Any]) -> list[int | None]:
+        """Return the numbers of the labels of all cells, of rows of labels, or of `Image`s; None (or -1) where they are open."""
+        numbers: list[int | None] = []
+        shapes = corpus.shapes.tolist()
+        for number, output in enumerate(listed_outputs(outputs, len(shapes), "[[[0, None], [None, 3]], None]"), 1):
+            labels = output.labels if isinstance(output, Image) else output
+            height, width = shapes[number - 1]
+            for row in listed_cells(labels, height, number, "rows"):
+                for label in listed_cells(row, width, number, "cells of a row"):
+                    open_cell = label is None or label == OPEN
+                    numbers.append(None if open_cell else label_number(label, self.labels, number))
+        return numbers
+
+    def marginal_columns(self, encoded: EncodedImages, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
+        """Return the columns ``row`` and ``column``, from 1, ``label`` and ``probability``."""
+        columns = super().marginal_columns(encoded, index, choices)
+        row, column = np.divmod(choices["variable"], encoded.images.shapes[index, 1])
+        labels = list(map(int, columns["label"]))
+        return {"row": row + 1, "column": column + 1, "label": labels, "probability": columns["probability"]}
 
     def decode(self, encoded: EncodedImages, view: Array) -> list[Image]:
         """Return images with predicted labels."""

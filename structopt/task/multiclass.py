@@ -22,6 +22,7 @@ from structopt.metrics.f1 import class_counts, class_table, macro_f1
 from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
 from structopt.task.attribute_entries import known_entries, unit_rows, with_bias
 from structopt.task.key_checks import check_keys
+from structopt.task.outputs_in_memory import kept_states, label_number, listed_outputs
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.whole_outputs import WholeOutputs
 
@@ -132,12 +133,22 @@ class Multiclass(WholeOutputs):
         self._attributes = {index: j for j, index in enumerate(sorted({*kept, *known}, key=int))}
         return self.encode(corpus)
 
-    def encode(self, corpus: Vectors, given: Sequence[str] | None = None) -> Encoded:
-        """Encode a corpus with the classes and attributes of the training data."""
-        self._refuse_given(given)
+    def encode(self, corpus: Vectors, given: Sequence[int | None] | None = None) -> Encoded:
+        """Encode a corpus with the classes and attributes of the training data; `given` classes are kept."""
         numbers = {label: y for y, label in enumerate(self.labels)}
         gold = np.array([numbers.get(label, -1) for label in corpus.labels], np.int32) if _labelled(corpus) else None
-        return Encoded(np.arange(len(corpus) + 1, dtype=np.int64), {"label": self._table(corpus)}, self.labels, gold)
+        allowed = None if given is None else kept_states(given, len(self.labels))
+        return Encoded(np.arange(len(corpus) + 1, dtype=np.int64), {"label": self._table(corpus)}, self.labels, gold, allowed)
+
+    def kept_outputs(self, corpus: Vectors, outputs: Sequence[Any]) -> list[int | None]:
+        """Return the numbers of classes, None where they are open."""
+        entries = enumerate(listed_outputs(outputs, len(corpus), "['1', None]"), 1)
+        return [None if label is None else label_number(label, self.labels, number) for number, label in entries]
+
+    def marginal_columns(self, encoded: Encoded, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
+        """Return the columns ``label`` and ``probability``."""
+        columns = super().marginal_columns(encoded, index, choices)
+        return {name: columns[name] for name in ("label", "probability")}
 
     def decode(self, encoded: Encoded, view: Array) -> list[str]:
         """Return classes from their numbers, one an instance."""

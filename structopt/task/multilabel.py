@@ -16,6 +16,7 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, vector_columns
 from structopt.core.data.table_schema import vectors as vectors_of_table
 from structopt.errors import ConfigError, DataError
+from structopt.formats.instances_in_memory import shown
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.vectors import arff_writer, libsvm_multilabel, mulan
 from structopt.formats.vectors.labelled_vectors import LabelledVectors, indicators
@@ -26,6 +27,7 @@ from structopt.metrics import label_sets
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.configuration_names import Configuration, of_edges, of_variables
 from structopt.task.key_checks import check_keys
+from structopt.task.outputs_in_memory import kept_states, label_number, listed_outputs, refused
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.vector_attributes import AttributeColumns
 from structopt.task.whole_outputs import WholeOutputs
@@ -187,9 +189,11 @@ class Multilabel(WholeOutputs):
         encoded = self.encode(corpus)
         return encoded if corpus.unknown is None else self._with_sets(corpus, encoded)
 
-    def encode(self, corpus: LabelledVectors, given: Sequence[str] | None = None) -> EncodedGraphs:
-        """Encode a corpus with the labels and attributes of the training data: a variable a label, no edges."""
-        self._refuse_given(given)
+    def encode(self, corpus: LabelledVectors, given: Sequence[int | None] | None = None) -> EncodedGraphs:
+        """Encode a corpus with the labels and attributes of the training data: a variable a label, no edges.
+
+        The `given` states of variables are kept.
+        """
         unknown = sorted({name for labels in corpus.labels or () for name in labels} - set(self._all_names))
         if unknown:
             log.warning("%s: labels that training never shows are not scored: %s.", corpus.path, ", ".join(unknown[:10]))
@@ -197,7 +201,29 @@ class Multilabel(WholeOutputs):
         gold = None if corpus.labels is None else indicators(corpus.labels, self.names).astype(np.int32).ravel()
         tables = {"label": self._attributes.table(corpus)}
         no_edges = np.zeros(m + 1, np.int64), np.zeros((0, 2), np.int32)
-        return EncodedGraphs(np.arange(m + 1, dtype=np.int64) * d, tables, STATES, gold, edges=no_edges, wide=True)
+        allowed = None if given is None else kept_states(given, len(STATES))
+        return EncodedGraphs(np.arange(m + 1, dtype=np.int64) * d, tables, STATES, gold, allowed, edges=no_edges, wide=True)
+
+    def kept_outputs(self, corpus: LabelledVectors, outputs: Sequence[Any]) -> list[int | None]:
+        """Return the states of all labels, of mappings from label to True or False; labels that one lacks are open."""
+        states: list[int | None] = []
+        for number, output in enumerate(listed_outputs(outputs, len(corpus), "[{'a': True, 'b': False}, None]"), 1):
+            if not isinstance(output, (Mapping, type(None))):
+                message = f"the given output is {shown(output)}. Give a mapping from label to True or False, or None."
+                raise refused(number, message)
+            known: list[int | None] = [None] * len(self.names)
+            for name, state in (output or {}).items():
+                if state not in (True, False, None):
+                    raise refused(number, f"the given state {shown(state)} of {shown(name)} is none of True, False and None.")
+                known[label_number(name, self.names, number)] = None if state is None else int(state)
+            states += known
+        return states
+
+    def marginal_columns(self, encoded: EncodedGraphs, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
+        """Return the columns ``label`` and ``probability``: that of being among the labels of the instance."""
+        on = choices["label"] == 1
+        names = [self.names[variable] for variable in choices["variable"][on].tolist()]
+        return {"label": names, "probability": choices["probability"][on]}
 
     def _with_sets(self, corpus: LabelledVectors, encoded: EncodedGraphs) -> EncodedGraphs:
         """The training corpus with both states for the labels that it leaves open."""

@@ -22,6 +22,7 @@ from structopt.formats.npz import ranked_columns, write_arrays
 from structopt.kernels.waist.record import Array
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.configuration_names import of_edges
+from structopt.task.outputs_in_memory import kept_states, label_number, listed_cells, listed_outputs
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_outputs import WholeOutputs
 
@@ -91,6 +92,7 @@ class Synthetic(WholeOutputs):
     output_schema = Schema((Column("labels", "long", 1, like="x"),))
     main_metric = "accuracy"
     unit = "variables"
+    instance = "sample"
 
     def __init__(
         self,
@@ -153,9 +155,11 @@ class Synthetic(WholeOutputs):
         """Encode the training samples; there is nothing to learn, nor to keep of an `earlier` task."""
         return self.encode(corpus)
 
-    def encode(self, corpus: Samples, given: Sequence[str] | None = None) -> EncodedGraphs:
-        """Give variable i the attribute i with the value x_i; the edges, with weights of their own, are the factor graph's."""
-        self._refuse_given(given)
+    def encode(self, corpus: Samples, given: Sequence[int | None] | None = None) -> EncodedGraphs:
+        """Give variable i the attribute i with the value x_i; the edges, with weights of their own, are the factor graph's.
+
+        The `given` states are kept.
+        """
         m, d = corpus.x.shape
         ids = np.tile(np.arange(d, dtype=np.int32), m)
         return EncodedGraphs(
@@ -163,9 +167,18 @@ class Synthetic(WholeOutputs):
             {"label": AttributeTable(np.arange(m * d + 1, dtype=np.int64), ids, corpus.x.ravel(), d)},
             self.labels,
             None if corpus.y is None else corpus.y.ravel().astype(np.int32),
+            None if given is None else kept_states(given, len(self.labels)),
             edges=(np.zeros(m + 1, np.int64), np.zeros((0, 2), np.int32)),
             wide=True,
         )
+
+    def kept_outputs(self, corpus: Samples, outputs: Sequence[Any]) -> list[int | None]:
+        """Return the states of all variables, of rows of states, None where they are open."""
+        states: list[int | None] = []
+        for number, output in enumerate(listed_outputs(outputs, len(corpus), "[[0, None, ...], None]"), 1):
+            for state in listed_cells(output, self.variables, number, "variables"):
+                states.append(None if state is None else label_number(state, self.labels, number))
+        return states
 
     def decode(self, encoded: EncodedGraphs, view: Array) -> list[Array]:
         """Return the states of the variables of every sample."""

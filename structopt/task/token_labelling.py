@@ -19,10 +19,12 @@ from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.formats import tag_schemes
+from structopt.formats.instances_in_memory import shown
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
 from structopt.metrics import entities
 from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task.outputs_in_memory import listed_cells, listed_outputs, refused
 from structopt.task.partial_labels import FREE, alternatives, certain_labels, known_runs, label_sets
 from structopt.task.split_files import checked_paths, files_of
 
@@ -69,6 +71,7 @@ class TokenLabelling(Task):
         Whether the training file may leave labels open: ``_`` where nothing is known, ``B-PER|B-ORG`` for one of these.
     """
 
+    instance = "sentence"
     shipped_format = "conll"
     input_schema: Any  # a Schema, or a property that gives one; its first column has a cell a token
 
@@ -143,6 +146,22 @@ class TokenLabelling(Task):
     def output_table(self, outputs: Sequence[Sequence[str]]) -> dict[str, list[Any]]:
         """Return the labels of the tokens, a list a sentence."""
         return {"labels": [list(output) for output in outputs]}
+
+    def kept_outputs(self, corpus: Any, outputs: Sequence[Any]) -> list[str]:
+        """Return the cells of all tokens, of lists with a label in the files' scheme, ``A|B``, or None for every token."""
+        lengths, cells = np.diff(corpus.offsets).tolist(), []
+        entries = listed_outputs(outputs, len(lengths), "[['B-PER', None], None]")
+        for number, (output, length) in enumerate(zip(entries, lengths, strict=True), 1):
+            labels = listed_cells(output, length, number, "tokens")
+            if wrong := [label for label in labels if not isinstance(label, (str, type(None)))]:
+                raise refused(number, f"the given label {shown(wrong[0])} is no string. Give a label, or None where it is open.")
+            cells += [FREE[0] if label is None else label for label in labels]
+        return cells
+
+    def marginal_columns(self, encoded: Encoded, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
+        """Return the columns ``token``, from 1, ``label``, in the learnt scheme, and ``probability``."""
+        columns = super().marginal_columns(encoded, index, choices)
+        return {"token": columns.pop("variable"), **columns}
 
     def write_outputs(
         self,

@@ -1,8 +1,7 @@
-"""The base of tasks that predict outputs whole: no label can be given with an input and kept."""
+"""The base of tasks whose files have no place for outputs that are known in part: they are kept from memory only."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from structopt.core.task import Task
@@ -10,16 +9,12 @@ from structopt.errors import ConfigError
 
 
 class WholeOutputs(Task):
-    """Refuses labels that are given with an input, by the task's name."""
+    """Refuses ``predict partial=true``, by the task's name."""
 
-    def given_labels(self, corpus: Any) -> list[str] | None:
-        """Raise ConfigError: everything is predicted."""
-        raise self._refusal()
-
-    def _refuse_given(self, given: Sequence[str] | None) -> None:
-        if given is not None:
-            raise self._refusal()
-
-    def _refusal(self) -> ConfigError:
+    def given_labels(self, corpus: Any) -> None:
+        """Raise ConfigError: a file's labels are not kept."""
         task = type(self).__name__.lower()
-        return ConfigError(f"task={task} predicts everything and keeps nothing that is given. Leave out partial=true.")
+        raise ConfigError(
+            f"task={task} predicts everything and keeps no labels of a file. Leave out partial=true; "
+            "from Python, model.predict(instances, given=[...]) keeps labels."
+        )

@@ -70,6 +70,24 @@ class AllowedParts:
         variables, offsets = self.variables[first : last + 1] - v, self.offsets[v : w + 1] - a
         return AllowedParts(variables, self.starts[v:w], self.ends[v:w], offsets, self.parts[a:b])
 
+    def excluded(self, parts: Array, bounds: tuple[int, int]) -> Array:
+        """Which parts of the instances first <= i < last no allowed output has: bool, one instance after the other.
+
+        Parameters
+        ----------
+        parts : int64, shape (instances + 1,)
+            Offsets of the instances in a vector over all parts.
+        bounds : (first, last)
+        """
+        own, begin = self.subset(*bounds), parts[bounds[0] : bounds[1]] - parts[bounds[0]]
+        shift = np.repeat(begin, np.diff(own.variables))
+        steps = np.zeros(int(parts[bounds[1]] - parts[bounds[0]]) + 1, np.int64)
+        np.add.at(steps, shift + own.starts, 1)
+        np.add.at(steps, shift + own.ends, -1)
+        restricted: Array = np.cumsum(steps)[:-1] > 0
+        restricted[np.repeat(shift, np.diff(own.offsets)) + own.parts] = False
+        return restricted
+
     def weighted(self, weights: Array) -> SparseVectors:
         """A number for each variable, at its allowed parts: shape (V,)."""
         values = np.repeat(weights, np.diff(self.offsets))

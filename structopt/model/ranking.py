@@ -1,0 +1,47 @@
+"""The k best outputs of instances, decoded: with their scores, and their probabilities where the loss gives a distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.task import Ranked, Task
+from structopt.objective.decoding import KBest, decoded, joined
+from structopt.objective.examples import Examples
+
+
+class Scored(NamedTuple):
+    """One of the k best outputs of an instance.
+
+    Attributes
+    ----------
+    score : float
+        s(y), the sum of the weights of its features, in nats.
+    output : object
+        As `Model.predict` returns it.
+    probability : float or None
+        exp(beta s(y)) / sum_y' exp(beta s(y')); None where beta = inf, which gives no distribution.
+    """
+
+    score: float
+    output: Any
+    probability: float | None = None
+
+
+def ranked_outputs(task: Task, graph: FactorGraph, examples: Examples, lists: Sequence[KBest], k: int) -> list[Ranked]:
+    """Return scores and outputs of the k best of every instance, the best first; fewer where there are fewer."""
+    ranked: list[Ranked] = [[] for _ in lists]
+    for rank in range(k if lists else 0):
+        outputs = joined([best.outputs.subset(*_bounds(rank, len(best.scores))) for best in lists])
+        written = task.written(decoded(task, graph, examples, outputs))
+        for of_instance, best, output in zip(ranked, lists, written, strict=True):
+            if rank < len(best.scores):
+                of_instance.append((float(best.scores[rank]), output))
+    return ranked
+
+
+def _bounds(rank: int, count: int) -> tuple[int, int]:
+    """Return the bounds of the output of a rank in a list, or of the last one where the list is shorter."""
+    last = min(rank, count - 1)
+    return last, last + 1

@@ -1,0 +1,100 @@
+"""Heads and relations that predicted trees are to keep: of files, or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structopt.core.data.encoded import EncodedTrees
+from structopt.errors import DataError, did_you_mean
+from structopt.formats.instances_in_memory import shown
+from structopt.formats.trees.dependency_trees import EMPTY, Trees
+from structopt.task.outputs_in_memory import kept_states, label_number, listed_cells, listed_outputs, refused
+
+FORM = "[[2, None, (2, 'obj')], None]"
+
+
+class KeptArc(NamedTuple):
+    """What is known of the arc to a word: the number of its `head`, from 1, or 0 for the root, and the `relation`'s number."""
+
+    head: int | None = None
+    relation: int | None = None
+
+
+def of_outputs(corpus: Trees, outputs: Sequence[Any], relations: Sequence[str]) -> list[KeptArc]:
+    """Return what is known of all words.
+
+    Parameters
+    ----------
+    corpus : Trees
+    outputs : sequence
+        One a sentence: None, or a list with a head, a pair of head and relation (an `Arc`), or None for every word; head and
+        relation may be None.
+    relations : sequence of str
+        Those of the model.
+
+    Raises
+    ------
+    DataError
+        For lists of other lengths, heads that are no other word of the sentence, relations that the model does not have.
+    """
+    kept, lengths = [], np.diff(corpus.offsets).tolist()
+    for number, output in enumerate(listed_outputs(outputs, len(lengths), FORM), 1):
+        length = lengths[number - 1]
+        for word, cell in enumerate(listed_cells(output, length, number, "words"), 1):
+            head, relation = cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, None)
+            if fault := _fault(head, word, length):
+                raise refused(number, fault)
+            kept.append(KeptArc(head, None if relation is None else label_number(relation, relations, number)))
+    return kept
+
+
+def of_cells(corpus: Trees, relations: Sequence[str]) -> list[KeptArc]:
+    """Return what the cells of a file say of all words; ``_`` is open.
+
+    Raises
+    ------
+    DataError
+        With file and line, for a head that is no number of another word of the sentence, and a relation that the model lacks.
+    """
+    numbers, kept = {EMPTY: None} | {relation: y for y, relation in enumerate(relations) if relation != EMPTY}, []
+    for begin, end in pairwise(corpus.offsets.tolist()):
+        for word, index in enumerate(range(begin, end), 1):
+            cell, relation = corpus.cells["head"][index], corpus.relations[index]
+            head: Any = None if cell == EMPTY else int(cell) if cell.isascii() and cell.isdigit() and len(cell) < 10 else cell
+            fault = _fault(head, word, end - begin)
+            if not fault and relation not in numbers:
+                fault = f"the given relation '{relation}' is not one of the model's.{did_you_mean(relation, relations)}"
+            if fault:
+                raise DataError(corpus.path, int(corpus.lines[index]), f"{fault} Write {EMPTY} for what is to be predicted.")
+            kept.append(KeptArc(head, numbers[relation]))
+    return kept
+
+
+def restricted(encoded: EncodedTrees, kept: Sequence[KeptArc]) -> EncodedTrees:
+    """The corpus with one candidate for every head that is known, all for the others, and the relations that are known."""
+    words = np.concatenate([np.zeros(0, np.int64), *(np.arange(n) for n in np.diff(encoded.offsets).tolist())])
+    known = np.array([-1 if arc.head is None else arc.head for arc in kept], np.int64)
+    lengths = np.repeat(np.diff(encoded.offsets), np.diff(encoded.offsets))
+    heads = np.where(known == 0, words, known - 1)
+    counts = np.where(known < 0, lengths, 1)
+    arcs = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    all_words = np.arange(int(arcs[-1])) - np.repeat(arcs[:-1], counts)
+    listed = np.where(np.repeat(known < 0, counts), all_words, np.repeat(heads, counts))
+    allowed = None
+    if any(arc.relation is not None for arc in kept):
+        allowed = kept_states([arc.relation for arc in kept], len(encoded.labels))
+    return replace(encoded, candidates=(arcs, listed.astype(np.int32)), allowed=allowed)
+
+
+def _fault(head: Any, word: int, length: int) -> str:
+    """What is wrong with the head of a word, counted from 1; the empty string where nothing is."""
+    if head is None:
+        return ""
+    if isinstance(head, bool) or not isinstance(head, (int, np.integer)) or not 0 <= head <= length:
+        return f"the given head {shown(head)} of word {word} is no number from 0 (the root) to {length}."
+    return f"word {word} is given as its own head." if head == word else ""
