@@ -62,9 +62,10 @@ class Checkpoint:
         if any(_checksum(packed[name]) != checksum for name, checksum in checksums.items()):
             raise self.refusal("its arrays are not those that were written")
         weights = set(notes["weights"])
-        if any(packed[name].shape != (self.scorer.count,) for name in weights):
-            raise self.refusal(f"it has not {self.scorer.count} weights")
-        return {name: self.scorer.expand(array) if name in weights else array for name, array in packed.items()}, notes
+        arrays = {name: self.scorer.expand(array) if name in weights else array for name, array in packed.items()}
+        if not all(self.scorer.covers(arrays[name]) for name in weights):
+            raise self.refusal("its weights are not as many as the model's")
+        return arrays, notes
 
     def refusal(self, reason: str) -> ModelError:
         """The error that says why no run can go on from this file."""
