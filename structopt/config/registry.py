@@ -137,7 +137,7 @@ def _checked_value(where: str, value: Any, hint: Any) -> Any:
 
 def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
     """Return a node with every value in the type that the constructor asks for, or raise `ConfigError`."""
-    if not isinstance(node, Mapping) or "name" not in node:
+    if not isinstance(node, Mapping) or not isinstance(node.get("name"), str):
         raise ConfigError(f"{kind} needs the name of a component: type {kind}=NAME. Installed: {', '.join(installed(kind))}.")
     name, parameters = node["name"], schema(load(kind, node["name"]))
     values = {key: value for key, value in node.items() if key != "name"}

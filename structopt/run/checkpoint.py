@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.objective.fingerprint import Fingerprint
 
+CHECKSUM = "checksum"
 REMEDY = "Undo that; or train again, in a new folder or after deleting this file."
 
 
@@ -43,8 +45,8 @@ class Checkpoint:
         checksums = {name: _checksum(array) for name, array in packed.items()}
         data = {"digest": self.fingerprint.digest, "layout": self.fingerprint.layout}
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        own = {"weights": weights, "arrays": layout, "checksums": checksums, "data": data}
-        durable_files.write_arrays(self.path, packed, {**notes, **own})
+        notes = {**notes, "weights": weights, "arrays": layout, "checksums": checksums, "data": data}
+        durable_files.write_arrays(self.path, packed, {**notes, CHECKSUM: _checksum_of(notes)})
 
     def read(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """Read what `write` wrote.
@@ -58,13 +60,20 @@ class Checkpoint:
         self._compare(notes.get("data"))
         if {name: _layout(array) for name, array in packed.items()} != notes.get("arrays"):
             raise self.refusal("its arrays are not those that were written")
-        checksums = notes.get("checksums", {})  # checkpoints of earlier versions have none
-        if any(_checksum(packed[name]) != checksum for name, checksum in checksums.items()):
-            raise self.refusal("its arrays are not those that were written")
+        self._compare_checksums(packed, notes)
         weights = set(notes["weights"])
-        if any(packed[name].shape != (self.scorer.count,) for name in weights):
-            raise self.refusal(f"it has not {self.scorer.count} weights")
-        return {name: self.scorer.expand(array) if name in weights else array for name, array in packed.items()}, notes
+        arrays = {name: self.scorer.expand(array) if name in weights else array for name, array in packed.items()}
+        if not all(self.scorer.covers(arrays[name]) for name in weights):
+            raise self.refusal("its weights are not as many as the model's")
+        return arrays, notes
+
+    def _compare_checksums(self, packed: Mapping[str, Array], notes: dict[str, Any]) -> None:
+        """Refuse a file that is damaged; those of earlier versions have no checksums."""
+        checksum = notes.pop(CHECKSUM, None)
+        if checksum is not None and checksum != _checksum_of(notes):
+            raise self.refusal("its notes are not those that were written")
+        if any(_checksum(packed[name]) != one for name, one in notes.get("checksums", {}).items()):
+            raise self.refusal("its arrays are not those that were written")
 
     def refusal(self, reason: str) -> ModelError:
         """The error that says why no run can go on from this file."""
@@ -85,6 +94,11 @@ class Checkpoint:
 def _checksum(array: Array) -> int:
     """CRC-32 of an array's numbers: a flipped bit would else change results without a word."""
     return crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+
+
+def _checksum_of(notes: Mapping[str, Any]) -> int:
+    """CRC-32 of notes as they are read back."""
+    return crc32(json.dumps(json.loads(durable_files.json_bytes(notes)), sort_keys=True).encode())
 
 
 def _layout(array: Array) -> list[Any]:

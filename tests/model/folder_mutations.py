@@ -1,4 +1,7 @@
-"""Mutations of model folders, as damage, other programs and bad will make them; each is drawn from a seeded generator."""
+"""Mutations of model folders, such as damage, other programs and ill will make; each is drawn from a seeded generator.
+
+Most write the digests anew, so that a file is not refused for its digest alone.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +29,16 @@ TEXTS = (
 
 
 def mutate(rng: Random, folder: Path, others: list[Path]) -> str:
-    """Change a model folder in place; return what was done to it."""
+    """Change a model folder in place, with entries and files of others; return what was changed."""
     kinds: tuple[tuple[Callable[[Random, Path, list[Path]], str], int], ...] = (
         (_array, 10), (_json, 10), (_foreign_file, 2), (_foreign_entry, 3), (_text, 2), (_bytes, 2), (_header, 2), (_several, 1),
     )  # fmt: skip
     (kind,) = rng.choices([kind for kind, _ in kinds], [often for _, often in kinds])
-    done = kind(rng, folder, others)
-    if rng.random() < 0.95 and "manifest" not in done:
-        return done
-    return f"{done}; the digests stay" if "manifest" not in done else done
+    change = kind(rng, folder, others)
+    if "manifest" in change or rng.random() < 0.05:
+        return f"{change}; digests as they were"
+    sign(folder)
+    return change
 
 
 def sign(folder: Path) -> None:
