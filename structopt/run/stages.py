@@ -82,20 +82,17 @@ def train(
     KeyboardInterrupt
         With the folder; the model of the last finished pass is saved.
     """
-    with folder_lock.locked(folder):
-        return _train(_TrainingRun(config, folder, make_components(config), judge, job), resuming)
-
-
-def _train(run: _TrainingRun, resuming: bool) -> Model:
-    """Take a run through its stages."""
-    with _tracked(run, resuming) as outcome:
-        data = read(run.config, run.components)
+    components = make_components(config)
+    folder.mkdir(parents=True, exist_ok=True)
+    run = _TrainingRun(config, folder, components, judge, job)
+    with folder_lock.locked(folder), _tracked(run, resuming) as outcome:
+        data = read(config, components)
         trainer = run.trainer(data)
         weights, interrupt = _fit(trainer, data, resuming)
         outcome.status = KILLED if interrupt else FINISHED
         with interruption.put_off():
             model = run.model(data, weights)
-            model.save(run.folder / "model")
+            model.save(folder / "model")
             outcome.metrics = run.close(data, trainer, weights)
         if interrupt:
             raise interrupt
