@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from math import isfinite
 from pathlib import Path
 from typing import Any
+
+from structopt.formats import durable_files
 
 _Row = Mapping[str, float | int | None]
 _Points = tuple[list[float], list[float]]
@@ -60,8 +63,15 @@ def learning_curve(history: Sequence[_Row], target: str | Path, metric: str) -> 
     _draw_objective(axes[0], history)
     if scores[0]:
         _draw_metric(axes[1], scores, metric)
-    Path(target).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, format="png")
+    _save(figure, Path(target))
+
+
+def _save(figure: Any, target: Path) -> None:
+    """Write a figure as PNG, whole or not at all."""
+    image = BytesIO()
+    figure.savefig(image, format="png")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    durable_files.write_bytes(target, image.getvalue())
 
 
 def comparison(curves: Sequence[Curve], target: str | Path, metric: str) -> None:
@@ -84,8 +94,7 @@ def comparison(curves: Sequence[Curve], target: str | Path, metric: str) -> None
             _draw_comparison(axes, curves, key, against)
     handles = panels[0, 0].get_lines()
     figure.legend(handles=handles, loc="outside lower center", ncols=2 if len(curves) > 3 else 1, frameon=False, fontsize=9)
-    Path(target).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(target, format="png")
+    _save(figure, Path(target))
 
 
 def _draw_comparison(axes: Any, curves: Sequence[Curve], key: str, against: str) -> None:

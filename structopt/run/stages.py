@@ -89,11 +89,12 @@ def train(
     KeyboardInterrupt
         With the folder; the model of the last finished pass is saved.
     """
-    with folder_lock.locked(folder), display.shown() as shown, quietly(config.get("quiet", False)), console.tidy_fallback():
+    with display.shown() as shown, quietly(config.get("quiet", False)), console.tidy_fallback(), expanding(config):
         shown.log, shown.silent = console.log_file(), job is not None and job.beside
         try:
-            with expanding(config):
-                return _train(_TrainingRun(config, folder, make_components(config), judge, job), resuming)
+            run = _TrainingRun(config, folder, make_components(config), judge, job)
+            with folder_lock.locked(folder):
+                return _train(run, resuming)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(str(folder)) from None
 

@@ -18,8 +18,10 @@ from typing import Any
 import pytest
 from hydra.core.global_hydra import GlobalHydra
 
+import structopt
 from structopt.command import main
 from structopt.run import records
+from structopt.run.folder_lock import LOCK, read_holder
 from structopt.sweep import job as sweep_job
 from structopt.sweep import ongoing
 from structopt.sweep import table as sweep_table
@@ -247,6 +249,48 @@ def test_interrupted(tmp_path: Path) -> None:
     assert statuses(folder) == ["KILLED"]
     _, (parent,), (child,) = runs_of(f"sqlite:///{tmp_path}/outputs/mlflow.db")
     assert (parent.info.status, child.info.status) == ("KILLED", "KILLED")
+
+
+SIDE_BY_SIDE = ["seed=0,1,2", "task.limit=300", "optimizer.epochs=4000", "tracker=none", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+
+
+def test_jobs_in_other_processes_are_ended_in_good_order(tmp_path: Path) -> None:
+    """A signal to the launching process alone: its jobs save their models before their launcher would kill them."""
+    process = start(tmp_path, *SIDE_BY_SIDE)
+    folder = wait_for_pass(process, tmp_path, 0, 2)
+    wait_for_pass(process, tmp_path, 1, 2)
+    process.send_signal(signal.SIGTERM)
+    out, error = process.communicate()
+    assert process.returncode == 143, error
+    assert "structopt: interrupted by SIGTERM. The sweep goes on with: structopt --multirun seed=0,1,2 " in error
+    assert "2 jobs: 2 killed\n" in out
+    for number in (0, 1):
+        assert (folder / str(number) / "metrics.json").is_file() and structopt.load(folder / str(number))
+    assert not list(folder.rglob(LOCK))
+
+
+def test_jobs_end_with_their_sweep(tmp_path: Path) -> None:
+    """Its process is killed and the sweep goes on at once: first the jobs that were left end, and save their models."""
+    process = start(tmp_path, *SIDE_BY_SIDE)
+    folder = wait_for_pass(process, tmp_path, 0, 2)
+    wait_for_pass(process, tmp_path, 1, 2)
+    holders = [read_holder(folder / str(number)) for number in (0, 1)]
+    assert all(holder and holder.pid != process.pid and not holder.is_dead for holder in holders)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    heir = start(tmp_path, *SIDE_BY_SIDE, "sweep.resume=true")
+    while (holder := read_holder(folder)) is None or holder.pid != heir.pid:
+        assert heir.poll() is None, heir.communicate()[1]
+        time.sleep(0.05)
+    while (holder := read_holder(folder / "0")) is None or holder.pid in (heir.pid, holders[0].pid):
+        assert heir.poll() is None, heir.communicate()[1]
+        time.sleep(0.05)
+    assert all(holder.is_dead for holder in holders)
+    assert all((folder / str(number) / "metrics.json").is_file() for number in (0, 1))
+    heir.send_signal(signal.SIGINT)
+    assert heir.wait() == 130
+    process.communicate()
+    heir.communicate()
 
 
 @pytest.mark.parametrize("last", [False, True])
