@@ -40,9 +40,9 @@ class Setting:
     style: Mapping[str, Any]
 
     @property
-    def loss(self) -> str:
-        """What its objective sums over the instances, in words."""
-        return loss_title(self.runs[0])
+    def loss(self) -> tuple[str, str]:
+        """What its objective sums over the instances: the loss and its cost, in words."""
+        return loss_of(self.runs[0])
 
     def curves(self, key: str, against: str, times: float = 1.0) -> list[tuple[list[float], list[float]]]:
         """Return the curves of a column: that of every run, and their mean at the end where there are several."""
@@ -60,8 +60,8 @@ def settings_of(records: Sequence[RunRecord]) -> list[Setting]:
     ]
 
 
-def loss_title(record: RunRecord) -> str:
-    """Name the loss of a run by what tells objectives apart: the member, and the cost where it counts.
+def loss_of(record: RunRecord) -> tuple[str, str]:
+    """Return what tells the loss of a run from others, in words: its numbers, and its cost where that counts.
 
     The name of a member of the family says no more than its numbers: ``loss=crf`` is ``loss=family loss.beta=1 loss.gamma=0``.
     """
@@ -69,10 +69,9 @@ def loss_title(record: RunRecord) -> str:
     beta, gamma = node.get("beta"), node.get("gamma") or 0.0
     name = f"{node['name']}, " if node.get("name") in ("ramp", "risk") else ""
     numbers = f"β = {_number(beta)}, γ = {_number(gamma)}" if beta is not None else str(node.get("name", "loss"))
-    if not gamma:
-        return name + numbers
     weights = ", ".join(f"{key} {text(value)}" for key, value in (node.get("cost_weights") or {}).items())
-    return f"{name}{numbers}, {node.get('cost', 'cost')}{f' ({weights})' if weights else ''}"
+    cost = f"{node.get('cost', 'cost')}{f' ({weights})' if weights else ''}" if gamma else ""
+    return name + numbers, cost
 
 
 def draw(records: Sequence[RunRecord], target: Path, metric: str) -> None:
@@ -104,22 +103,24 @@ def figure_of(settings: Sequence[Setting], metric: str) -> Any:
     cells = figure.add_gridspec(max(rows, 1), 6)
     if scored:
         _pair(figure, cells, 0, settings, metric, "")
+    several_costs = len({cost for _, cost in losses if cost}) > 1
     for number, loss in enumerate(losses):
         chosen = [setting for setting in settings if setting.loss == loss]
+        title = _title(loss, chosen, several_costs)
         if grid:
             row, column = divmod(number, 3)
-            axes = figure.add_subplot(cells[row + scored, 2 * column : 2 * column + 2])
-            _panel(axes, chosen, key, "epoch", _title(loss, chosen))
+            _panel(figure.add_subplot(cells[row + scored, 2 * column : 2 * column + 2]), chosen, key, "epoch", title)
         else:
-            _pair(figure, cells, number + scored, chosen, key, _title(loss, chosen))
+            _pair(figure, cells, number + scored, chosen, key, title)
     _legend(figure, settings)
     return figure
 
 
-def _title(loss: str, settings: Sequence[Setting]) -> str:
-    """Name the loss of a panel, and say where its objectives weigh it differently."""
+def _title(loss: tuple[str, str], settings: Sequence[Setting], with_cost: bool) -> str:
+    """Name the loss of a panel, and say where its objectives are of several C, and so weigh it differently."""
     several = len({setting.runs[0].setting("optimizer.C") for setting in settings}) > 1
-    return f"{loss} (C differs, and with it λ)" if several else loss
+    title = ", ".join(word for word in loss if word) if with_cost else loss[0]
+    return f"{title} (several C)" if several else title
 
 
 def _pair(figure: Any, cells: Any, row: int, settings: Sequence[Setting], key: str, title: str) -> None:

@@ -99,14 +99,14 @@ def learning_curve(history: Sequence[Row], target: str | Path, metric: str) -> N
     scores = points(history, metric, times=100.0)
     figure = new_figure(10.0 if scores[0] else 5.5, 3.8)
     axes = figure.subplots(1, 2 if scores[0] else 1, squeeze=False)[0]
-    _draw_objective(axes[0], history)
+    draw_objective(axes[0], history)
     if scores[0]:
         _draw_metric(axes[1], scores, metric)
     Path(target).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(target, format="png")
 
 
-def _draw_objective(axes: Any, history: Sequence[Row]) -> None:
+def draw_objective(axes: Any, history: Sequence[Row]) -> None:
     """Draw primal and dual, and the loss on a scale of its own (it is a sum over instances, the primal a mean)."""
     primal, dual, loss = (points(history, key) for key in ("primal", "dual", "loss"))
     lines = [_line(axes, primal, _PRIMAL, "primal objective"), _line(axes, dual, _DUAL, "dual objective")]
@@ -119,8 +119,18 @@ def _draw_objective(axes: Any, history: Sequence[Row]) -> None:
             right.tick_params(axis="y", colors=_LOSS)
             right.spines[["top", "left"]].set_visible(False)
             right.spines["right"].set_color(_LOSS)
-    scale_values(axes, [*primal[1], *dual[1]])
+    scale_values(axes, primal[1])
+    if primal[1] and dual[1]:
+        _bound_below(axes, primal[1], min(dual[1]))
     legend_below(axes, [line for line in lines if line is not None])
+
+
+def _bound_below(axes: Any, primal: Sequence[float], lowest: float) -> None:
+    """Keep a dual that begins far below the objective from flattening the curve of the objective."""
+    least, most = min(primal), max(primal)
+    room = least / _DECADE if axes.get_yscale() == "log" else least - (most - least)
+    if lowest < room < least:
+        axes.set_ylim(bottom=room)
 
 
 def _draw_metric(axes: Any, scores: Points, metric: str) -> None:
