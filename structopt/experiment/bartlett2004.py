@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from structopt.experiment.curves import COLOURS, Curve, Panel, draw
+from structopt.experiment.curves import Curve, Panel, draw
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import SMALL, Points, at, at_pass, cannot_tell, grouped, setting_of, several_seeds
+from structopt.run.plots import COLOURS
 from structopt.run.records import RunRecord
 
 SMO, HYBRID, OPTIMUM = "SMO", "EG after SMO", "optimum (SDCA)"

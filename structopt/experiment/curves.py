@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from structopt.run import plots
+from structopt.run.plots import COLOURS
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6000", "#56B4E9", "#5F5F5F")
-"""Colours that colour-blind readers tell apart too."""
 ROOM = 0.35
 """Share of a panel's width that is kept for the labels at the ends of its curves."""
 LINE = 0.062
@@ -47,7 +46,7 @@ def draw(panels: Sequence[Panel], path: Path, columns: int = 2) -> None:
     figure = plots.new_figure(8.0, 3.4 * rows, dpi=200)
     for number, panel in enumerate(panels, 1):
         _draw(figure.add_subplot(rows, columns, number), panel)
-    figure.savefig(path, format="png")
+    plots.save(figure, path)
 
 
 def _draw(axes: Any, panel: Panel) -> None:
@@ -58,8 +57,7 @@ def _draw(axes: Any, panel: Panel) -> None:
     axes.set(xlabel=panel.x, ylabel=panel.y)
     axes.set_title(panel.title, loc="left", fontsize=10)
     axes.tick_params(labelsize=8)
-    axes.grid(visible=True, color="#E5E5E5", linewidth=0.7)
-    axes.spines[["top", "right"]].set_visible(False)
+    plots.draw_grid(axes)
     if curves:
         _bound(axes, panel, curves)
         _label(axes, curves)

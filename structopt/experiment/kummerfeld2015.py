@@ -178,5 +178,5 @@ def _draw(ratios: Ratios, target: Path) -> None:
         axes.set_axisbelow(True)
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
-    panels[-1].legend(frameon=False, loc="upper right", fontsize=9)
-    figure.savefig(target, format="png")
+    figure.legend(*panels[-1].get_legend_handles_labels(), frameon=False, fontsize=9, ncols=2, loc="outside lower center")
+    plots.save(figure, target)

@@ -166,7 +166,7 @@ def _draw(tuned: Figure1, target: Path) -> None:
     right.set_xscale("log")
     right.xaxis.set_major_formatter("{x:g}")
     figure.legend(*right.get_legend_handles_labels(), frameon=False, fontsize=9, loc="outside right center")
-    figure.savefig(target, format="png")
+    plots.save(figure, target)
 
 
 def _floor(tuned: Figure1) -> float:

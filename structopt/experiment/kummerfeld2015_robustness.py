@@ -209,7 +209,7 @@ def _draw(grids: Mapping[str, Grid], batches: Grid, speeds: Mapping[Value, float
         _heat(figure.add_subplot(-(-panels // 3), 3, number), name, grid, best)
     if batches:
         _sizes(figure.add_subplot(-(-panels // 3), 3, panels), batches, speeds)
-    figure.savefig(target, format="png")
+    plots.save(figure, target)
 
 
 def _heat(axes: Any, name: str, grid: Grid, best: float) -> None:
@@ -238,6 +238,5 @@ def _sizes(axes: Any, batches: Grid, speeds: Mapping[Value, float]) -> None:
     axes.set_xticks(rows, [f"{row}\n{speeds[row]:.2g} s" if row in speeds else f"{row}" for row in rows], fontsize=8)
     axes.minorticks_off()
     axes.set_title("OPS by the size of a batch: dev F1, s a pass", loc="left", fontsize=10)
-    axes.grid(visible=True, color="#E5E5E5", linewidth=0.8)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8)
+    plots.draw_grid(axes)
+    plots.legend_below(axes, columns=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from structopt.experiment.curves import COLOURS, Curve, Panel, draw
+from structopt.experiment.curves import Curve, Panel, draw
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import (
     SMALL,
@@ -15,12 +15,12 @@ from structopt.experiment.runs import (
     first_reaching,
     grouped,
     mean,
-    mean_curve,
     setting_of,
     several_seeds,
     with_curve,
 )
-from structopt.run.records import RunRecord
+from structopt.run.plots import COLOURS
+from structopt.run.records import RunRecord, mean_curve
 
 F1 = "dev.f1"
 LBFGS_DEV, LBFGS_TEST, LBFGS_PASSES = 90.53, 85.31, 121

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from structopt.experiment.curves import COLOURS, Curve, Panel, draw
+from structopt.experiment.curves import Curve, Panel, draw
 from structopt.experiment.report import Cell, Claim, Report, Table
 from structopt.experiment.runs import (
     SMALL,
@@ -14,12 +14,12 @@ from structopt.experiment.runs import (
     cannot_tell,
     grouped,
     mean,
-    mean_curve,
     setting_of,
     several_seeds,
     with_curve,
 )
-from structopt.run.records import RunRecord
+from structopt.run.plots import COLOURS
+from structopt.run.records import RunRecord, mean_curve
 
 UAS = "dev.uas_nopunct"
 NEGATIVE = 0.15

@@ -213,5 +213,5 @@ def _draw(traces: Traces, level: float, data: str, target: Path) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_title(data, loc="left", fontsize=11)
     plots.draw_grid(axes)
-    axes.legend(frameon=False, loc="upper right", fontsize=9)
-    figure.savefig(target, format="png")
+    plots.legend_below(axes)
+    plots.save(figure, target)

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TypeVar
 
 from structopt.experiment.report import Claim
-from structopt.run.records import RunRecord
+from structopt.run.records import RunRecord, mean_curve
 from structopt.sweep.experiment_plan import setting
 
 Key = TypeVar("Key")
@@ -37,14 +37,6 @@ def mean(runs: Sequence[RunRecord], metric: str, times: float = 1.0) -> float | 
     """Return the mean of a metric over runs, times a factor; None where no run has it."""
     known = [value for run in runs if (value := run.metric(metric)) is not None]
     return times * fmean(known) if known else None
-
-
-def mean_curve(runs: Sequence[RunRecord], key: str, against: str = "epoch", times: float = 1.0) -> Points:
-    """Return two columns of the history, averaged over runs, up to the last pass that all of them have."""
-    curves = [run.curve(key, against) for run in runs]
-    xs = [fmean(column) for column in zip(*(x for x, _ in curves), strict=False)]
-    ys = [times * fmean(column) for column in zip(*(y for _, y in curves), strict=False)]
-    return xs, ys
 
 
 def with_curve(groups: Groups, metric: str) -> Groups:

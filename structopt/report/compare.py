@@ -11,13 +11,12 @@ from typing import Any
 
 from structopt.errors import ConfigError, StructoptError, did_you_mean
 from structopt.formats.durable_files import write_bytes
-from structopt.report import chosen_runs, comparison_tables, differences, significance
+from structopt.report import chosen_runs, comparison_tables, differences, learning_curves, significance
 from structopt.report.chosen_runs import Candidate
 from structopt.report.mlflow_recording import record
 from structopt.report.mlflow_store import Store
 from structopt.report.origins import task_of
 from structopt.report.significance import Test
-from structopt.run import plots
 from structopt.run.records import FINISHED, RunRecord
 
 log = logging.getLogger(__name__)
@@ -212,5 +211,4 @@ def _write(comparison: Comparison) -> None:
     for name, table in comparison.tables.items():
         write_bytes(folder / f"{name}.csv", table.csv().encode())
     metric = chosen.metric if chosen.metric.startswith("dev.") else f"dev.{chosen.main}"
-    curves = [plots.Curve(title, run.history) for title, run in zip(chosen.titles, chosen.records, strict=True)]
-    plots.comparison(curves, folder / "learning_curves.png", metric)
+    learning_curves.draw(chosen.records, folder / "learning_curves.png", metric)

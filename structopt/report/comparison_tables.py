@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from structopt.formats import tables
 from structopt.report.bootstrap import Difference
 from structopt.report.differences import settings, text, varying
+from structopt.run.plots import LOWER_IS_BETTER
 from structopt.run.records import RunRecord
 
 Cell = str | float | int | None
@@ -49,7 +50,7 @@ class Table:
 
 def is_lower_better(metric: str) -> bool:
     """Whether a lower value of a metric is the better one."""
-    return metric.endswith(("loss", "error")) or metric in FACTS.values()
+    return metric.endswith(LOWER_IS_BETTER) or metric in FACTS.values()
 
 
 def is_fraction(metric: str) -> bool:

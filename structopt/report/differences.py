@@ -60,13 +60,31 @@ def _folders(record: RunRecord) -> str:
     return "/".join(record.folder.parts[-2:])
 
 
-def seed_groups(records: Sequence[RunRecord]) -> list[list[int]]:
-    """Group runs that differ in nothing but the seed, where there are several seeds; a group is the runs' numbers by seed."""
+def setting_groups(records: Sequence[RunRecord]) -> list[list[int]]:
+    """Group runs that differ in nothing but the seed; a group is the runs' numbers by seed, groups in the order of the runs."""
     groups: dict[Hashable, list[int]] = {}
     for number, record in enumerate(records):
         groups.setdefault(_hashable(_without_seed(record)), []).append(number)
-    several = [group for group in groups.values() if len({records[number].config.get("seed") for number in group}) > 1]
-    return [sorted(group, key=lambda number: records[number].config.get("seed", 0)) for group in several]
+    return [sorted(group, key=lambda number: records[number].config.get("seed", 0)) for group in groups.values()]
+
+
+def seed_groups(records: Sequence[RunRecord]) -> list[list[int]]:
+    """Return the groups of runs that differ in nothing but the seed, and do differ in it."""
+    groups = setting_groups(records)
+    return [group for group in groups if len({records[number].config.get("seed") for number in group}) > 1]
+
+
+def setting_titles(records: Sequence[RunRecord], groups: Sequence[Sequence[int]]) -> list[str]:
+    """Return a name for every group of runs: that of its only run, else what its runs have in common and how many they are."""
+    keys, names = [key for key in varying(records) if key != "seed"], titles(records)
+    short = short_names(keys)
+    shown = []
+    for group in groups:
+        values = settings(records[group[0]])
+        common = ", ".join(f"{short[key]}={text(values[key])}" for key in keys if key in values)
+        several = f"{len(group)} seeds"
+        shown.append(names[group[0]] if len(group) == 1 else f"{common} ({several})" if common else several)
+    return shown
 
 
 def _without_seed(record: RunRecord) -> Settings:

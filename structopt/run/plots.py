@@ -1,9 +1,8 @@
-"""Plots of a run, and of several side by side."""
+"""The plot of a run, and the style of all plots: colours, lines, grids, scales and legends."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from math import isfinite
 from pathlib import Path
@@ -11,21 +10,22 @@ from typing import Any
 
 from structopt.formats import durable_files
 
-_Row = Mapping[str, float | int | None]
-_Points = tuple[list[float], list[float]]
+Row = Mapping[str, float | int | None]
+Points = tuple[list[float], list[float]]
 _LOSS, _PRIMAL, _DUAL, _METRIC = "#7F7F7F", "#D55E00", "#0072B2", "#00795A"
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Colours that colour-blind readers tell apart too (Okabe and Ito)."""
-_DASHES = ((), (5, 2), (1.5, 1.5))
-_AXES = {"epoch": "pass over the training data", "seconds": "seconds of training"}
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#7F6000", "#56B4E9", "#5F5F5F", "#E69F00")
+"""Colours that colour-blind readers tell apart too (after Okabe and Ito)."""
+_LINES = ("-", "--", ":", "-.")
+AXES = {"epoch": "pass over the training data", "seconds": "seconds of training"}
+"""Columns of a history that curves are drawn against, and labels of their axes."""
+_DECADE = 10.0
+LOWER_IS_BETTER = ("loss", "error")
+"""What the names of metrics end with of which a lower value is the better one."""
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A run in a picture: its title, and its history."""
-
-    title: str
-    history: Sequence[_Row]
+def line_style(number: int) -> dict[str, Any]:
+    """Return colour and line of the curves of setting `number`; the first 32 differ."""
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": _LINES[number // len(COLOURS) % len(_LINES)]}
 
 
 def new_figure(width: float, height: float, dpi: int = 150) -> Any:
@@ -45,7 +45,49 @@ def draw_grid(axes: Any) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def learning_curve(history: Sequence[_Row], target: str | Path, metric: str) -> None:
+def legend_below(axes: Any, handles: Sequence[Any] | None = None, columns: int = 3) -> None:
+    """Put the legend of some axes below them, where it covers no curve."""
+    shown = axes.get_legend_handles_labels()[0] if handles is None else handles
+    if shown:
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
+        axes.legend(handles=shown, ncols=min(columns, len(shown)), frameon=False, fontsize=9, borderaxespad=0.0, **place)
+
+
+def scale_values(axes: Any, values: Sequence[float]) -> None:
+    """Make the y axis logarithmic where positive values span more than a factor of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    if values and min(values) > 0 and max(values) > _DECADE * min(values):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def dress(axes: Any, ylabel: str, title: str, xlabel: str = AXES["epoch"], whole: bool = True) -> None:
+    """Set labels, title, grid and whole-numbered passes."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    axes.set_title(title, loc="left", fontsize=11)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=whole, min_n_ticks=1))
+    draw_grid(axes)
+
+
+def metric_label(metric: str) -> str:
+    """Return the label of the axis of a metric, a fraction that is drawn in per cent: ``f1 on dev, %`` of ``dev.f1``."""
+    split, _, name = metric.rpartition(".")
+    return f"{name} on {split}, %" if split else f"{metric}, %"
+
+
+def points(history: Sequence[Row], key: str, against: str = "epoch", times: float = 1.0) -> Points:
+    """Return passes (or seconds) and values of one column times a factor, without empty and non-finite cells."""
+    pairs = [(row.get(against) or 0, row.get(key)) for row in history]
+    known = [(x, times * value) for x, value in pairs if value is not None and isfinite(value)]
+    return [x for x, _ in known], [value for _, value in known]
+
+
+def learning_curve(history: Sequence[Row], target: str | Path, metric: str) -> None:
     """Draw the objective (left) and a development metric (right) against the pass, as PNG.
 
     Parameters
@@ -57,73 +99,28 @@ def learning_curve(history: Sequence[_Row], target: str | Path, metric: str) -> 
     metric : str
         The column drawn on the right, such as ``dev.f1``; the right half is left out where no row has it.
     """
-    scores = _points(history, metric)
+    scores = points(history, metric, times=100.0)
     figure = new_figure(10.0 if scores[0] else 5.5, 3.8)
     axes = figure.subplots(1, 2 if scores[0] else 1, squeeze=False)[0]
-    _draw_objective(axes[0], history)
+    draw_objective(axes[0], history)
     if scores[0]:
         _draw_metric(axes[1], scores, metric)
-    _save(figure, Path(target))
+    save(figure, target)
 
 
-def _save(figure: Any, target: Path) -> None:
-    """Write a figure as PNG, whole or not at all."""
+def save(figure: Any, target: str | Path) -> None:
+    """Write a figure as PNG, whole or not at all; its folder is made where it is missing."""
     image = BytesIO()
     figure.savefig(image, format="png")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    durable_files.write_bytes(target, image.getvalue())
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
+    durable_files.write_bytes(Path(target), image.getvalue())
 
 
-def comparison(curves: Sequence[Curve], target: str | Path, metric: str) -> None:
-    """Draw objectives (above) and a development metric (below) of several runs, against passes (left) and seconds, as PNG.
-
-    Parameters
-    ----------
-    curves : sequence of Curve
-        Up to 21 can be told apart, by colour and dashes.
-    target : Path
-        The PNG file; its folder is made where it is missing.
-    metric : str
-        The column drawn below, such as ``dev.f1``; a row of pictures is left out where no run has its column.
-    """
-    keys = [key for key in ("primal", metric) if any(_points(curve.history, key)[0] for curve in curves)] or ["loss"]
-    figure = new_figure(11.0, 3.6 * len(keys) + 0.25 * (len(curves) + 1) // 2)
-    panels = figure.subplots(len(keys), 2, squeeze=False, sharey="row")
-    for row, key in zip(panels, keys, strict=True):
-        for axes, against in zip(row, _AXES, strict=True):
-            _draw_comparison(axes, curves, key, against)
-    handles = panels[0, 0].get_lines()
-    figure.legend(handles=handles, loc="outside lower center", ncols=2 if len(curves) > 3 else 1, frameon=False, fontsize=9)
-    _save(figure, Path(target))
-
-
-def _draw_comparison(axes: Any, curves: Sequence[Curve], key: str, against: str) -> None:
-    """Draw one column of all runs; objectives on a logarithmic scale where they span more than a factor of ten."""
-    values = []
-    for number, curve in enumerate(curves):
-        points = _points(curve.history, key, against)
-        values += points[1]
-        dashes = _DASHES[number // len(_COLOURS) % len(_DASHES)]
-        style = {"color": _COLOURS[number % len(_COLOURS)], "dashes": dashes, "zorder": 3 - number / 100}  # the first on top
-        axes.plot(*points, label=curve.title, linewidth=1.5, **style)
-    name = {"primal": "objective", "loss": "loss summed over the pass"}.get(key, key)
-    _dress(axes, name, "", _AXES[against], whole=against == "epoch")
-    if key in ("primal", "loss") and values and min(values) > 0 and max(values) > 10 * min(values):
-        axes.set_yscale("log")
-
-
-def _points(history: Sequence[_Row], key: str, against: str = "epoch") -> _Points:
-    """Return passes (or seconds) and values of one column, without empty and non-finite cells."""
-    pairs = [(row.get(against) or 0, row.get(key)) for row in history]
-    known = [(x, float(value)) for x, value in pairs if value is not None and isfinite(value)]
-    return [x for x, _ in known], [value for _, value in known]
-
-
-def _draw_objective(axes: Any, history: Sequence[_Row]) -> None:
+def draw_objective(axes: Any, history: Sequence[Row]) -> None:
     """Draw primal and dual, and the loss on a scale of its own (it is a sum over instances, the primal a mean)."""
-    primal, dual, loss = (_points(history, key) for key in ("primal", "dual", "loss"))
+    primal, dual, loss = (points(history, key) for key in ("primal", "dual", "loss"))
     lines = [_line(axes, primal, _PRIMAL, "primal objective"), _line(axes, dual, _DUAL, "dual objective")]
-    _dress(axes, "objective" if primal[0] or dual[0] else "loss summed over the pass", "Training")
+    dress(axes, "objective" if primal[0] or dual[0] else "loss summed over the pass", "Training")
     if loss[0]:
         right = axes.twinx() if primal[0] or dual[0] else axes
         lines.append(_line(right, loss, _LOSS, "loss", dashes=(4, 2)))
@@ -132,34 +129,32 @@ def _draw_objective(axes: Any, history: Sequence[_Row]) -> None:
             right.tick_params(axis="y", colors=_LOSS)
             right.spines[["top", "left"]].set_visible(False)
             right.spines["right"].set_color(_LOSS)
-    drawn = [line for line in lines if line is not None]
-    if drawn:
-        axes.legend(handles=drawn, frameon=False, loc="best")
+    scale_values(axes, primal[1])
+    if primal[1] and dual[1]:
+        _bound_below(axes, primal[1], min(dual[1]))
+    legend_below(axes, [line for line in lines if line is not None])
 
 
-def _draw_metric(axes: Any, points: _Points, metric: str) -> None:
+def _bound_below(axes: Any, primal: Sequence[float], lowest: float) -> None:
+    """Keep a dual that begins far below the objective from flattening the curve of the objective."""
+    least, most = min(primal), max(primal)
+    room = least / _DECADE if axes.get_yscale() == "log" else least - (most - least)
+    if lowest < room < least:
+        axes.set_ylim(bottom=room)
+
+
+def _draw_metric(axes: Any, scores: Points, metric: str) -> None:
     """Draw the metric and mark its best pass."""
-    _line(axes, points, _METRIC, metric)
-    _dress(axes, metric, "Development set" if metric.startswith("dev.") else metric)
-    lower_is_better = metric.endswith(("loss", "error"))
-    epoch, value = (min if lower_is_better else max)(zip(*points, strict=True), key=lambda point: point[1])
+    _line(axes, scores, _METRIC, metric)
+    dress(axes, metric_label(metric), "Development set" if metric.startswith("dev.") else metric)
+    epoch, value = (min if metric.endswith(LOWER_IS_BETTER) else max)(zip(*scores, strict=True), key=lambda point: point[1])
     axes.plot([epoch], [value], marker="o", markersize=9, markerfacecolor="none", markeredgecolor=_METRIC, clip_on=False)
-    axes.set_title(f"best {value:.4f} at pass {epoch}", loc="right", fontsize=9, color=_METRIC)
+    axes.set_title(f"best {value:.2f} % at pass {epoch}", loc="right", fontsize=9, color=_METRIC)
 
 
-def _line(axes: Any, points: _Points, colour: str, label: str, **style: Any) -> Any:
+def _line(axes: Any, curve: Points, colour: str, label: str, **style: Any) -> Any:
     """Draw one curve, with markers where the passes are few; return None where there is nothing to draw."""
-    if not points[0]:
+    if not curve[0]:
         return None
-    marker = "o" if len(points[0]) <= 30 else ""
-    return axes.plot(*points, color=colour, label=label, marker=marker, markersize=3.5, linewidth=1.6, **style)[0]
-
-
-def _dress(axes: Any, ylabel: str, title: str, xlabel: str = _AXES["epoch"], whole: bool = True) -> None:
-    """Set labels, grid and whole-numbered passes."""
-    from matplotlib.ticker import MaxNLocator
-
-    axes.set(xlabel=xlabel, ylabel=ylabel)
-    axes.set_title(title, loc="left", fontsize=11)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=whole, min_n_ticks=1))
-    draw_grid(axes)
+    marker = "o" if len(curve[0]) <= 30 else ""
+    return axes.plot(*curve, color=colour, label=label, marker=marker, markersize=3.5, linewidth=1.6, **style)[0]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from structopt.errors import ConfigError
@@ -84,6 +85,16 @@ class RunRecord:
         pairs = [(row.get(against), row.get(key)) for row in self.history]
         known = [(float(x), float(y)) for x, y in pairs if x is not None and y is not None]
         return [x for x, _ in known], [y for _, y in known]
+
+
+def mean_curve(
+    runs: Sequence[RunRecord], key: str, against: str = "epoch", times: float = 1.0
+) -> tuple[list[float], list[float]]:
+    """Return two columns of the history, averaged over runs, up to the last pass that all of them have."""
+    curves = [run.curve(key, against) for run in runs]
+    xs = [fmean(column) for column in zip(*(x for x, _ in curves), strict=False)]
+    ys = [times * fmean(column) for column in zip(*(y for _, y in curves), strict=False)]
+    return xs, ys
 
 
 def read_run(folder: Path) -> RunRecord:

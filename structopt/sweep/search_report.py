@@ -87,5 +87,5 @@ def _draw(study: Any, best: Any, path: Path, metric: str) -> None:
     axes.set_title(f"best {best.value:.4f}, trial {best.number}", loc="right", fontsize=9, color="#00795A")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     plots.draw_grid(axes)
-    axes.legend(frameon=False, loc="best")
-    figure.savefig(path, format="png")
+    plots.legend_below(axes)
+    plots.save(figure, path)

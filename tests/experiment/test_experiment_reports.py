@@ -8,8 +8,8 @@ import pytest
 from structopt.experiment import bartlett2004, martins2010, martins2010_figure3, martins2010_figure4
 from structopt.experiment.curves import apart
 from structopt.experiment.report import Claim, Report, Table, with_failures, write
-from structopt.experiment.runs import at, at_pass, first_reaching, mean, mean_curve
-from structopt.run.records import FAILED, RunRecord
+from structopt.experiment.runs import at, at_pass, first_reaching, mean
+from structopt.run.records import FAILED, RunRecord, mean_curve
 
 PASSES = range(1, 101)
 

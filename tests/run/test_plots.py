@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from structopt.run.plots import Curve, comparison, learning_curve
+from structopt.run.plots import draw_objective, learning_curve, line_style, new_figure
 
 FULL = [{"epoch": e, "loss": 4000 / e, "primal": 2 / e + 0.5, "dual": 0.5 - 1 / e, "dev.f1": 0.8 - 0.3 / e} for e in range(1, 21)]
 CASES = {
@@ -35,10 +35,25 @@ def test_import_is_light_and_pyplot_untouched(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
-@pytest.mark.parametrize("case", list(CASES))
-@pytest.mark.parametrize("count", [1, 12])
-def test_comparison_is_written(tmp_path: Path, case: str, count: int) -> None:
-    timed = [row | {"seconds": 0.5 * number} for number, row in enumerate(CASES[case], 1)]
-    target = tmp_path / "plots" / "curves.png"
-    comparison([Curve(f"run {number}", timed) for number in range(count)], target, "dev.f1")
-    assert target.read_bytes().startswith(b"\x89PNG")
+def test_the_legend_is_below_the_axes() -> None:
+    figure = new_figure(5.5, 3.8)
+    axes = figure.subplots()
+    draw_objective(axes, FULL)
+    figure.canvas.draw()
+    box, boxes = axes.get_legend().get_window_extent(), [one.get_window_extent() for one in figure.axes]
+    assert not any(box.overlaps(other) for other in boxes)
+    assert all(figure.bbox.contains(*corner) for corner in box.corners())
+    texts = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert texts == ["primal objective", "dual objective", "loss"]
+
+
+def test_styles_of_settings_differ() -> None:
+    assert len({tuple(line_style(number).values()) for number in range(32)}) == 32
+
+
+@pytest.mark.parametrize(("highest", "scale", "bottom"), [(2.0, "linear", 0.0), (100.0, "log", 0.1)])
+def test_a_dual_far_below_does_not_flatten_the_objective(highest: float, scale: str, bottom: float) -> None:
+    axes = new_figure(5.5, 3.8).subplots()
+    draw_objective(axes, [{"epoch": 1, "primal": highest, "dual": -1e6}, {"epoch": 2, "primal": 1.0, "dual": 0.9}])
+    assert axes.get_yscale() == scale
+    assert axes.get_ylim()[0] == pytest.approx(bottom)
