@@ -148,13 +148,16 @@ def trained(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if name != "plugins.md" and "```python" in text])
-def test_python_runs(name, trained, tmp_path, monkeypatch):
-    """The Python blocks of a page run in order, and draw the pictures that the page shows."""
+def test_python_runs(name, trained, tmp_path, monkeypatch, capsys):
+    """The Python blocks of a page run in order, print what a block of text below them shows, and draw the page's pictures."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     for block in blocks(TEXTS[name]):
         if block.language == "python":
+            capsys.readouterr()
             exec(compile(RUN_FOLDER.sub(trained.as_posix(), block.text), name, "exec"), namespace)
+        elif block.language == "text":
+            assert capsys.readouterr().out == block.text
     for picture in tmp_path.glob("*.png"):
         assert_same_picture(picture, ROOT / "docs" / "images" / picture.name)
 

@@ -226,7 +226,8 @@ def check_option(option: str, ability: Ability, inference: Inference, factor_gra
     if ability in provided:
         return provided
     names = alternatives.inferences(ability, factor_graph.kind)
-    remedy = " Type inference=NAME with one of them." if names else f" Leave out {option}."
+    one_of_them = " Type inference=NAME with one of them (from Python: model.with_inference(NAME))."
+    remedy = one_of_them if names else f" Leave out {option}."
     raise CompatibilityError(_complaint(option, ability, name, provided, names) + remedy)
 
 

@@ -15,6 +15,6 @@ class WholeOutputs(Task):
         """Raise ConfigError: a file's labels are not kept."""
         task = type(self).__name__.lower()
         raise ConfigError(
-            f"task={task} predicts everything and keeps no labels of a file. Leave out partial=true; "
+            f"task={task} predicts everything and keeps nothing that is given in a file. Leave out partial=true; "
             "from Python, model.predict(instances, given=[...]) keeps labels."
         )

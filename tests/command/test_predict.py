@@ -19,6 +19,7 @@ from structopt.factor_graph.arc_factored import ArcFactored
 from structopt.formats import tag_schemes
 from structopt.inference.exact import Exact
 from structopt.model import prediction
+from structopt.model.ranking import ranked_outputs
 from structopt.objective.decoding import KBest, decoded
 
 QUICK = ["task.limit=60", "optimizer.epochs=2", "tracker=none"]
@@ -141,7 +142,7 @@ def test_ranked_outputs_are_the_k_best_columns(ner: Path, tmp_path: Path) -> Non
     model = structopt.load(ner)
     (tmp_path / "in.txt").write_text(TEXT)
     examples = model.examples(model.task.read(tmp_path / "in.txt", labelled=False))
-    ranked = prediction._ranked_outputs(model, examples, 3, registry.serial())
+    ranked = ranked_outputs(model.task, model.graph, examples, model.k_best_outputs(examples, 3), 3)
     cells = [line.split() for line in predicted(ner, tmp_path, TEXT, "k_best=3") if line][1:]
     assert [[output for _, output in outputs] for outputs in ranked] == [
         [[cell[5 + k] for cell in cells[:3]] for k in range(3)],
@@ -214,5 +215,3 @@ def test_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     words = ["predict", "model=m", f"input={tmp_path / 'in.txt'}", f"output={tmp_path / 'o'}", "picture=a.svg", "sentence=3"]
     assert main.main(words) == 2
     assert "in.txt: there is no sentence 3 to draw: the file has 2" in capsys.readouterr().err
-    assert main.main([*words[:-2], "partial=true"]) == 2
-    assert "Leave out partial=true." in capsys.readouterr().err

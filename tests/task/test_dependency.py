@@ -135,12 +135,23 @@ def test_options_that_are_refused(options: dict[str, Any], message: str) -> None
         Dependency(**options)
 
 
-def test_given_heads_are_refused(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
+def test_given_heads_are_the_candidates(fitted: tuple[Dependency, EncodedTrees], path: Path) -> None:
     task, _ = fitted
     read = task.read(path, labelled=False)
-    for call in (lambda: task.given_labels(read), lambda: task.encode(read, ["_"] * 4)):
-        with pytest.raises(ConfigError, match="Leave out partial=true"):
-            call()
+    given = task.given_labels(read)
+    assert [(arc.head, task.labels[arc.relation]) for arc in given if arc.relation is not None] == [
+        (int(head), relation) for head, relation in zip(read.cells["head"], read.relations, strict=True)
+    ]
+    arcs, heads = task.encode(read, given).candidates or ((), ())
+    assert (np.diff(arcs) == 1).all() and len(heads) == int(read.offsets[-1])
+    read.cells["head"][0] = "_"
+    assert task.given_labels(read)[0].head is None
+    arcs, _ = task.encode(read, task.given_labels(read)).candidates or ((), ())
+    assert int(arcs[1]) == int(read.offsets[1])
+    for cell in ("x", "-1", "99"):
+        read.cells["head"][0] = cell
+        with pytest.raises(DataError, match=f"the given head '?{cell}'? of word 1 is no number from 0"):
+            task.given_labels(read)
 
 
 def test_files_and_parameters() -> None:
