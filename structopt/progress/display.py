@@ -26,7 +26,7 @@ REFRESH = 0.25
 """Seconds between two looks on a terminal."""
 WORTH_A_LINE = 1.0
 """Seconds of a phase whose line stays on a terminal."""
-NOTICED = 0.4
+NOTICED = 1.0
 """Seconds after which one kernel is being compiled, and not read from the disk."""
 
 
@@ -94,7 +94,10 @@ class Display:
 
     def _show(self, line: str) -> None:
         with self._lock:
-            if self._closed.is_set() or not line:
+            if self._closed.is_set():
+                return
+            if not line:
+                self.clear()
                 return
             line = line[: max(20, shutil.get_terminal_size().columns - 1)]
             if line != self._shown:

@@ -12,9 +12,13 @@ import pytest
 from numba import types
 
 from structopt.executor.threads import Threads
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.exact import Exact
 from structopt.kernels.waist import halting, interruptible
 from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.signatures import kernel
+from structopt.loss.family import LossFamily
+from structopt.testing.problems import make_problem, random_encoded
 
 FOREVER = 10**15
 SOON = 0.3  # seconds until the interrupt
@@ -95,9 +99,7 @@ def test_other_threads_end_where_work_was_halted() -> None:
 
 
 def test_visits_are_counted() -> None:
-    from structopt.testing.problems import chain_problem
-
-    problem = chain_problem()
+    problem = make_problem(random_encoded(0), LinearChain(), LossFamily(), Exact())
     before = halting.visits()
     problem.losses(np.zeros(problem.dimension))
     assert halting.visits() == before + problem.m
