@@ -11,6 +11,7 @@ import numpy as np
 
 from structopt.errors import ConfigError
 from structopt.inference.compact_polytope import CompactPolytope
+from structopt.kernels.waist import interruptible
 from structopt.kernels.waist.record import Array
 
 
@@ -148,7 +149,11 @@ class Program:
         """Solve; "limit" where it ended early."""
         import highspy
 
-        self._model.run()
+        limit = self._model.getOptionValue("time_limit")[1]
+        try:
+            interruptible.call(self._model.run, stop=lambda: self._options(time_limit=0.0))  # which HiGHS looks at now and then
+        finally:
+            self._options(time_limit=limit)
         status = self._model.getModelStatus()
         known = {
             highspy.HighsModelStatus.kOptimal: "optimal",

@@ -26,7 +26,7 @@ REFRESH = 0.25
 """Seconds between two looks on a terminal."""
 WORTH_A_LINE = 1.0
 """Seconds of a phase whose line stays on a terminal."""
-NOTICED = 0.4
+NOTICED = 1.0
 """Seconds after which one kernel is being compiled, and not read from the disk."""
 
 
@@ -46,7 +46,7 @@ class Display:
         self.log: Path | None = None
         self._lock, self._closed = threading.RLock(), threading.Event()
         self._shown = ""  # on a terminal, the present line
-        self._last = time.monotonic()
+        self._began = self._last = time.monotonic()
         threading.Thread(target=self._watch, name="structopt-progress", daemon=True).start()
 
     def entered(self, phase: Phase) -> None:
@@ -82,18 +82,22 @@ class Display:
                 self._look()
 
     def _look(self) -> None:
-        if self.silent or is_quiet() or not phases.under_way():
+        if self.silent or is_quiet():
             return
         if _is_terminal():
             self._show(terminal_line())
         elif time.monotonic() - self._last >= EVERY:
             self._last = time.monotonic()
             where = f"; log: {_shortest(self.log)}" if self.log else ""
-            self._write(f"structopt: {plain_line()}{where}\n")
+            since = clock(self._last - self._began)
+            self._write(f"structopt: {plain_line() or f'working, {since}'}{where}\n")
 
     def _show(self, line: str) -> None:
         with self._lock:
-            if self._closed.is_set() or not line:
+            if self._closed.is_set():
+                return
+            if not line:
+                self.clear()
                 return
             line = line[: max(20, shutil.get_terminal_size().columns - 1)]
             if line != self._shown:
@@ -125,7 +129,7 @@ def terminal_line() -> str:
 
 
 def plain_line() -> str:
-    """The phases under way, from the outermost to the innermost, in words."""
+    """The phases under way, from the outermost to the innermost, in words; empty where there is none."""
     return compiling_text() or ": ".join(_text(one) for one in phases.under_way())
 
 

@@ -64,16 +64,18 @@ class PassProgress(Observer):
         self._training: Training | None = None
         self._row: Row = {}
         self._entered, self._clock = ExitStack(), Stopwatch()
-        self._first_visit = self._done_before = 0
+        self._first_visit = self._done_before = self._usual = 0
 
     def begin(self, training: Training) -> None:
         """Enter the phase."""
         self._training, self._row, self._clock = training, {}, Stopwatch()
         self._first_visit, self._done_before = halting.visits(), training.progress.epoch
+        self._usual = training.problem.m
         self._entered.enter_context(phases.phase("training", line=self.line, remark=self.remark, lasting=False))
 
     def passed(self, training: Training, row: Row) -> None:
-        """Note the numbers of a pass."""
+        """Note the numbers of a pass, and how many visits it made: those of measuring too, and of all trials of its steps."""
+        self._usual = max(1, halting.visits() - self._first_visit)
         self._row, self._first_visit = row, halting.visits()
 
     def close(self) -> None:
@@ -87,7 +89,7 @@ class PassProgress(Observer):
         assert self._training is not None
         done, total, remark = self._training.progress.epoch, self._training.optimizer.epochs, ", ".join(self._numbers())
         meter = tqdm.format_meter(
-            min(done + min(self._times, 0.99), total), total, self._clock.seconds, initial=self._done_before, postfix=remark,
+            min(done + self._share, total), total, self._clock.seconds, initial=self._done_before, postfix=remark,
             prefix=f"pass {min(done + 1, total)}/{total}", bar_format="{desc} |{bar:24}| {elapsed}<{remaining}{postfix}",
         )  # fmt: skip
         return str(meter)
@@ -96,15 +98,14 @@ class PassProgress(Observer):
         """The same in words."""
         assert self._training is not None
         done, total = self._training.progress.epoch, self._training.optimizer.epochs
-        share = f"{self._times:.0%} of the pass" if self._times < 1 else f"{self._times:.1f} times through the data"
-        words = [f"pass {min(done + 1, total)} of {total}", share if self._times else "", *self._numbers()]
+        share = f"{self._share:.0%} of the pass" if self._share else ""
+        words = [f"pass {min(done + 1, total)} of {total}", share, *self._numbers()]
         return ", ".join(word for word in words if word)
 
     @property
-    def _times(self) -> float:
-        """How often every instance was visited since the last pass."""
-        assert self._training is not None
-        return (halting.visits() - self._first_visit) / max(1, self._training.problem.m)
+    def _share(self) -> float:
+        """How much of the pass is done, judged by the visits of the one before; of the first pass, by the instances."""
+        return min(0.99, (halting.visits() - self._first_visit) / max(1, self._usual))
 
     def _numbers(self) -> list[str]:
         """Numbers of the last pass; the gap relative to the objective."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -36,8 +37,8 @@ from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 1.0
-"""Seconds that the evaluation of an interrupted run may take."""
+PATIENCE = 1.5
+"""Seconds that the evaluation of an interrupted run may take, and its picture."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,7 @@ class _TrainingRun:
         metrics = self._soon(measure, data, trainer, shards) if interrupted else measure()
         durable_files.write_json(self.folder / "metrics.json", metrics)
         with phases.phase("drawing"):
-            draw(self.folder, of.task.main_metric)
+            self._draw(interrupted)
         pruner = "; ".join(data.pruned.summaries)
         member = self.components.loss.member
         text = closing_text(self.label, member, metrics, trainer.progress, data.beginning, pruner, self.folder)
@@ -258,6 +259,18 @@ class _TrainingRun:
             console.say(text)
         return metrics
 
+
+    def _draw(self, interrupted: bool) -> None:
+        """Draw the learning curve; not where that takes long, and nobody waits."""
+        picture = partial(draw, self.folder, self.components.task.main_metric)
+        if not interrupted:
+            picture()
+            return
+        try:
+            with at_most(PATIENCE):
+                picture()
+        except (TimeIsUp, KeyboardInterrupt):
+            shutil.rmtree(self.folder / "plots", ignore_errors=True)
 
     def _soon(self, measure: Callable[[], Metrics], data: TrainingData, trainer: Trainer, shards: int) -> Metrics:
         """Metrics for who has interrupted a run and will not wait: where they take long, those that the last pass left."""

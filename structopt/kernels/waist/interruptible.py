@@ -9,9 +9,11 @@ on in the background that still writes into arrays of the run.
 from __future__ import annotations
 
 import _thread
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Any
 
 from structopt.kernels.waist import halting
@@ -123,11 +125,30 @@ class _Task:
             self.wait()
 
 
+_queues: dict[int, SimpleQueue[_Task]] = {}
+"""By process: what the thread is to do that makes the calls. It stays: solvers keep threads of their own for each caller."""
+
+
+def _tasks() -> SimpleQueue[_Task]:
+    """The queue of this process, which a fork has not."""
+    process = os.getpid()
+    if process not in _queues:
+        _queues.clear()
+        _queues[process] = SimpleQueue()
+        _thread.start_new_thread(_serve, (_queues[process],))
+    return _queues[process]
+
+
+def _serve(tasks: SimpleQueue[_Task]) -> None:
+    while True:
+        tasks.get().run()
+
+
 def _beside(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """Make the call in another thread, while this one waits and hears signals."""
     task = _Task(function, arguments)
     try:
-        _thread.start_new_thread(task.run, ())
+        _tasks().put(task)
         task.wait()
     except BaseException:
         with halted_work():

@@ -1,0 +1,105 @@
+"""Long calls outside Python end early where the main thread is interrupted; kernels and Python share the count of visits."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import types
+
+from structopt.executor.threads import Threads
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.exact import Exact
+from structopt.kernels.waist import halting, interruptible
+from structopt.kernels.waist.halting import count_visit, halted
+from structopt.kernels.waist.signatures import kernel
+from structopt.loss.family import LossFamily
+from structopt.testing.problems import make_problem, random_encoded
+
+FOREVER = 10**15
+SOON = 0.3  # seconds until the interrupt
+
+
+@kernel(types.int64(types.int64))
+def count_up(n: Any) -> Any:
+    t = 0
+    for i in range(n):
+        if halted():
+            return -1
+        if i % 1000 == 0:
+            count_visit()
+        t += i
+    return t
+
+
+@contextmanager
+def interrupted_soon() -> Iterator[None]:
+    """Ctrl-C comes, once."""
+    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    timer = signal.setitimer(signal.ITIMER_REAL, SOON)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def test_results_and_errors_come_back() -> None:
+    before = halting.visits()
+    assert interruptible.call(count_up, 5000) == 5000 * 4999 // 2
+    assert halting.visits() == before + 5
+    with pytest.raises(ZeroDivisionError):
+        interruptible.call(lambda: 1 // 0)
+
+
+def test_a_compiled_loop_is_interrupted() -> None:
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), interrupted_soon():
+        interruptible.call(count_up, FOREVER)
+    assert time.monotonic() - began < SOON + 5
+    assert not halted()
+    assert interruptible.call(count_up, 3) == 3
+
+
+def test_loops_in_threads_are_interrupted() -> None:
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt), interrupted_soon():
+        Threads(workers=2).map(lambda n: interruptible.call(count_up, n), [FOREVER] * 8)
+    assert time.monotonic() - began < SOON + 5
+    assert not halted()
+    assert Threads(workers=2).map(lambda n: interruptible.call(count_up, n), [3] * 8) == [3] * 8
+
+
+def test_a_call_that_does_not_poll_is_told_to_stop() -> None:
+    told = threading.Event()
+    with pytest.raises(KeyboardInterrupt), interrupted_soon():
+        interruptible.call(told.wait, 60.0, stop=told.set)
+    assert told.is_set()
+
+
+def test_other_threads_end_where_work_was_halted() -> None:
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            interruptible.call(count_up, FOREVER)
+        except KeyboardInterrupt as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(0.05)
+    with interruptible.halted_work():
+        thread.join(10.0)
+    assert len(errors) == 1
+
+
+def test_visits_are_counted() -> None:
+    problem = make_problem(random_encoded(0), LinearChain(), LossFamily(), Exact())
+    before = halting.visits()
+    problem.losses(np.zeros(problem.dimension))
+    assert halting.visits() == before + problem.m

@@ -1,0 +1,106 @@
+"""Commands that are interrupted in the midst of a pass that takes minutes: they end within seconds, and lose nothing finished."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import structopt
+from structopt.run import history
+from structopt.run.time_limit import TimeIsUp, at_most
+from tests.interrupts import hear_interrupts
+
+ENDLESS = ("inference=mplp", "inference.passes=2000000000", "inference.tolerance=0")  # a visit would take an hour
+MULTILABEL = ("task=multilabel", "tracker=none", "features.bias=true", *ENDLESS)
+AT_ONCE = 15.0  # seconds, on a machine that does much else; about one on one that does not
+
+OFTEN = "from structopt.progress import display; display.EVERY = 0.5  # seconds between lines\n"
+PROGRAM = OFTEN + "import sys; from structopt.command.main import main; sys.exit(main())"
+SECOND_PASS = OFTEN + """
+import sys
+import numpy as np
+from structopt.command.main import main
+from structopt.objective.problem import Problem
+
+order, calls = Problem.order, []
+
+def repeated(self, epoch):
+    calls.append(epoch)
+    return np.tile(order(self, epoch), 1 if len(calls) == 1 else 500_000)
+
+Problem.order = repeated
+sys.exit(main())
+"""
+
+
+def start(folder: Path, *command: str) -> subprocess.Popen[str]:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    words = [sys.executable, *command]
+    return subprocess.Popen(words, cwd=folder, text=True, preexec_fn=hear_interrupts, **pipes)  # type: ignore[call-overload]
+
+
+def interrupt(process: subprocess.Popen[str], sign: str, number: signal.Signals = signal.SIGINT) -> str:
+    """Wait for a sign on stderr, send the signal in the midst of the work, and return the rest of stderr."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if sign in line:
+            break
+    time.sleep(0.5)
+    assert process.poll() is None
+    sent = time.monotonic()
+    process.send_signal(number)
+    error = process.communicate()[1]
+    assert time.monotonic() - sent < AT_ONCE
+    assert process.returncode == 130, error
+    assert "Traceback" not in error
+    return error
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["serial", "threads"])
+def test_in_the_first_pass(executor: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = (*MULTILABEL, f"executor={executor}", f"hydra.run.dir={folder}")
+    process = start(tmp_path, "-c", PROGRAM, *words)
+    assert f"structopt resume={folder}" in interrupt(process, "training, pass 1")
+    assert not structopt.load(folder).weights.any()
+    assert json.loads((folder / "metrics.json").read_text())["train"]["epochs"] == 0
+
+
+@pytest.mark.slow
+def test_in_the_second_pass(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    words = ("task=ner", "task.limit=60", "tracker=none", "optimizer=perceptron", f"hydra.run.dir={folder}")
+    process = start(tmp_path, "-c", SECOND_PASS, *words)
+    interrupt(process, "training, pass 2")
+    rows = history.read(folder / "history.csv")
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert len(rows) == metrics["train"]["epochs"] == 1
+    assert metrics["dev"]["f1"] == rows[0]["dev.f1"]
+    assert structopt.load(folder).weights.any()
+
+
+@pytest.mark.slow
+def test_while_predicting(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    interrupt(start(tmp_path, "-c", PROGRAM, *MULTILABEL, f"hydra.run.dir={folder}"), "training, pass 1")
+    corpus = Path(structopt.__file__).parent / "datasets" / "test.multilabel"
+    words = ("predict", f"model={folder}", f"input={corpus}", "output=out.multilabel", "threads=2")
+    assert interrupt(start(tmp_path, "-c", PROGRAM, *words), "predicting").endswith("structopt: interrupted.\n")
+    assert not (tmp_path / "out.multilabel").exists()
+
+
+def test_time_limit() -> None:
+    began = time.monotonic()
+    with pytest.raises(TimeIsUp), at_most(0.2):
+        time.sleep(30)
+    assert time.monotonic() - began < 10
+    with at_most(30.0):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL)[0] != pytest.approx(30.0, abs=5.0)
