@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from structopt.core import memory
 from structopt.errors import ConfigError, StructoptError
 from structopt.run import interruption
 from structopt.sweep.exit_codes import DONE, INTERRUPTED, MENDABLE, SweepInterrupted
 
 COMMANDS = ("predict", "evaluate", "compare", "components")
 """Subcommands, each a module of this package; words that begin with none of them train a model."""
+
+SHORTAGE = "Free some, or take less: fewer instances (task.limit, smaller files), or a smaller model."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with interruption.noted():
+        with interruption.noted(), memory.shortage_explained(SHORTAGE):
             return _dispatch(words)
     except StructoptError as error:
         print(f"structopt: {error}", file=sys.stderr)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.config import compatibility
+from structopt.core.memory import shortage_explained
 from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
 from structopt.errors import ConfigError
@@ -20,6 +21,7 @@ from structopt.learning import convex_start, guarded, mixing
 from structopt.model.model import Model, model_config
 from structopt.objective.fingerprint import digest_of
 from structopt.objective.pass_shards import Passes
+from structopt.run import memory
 from structopt.run.components import Components, make_components
 from structopt.run.evaluation import Metrics, evaluate
 from structopt.run.observer import Observer
@@ -81,6 +83,11 @@ def train(
     KeyboardInterrupt
         With the folder; the model of the last finished pass is saved.
     """
+    with shortage_explained(f"{memory.advice(config)} The last checkpoint, if any, is whole: {folder}"):
+        return _train(config, folder, judge, job, resuming)
+
+
+def _train(config: Mapping[str, Any], folder: Path, judge: Judge | None, job: JobOfSweep | None, resuming: bool) -> Model:
     components = make_components(config)
     folder.mkdir(parents=True, exist_ok=True)
     run = _TrainingRun(config, folder, components, judge, job)
@@ -189,8 +196,10 @@ class _TrainingRun:
         if self.config.get("patience") is not None and not dev:
             raise ConfigError("patience needs a dev split to look at. Give task.dev, or leave patience=null.")
         names, arrays = task.state()
+        optimizer = self.optimizer(data)
+        memory.check(self.config, data.problem, optimizer)
         return Trainer(
-            data.problem, self.optimizer(data), self.folder, partial(data.held_out.scores, "dev") if dev else None,
+            data.problem, optimizer, self.folder, partial(data.held_out.scores, "dev") if dev else None,
             self.schedule(), self.observers(data), _advice(self.config),
             digest_of([arrays[name] for name in sorted(arrays)], names),
         )  # fmt: skip
