@@ -55,6 +55,10 @@ class NumericalError(StructoptError):
     """Numbers of a run that overflowed: an objective, a loss, a weight or a dual that is not finite."""
 
 
+class MemoryShortage(StructoptError):
+    """An allocation that failed: a run that needs more memory than is free."""
+
+
 class DataError(StructoptError):
     """A file that cannot be read as what it should be; the message begins with ``file:line:``.
 

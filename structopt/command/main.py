@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from structopt.core import memory
 from structopt.errors import ConfigError, StructoptError
 from structopt.progress import console, display
 from structopt.run import interruption
@@ -15,6 +16,8 @@ from structopt.sweep.exit_codes import DONE, MENDABLE, SweepInterrupted
 
 COMMANDS = ("predict", "evaluate", "compare", "components")
 """Subcommands, each a module of this package; words that begin with none of them train a model."""
+
+SHORTAGE = "Free some, or take less: fewer instances (task.limit, smaller files), or a smaller model."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     signals = interruption.Signals()
     try:
-        with interruption.noted() as signals, console.tidy(), display.shown():
+        with interruption.noted() as signals, console.tidy(), display.shown(), memory.shortage_explained(SHORTAGE):
             code = _dispatch(words)
             interruption.obey()
             return code

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from structopt.core.component import Component
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.kernels.waist.record import Array
@@ -129,6 +130,10 @@ class Optimizer(Component):
     def plan(self) -> Plan:
         """How a run treats it."""
         return Plan()
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Bytes that it takes, before they are taken: the weights alone by default."""
+        return Footprint({"weights": sizes.weight_vector})
 
     @abstractmethod
     def init(self, problem: Objective, weights: Array) -> State:

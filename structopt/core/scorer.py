@@ -13,6 +13,7 @@ from structopt.core.component import Component
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
+from structopt.core.memory import NUMBER
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array, Record
 
@@ -152,6 +153,10 @@ class Scorer(Component):
     def compress(self, weights: Array) -> Array:
         """Keep the weights that may move."""
         return weights
+
+    def batch_bytes(self, encoded: Encoded, structure: Structure) -> int:
+        """Bytes that evaluations over all these instances keep for them, which are not allocated yet; the weights by default."""
+        return NUMBER * self.dimension
 
     def covers(self, array: Array) -> bool:
         """Whether `compress` loses nothing."""

@@ -11,6 +11,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
+from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.errors import ConfigError
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
@@ -18,6 +19,8 @@ from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import Array, Record
 
 LARGEST_STATE_SPACE = 1_000_000
+COPIES = 5
+"""Of scores, potentials and marginals of one sentence, in the scratch of a thread."""
 
 
 class LinearChain(FactorGraph):
@@ -107,6 +110,12 @@ class LinearChain(FactorGraph):
             raise ConfigError(
                 f"factor_graph.order={self.order} with {L} labels makes {L**self.order} states; choose a smaller order."
             )
+        runs = sum(L ** (j + 1) for j in range(1, self.order + 1))
+        refuse_what_does_not_fit(
+            COPIES * NUMBER * runs,
+            f"factor_graph.order={self.order} with {L} labels has scores of {runs:,} runs of labels, which",
+            "Choose a smaller factor_graph.order, or fewer labels." if self.order > 1 else "Choose fewer labels.",
+        )
 
     def _groups(self, offsets: Array, L: int, m: int, anchored: bool) -> tuple[PartGroup, ...]:
         labels = PartGroup("label", L, offsets)

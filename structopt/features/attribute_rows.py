@@ -12,10 +12,11 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure
+from structopt.core.memory import NUMBER
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
 from structopt.features.row_groups import RowGroup, pack_rows
-from structopt.features.support import OTHER_FEATURES, Supported, restored_support
+from structopt.features.support import OTHER_FEATURES, Supported, refuse_masks, restored_support
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -48,6 +49,7 @@ class AttributeRows(Supported):
         """Lay out the weights for a training corpus."""
         tables = [_table(group, encoded) for group in structure.groups]
         groups = [RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True)]
+        refuse_masks(sum(group.width * group.size for group in groups))
         if not self.seen:
             return self.of(groups, None)
         by_task = [group.name in encoded.tables for group in structure.groups]
@@ -91,6 +93,11 @@ class AttributeRows(Supported):
         from structopt.features.batch.attribute_rows import BatchFeatures
 
         return BatchFeatures(self, self.groups, self.tables(encoded, structure), structure)
+
+    def batch_bytes(self, encoded: Encoded, structure: Structure) -> int:
+        """Bytes of the rows of the attributes that occur: weights, and their indices among all and among these."""
+        rows = sum(group.width * len(np.unique(_table(group, encoded).ids)) for group in structure.groups)
+        return NUMBER * (rows + 2 * min(rows, self.count))
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""

@@ -13,7 +13,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
-from structopt.features.support import OTHER_FEATURES, Supported, restored_support
+from structopt.features.support import OTHER_FEATURES, Supported, refuse_masks, restored_support
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, check_sizes, shape
 from structopt.kernels.waist.record import Array, Record
 
@@ -81,6 +81,7 @@ class HashedTemplates(Supported):
         trees = _trees(encoded)
         labels = next((group.width for group in structure.groups if group.name == "label"), 0)
         layout = Layout.fit(self.texts, trees.columns, labels, *self.sizes)
+        refuse_masks(layout.dimension)
         everything = self.of(layout, None)
         record = everything.record(trees, structure)
         support = everything._seen(record, structure, gold) if self.seen else None
@@ -125,6 +126,10 @@ class HashedTemplates(Supported):
         from structopt.features.batch.hashed_templates import HashedBatch
 
         return HashedBatch(self, self.record(encoded, structure), structure)
+
+    def batch_bytes(self, encoded: Encoded, structure: Structure) -> int:
+        """Nothing: batches borrow what they need."""
+        return 0
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""

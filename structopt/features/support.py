@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from structopt.core.data.saved_state import SavedState
+from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.scorer import SparseFeatures
 from structopt.errors import ConfigError
 from structopt.features.vector_pool import VectorPool
@@ -16,6 +17,12 @@ from structopt.kernels.waist.record import Array
 OTHER_FEATURES = (
     "warm_start: that model's features are not this one's; give the same features.* and task, or leave warm_start out."
 )
+
+
+def refuse_masks(dimension: int) -> None:
+    """Refuse so many weights that the counts by which they are laid out do not fit into memory."""
+    advice = "Raise features.min_count, take fewer templates, a smaller factor_graph.order, or fewer bits of the hash."
+    refuse_what_does_not_fit(10.0 * dimension, f"features: {dimension:,} weights, before training,", advice)
 
 
 class Supported(SparseFeatures):

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.core.memory import ProblemSizes
 from structopt.core.objective import Objective
 from structopt.core.optimizer import State
 from structopt.kernels.waist.record import Array
@@ -32,6 +33,11 @@ from structopt.kernels.waist.record import Array
 def empty_mean(problem: Objective, average: bool) -> Array:
     """Return ``lag`` or ``total`` before the first pass: zeros, one a weight, or an empty vector without averaging."""
     return np.zeros(problem.dimension if average else 0)
+
+
+def weights_and_mean(sizes: ProblemSizes, average: bool) -> dict[str, int]:
+    """Bytes of ``theta``, and of ``lag`` or ``total``, as of `structopt.core.memory.Footprint`."""
+    return {"weights": sizes.weight_vector} | ({"their mean": sizes.weight_vector} if average else {})
 
 
 def mean_by_lag(state: State, weight: float) -> Array:

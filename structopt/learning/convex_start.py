@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from structopt.core.loss import Beginning
+from structopt.core.loss import Beginning, Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State
 from structopt.kernels.waist.record import Array
@@ -34,6 +35,11 @@ class ConvexStart(Wrapped):
         super().__init__(optimizer)
         self.convex, self.passes = convex, passes
         self.epochs = passes + optimizer.epochs
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Bytes that the other one takes, whose second state is made beside the first."""
+        alone = self.optimizer.footprint(sizes, loss)
+        return replace(alone, step=max(alone.step, sum(alone.state.values())))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, for the convex loss."""

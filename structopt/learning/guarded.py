@@ -6,6 +6,8 @@ import time
 from dataclasses import replace
 from math import isfinite
 
+from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State, copied
 from structopt.kernels.waist.record import Array
@@ -36,6 +38,11 @@ class Guarded(Wrapped):
     -----
     It keeps a second copy of the state during a pass, and evaluates P after each, which the trainer would do anyway.
     """
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Bytes that the other one takes, and a second copy of its state."""
+        alone = self.optimizer.footprint(sizes, loss)
+        return replace(alone, step=alone.step + sum(alone.state.values()))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, and P there."""

@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from structopt.core.memory import ProblemSizes
 from structopt.core.objective import Objective
 from structopt.core.optimizer import State
 from structopt.kernels.waist.record import Array
 from structopt.learning.averaging import add_to_total
+
+
+def lazy_bytes(sizes: ProblemSizes) -> int:
+    """Bytes of the rates and of the gradient of a batch, and of the visits at which weights were last up to date."""
+    return 2 * sizes.weight_vector + sizes.weight_vector // 2
 
 
 def lazy_pass(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from structopt.core.executor import Executor
+from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State
 from structopt.core.scorer import Scorer
@@ -105,6 +108,11 @@ class Mixed(Wrapped):
         super().__init__(optimizer)
         self.shards, self.make_passes = shards, make_passes
         self._passes: ShardPasses | None = None
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Bytes that the other one takes, and a state for every shard beside the mixture of them."""
+        alone = self.optimizer.footprint(sizes, loss)
+        return replace(alone, step=alone.step + (self.shards + 3) * sum(alone.state.values()))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, for the whole problem."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt.core.ability import Ability
+from structopt.core.memory import ProblemSizes
 from structopt.core.needs import MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import State
@@ -19,6 +20,12 @@ PLENTY = 0.75  # share of the allowed bytes to which a full cache is cut down
 _BECAUSE = ": it keeps planes of earlier visits, which outputs completed anew would no longer bound"
 NEEDS = Needs(Ability.MAP | Ability.CONVEX, (*MARGINS, Demand(Property.POINTS, because=_BECAUSE)))
 """What optimizers that keep planes need: losses that are maxima of planes, and that zero weights do not minimise."""
+
+
+def plane_bytes(sizes: ProblemSizes, each: int) -> int:
+    """Bytes of so many planes an instance, whose residuals have twice as many entries as a gold output."""
+    rows = sizes.instances * each
+    return _bytes(sizes.instances, rows, rows * each, 2 * each * sizes.gold_parts)
 
 
 class Plane(NamedTuple):

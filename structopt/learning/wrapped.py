@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, State
@@ -27,6 +28,10 @@ class Wrapped(Optimizer):
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Return the needs of the other one."""
         return self.optimizer.needs(loss, graph)
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Bytes that the other one takes."""
+        return self.optimizer.footprint(sizes, loss)
 
     @property
     def plan(self) -> Plan:

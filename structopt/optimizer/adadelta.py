@@ -8,14 +8,15 @@ import numpy as np
 
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, mean_by_total
-from structopt.learning.minibatches import dense_pass, dense_step, lazy_pass
+from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
+from structopt.learning.minibatches import dense_pass, dense_step, lazy_bytes, lazy_pass
 from structopt.learning.rate import SHORTER
 
 
@@ -89,6 +90,11 @@ class AdaDelta(Optimizer):
                 "structopt.kernels.waist.passes",
             ),
         )  # fmt: skip
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Beside the weights and their mean, the squares of gradients and of steps."""
+        state = {"squares of gradients": sizes.weight_vector, "squares of steps": sizes.weight_vector}
+        return Footprint(weights_and_mean(sizes, self.average) | state, step=lazy_bytes(sizes), gradients=self.certificate)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""

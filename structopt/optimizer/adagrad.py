@@ -10,14 +10,15 @@ import numpy as np
 
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, mean_by_total
-from structopt.learning.minibatches import dense_pass, dense_step, lazy_pass
+from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
+from structopt.learning.minibatches import dense_pass, dense_step, lazy_bytes, lazy_pass
 from structopt.learning.rate import CANDIDATES, SHORTER, rate_by_trials
 
 
@@ -103,6 +104,11 @@ class AdaGrad(Optimizer):
                 "structopt.kernels.waist.passes",
             ),
         )  # fmt: skip
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Beside the weights and their mean, the squares of gradients."""
+        state = weights_and_mean(sizes, self.average) | {"squares of gradients": sizes.weight_vector}
+        return Footprint(state, step=lazy_bytes(sizes), gradients=self.certificate)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""

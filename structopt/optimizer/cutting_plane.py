@@ -11,6 +11,7 @@ import numpy as np
 from structopt.core.certificate import certified_gap
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
@@ -18,7 +19,7 @@ from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.n_slack import NSlack, block_difference
 from structopt.learning.one_slack import OneSlack
-from structopt.learning.plane_cache import NEEDS
+from structopt.learning.plane_cache import NEEDS, plane_bytes
 
 SHARE = 0.1  # of the gap: violations that a round neglects, and the accuracy to which it solves the restricted dual
 FINEST = 1e-8  # gap, relative to the objective, below which further rounds would change rounding errors only
@@ -84,6 +85,13 @@ class CuttingPlane(Optimizer):
         """Rounds; those with one slack variable need only the mean loss and its gradient of the data."""
         form: Literal["passes", "batch"] = "batch" if self.variant == "one_slack" else "passes"
         return Plan(form, tolerance=self.tolerance, kernel_modules=KERNEL_MODULES)
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """The weights, the best ones, and planes, at most as many as `cache_mb` allows."""
+        weights, planes = sizes.weight_vector, self.epochs + 1
+        most = planes * sizes.moving_vector if self.variant == "one_slack" else plane_bytes(sizes, planes)
+        state = {"weights": weights, "best weights": weights, "planes": min(self.limit, most)}
+        return Footprint(state, step=2 * weights + min(self.limit, most), gradients=True)  # planes are copied when there are more
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start without planes; the oracle is first called at the initial weights."""

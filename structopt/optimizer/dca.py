@@ -9,13 +9,14 @@ import numpy as np
 
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, mean_by_lag
+from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_mean
 
 
 class DualCoordinateAscent(Optimizer):
@@ -84,6 +85,11 @@ class DualCoordinateAscent(Optimizer):
         """Passes that can be mixed."""
         modules = ("structopt.kernels.learn.dca", "structopt.kernels.learn.proximal_step")
         return Plan(mixable=True, variant=self.variant, kernel_modules=modules)
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """The weights and what their mean needs."""
+        step = sizes.weight_vector if self.inner == "exact" else 0  # of the bundle
+        return Footprint(weights_and_mean(sizes, self.average), step=step)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""

@@ -11,6 +11,7 @@ from structopt.core.ability import Ability
 from structopt.core.data.ranges import LARGEST
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import DUAL, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
@@ -117,6 +118,16 @@ class ExponentiatedGradient(Optimizer):
             tolerance=self.tolerance,
             kernel_modules=("structopt.kernels.learn.eg", "structopt.kernels.learn.smo", "structopt.kernels.features.bundles"),
         )
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """The weights; potentials and, online, marginals of all parts, or in primal form weights again."""
+        weights, parts = sizes.weight_vector, sizes.part_vector
+        if self.form == "primal":
+            return Footprint({"weights": weights, "exponents": weights}, step=2 * weights)
+        state = {"weights": weights, "potentials": parts}
+        state |= {"dual variables": parts, "numbers of the instances": 16 * sizes.instances} if self.online else {}
+        starts = len(STARTS) if self.initial == "auto" else 1
+        return Footprint(state, step=starts * (weights + 2 * parts), gradients=True)  # several starts are compared
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold outputs."""

@@ -12,6 +12,7 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
@@ -89,6 +90,13 @@ class LBFGS(Optimizer):
     def plan(self) -> Plan:
         """Evaluations over all instances."""
         return Plan("batch", tolerance=self.tolerance, kernel_modules=KERNEL_MODULES)
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Weights, gradient and the pairs; beside them the vectors of the line search."""
+        moving = sizes.moving_vector
+        state = {"weights": sizes.weight_vector, "gradient": moving}
+        state |= {f"{self.memory} steps and changes of the gradient": 2 * self.memory * moving}
+        return Footprint(state, kept=sizes.weight_vector + 4 * moving, gradients=True)  # the vectors of `Ray`
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights without pairs; the first step evaluates them."""

@@ -10,6 +10,7 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import MARGINS, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Plan
@@ -67,6 +68,10 @@ class Mira(DualCoordinateAscent):
     def plan(self) -> Plan:
         """Passes that can be mixed."""
         return replace(super().plan, kernel_modules=("structopt.kernels.learn.mira", "structopt.kernels.learn.dca"))
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """The weights and what their mean needs; with several best outputs a gradient of their planes."""
+        return replace(super().footprint(sizes, loss), step=sizes.weight_vector if self.k_best > 1 else 0)
 
     def _visit(self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float) -> Array:
         if self.k_best == 1:

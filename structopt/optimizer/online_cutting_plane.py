@@ -8,14 +8,15 @@ import numpy as np
 
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, mean_by_lag
+from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_mean
 from structopt.learning.n_slack import block_difference, dual
-from structopt.learning.plane_cache import NEEDS, PlaneCache
+from structopt.learning.plane_cache import NEEDS, PlaneCache, plane_bytes
 
 
 class OnlineCuttingPlane(Optimizer):
@@ -71,6 +72,12 @@ class OnlineCuttingPlane(Optimizer):
         """Passes that keep planes of every instance."""
         modules = ("structopt.kernels.learn.cutting_plane", "structopt.kernels.learn.plane_cache")
         return Plan(tolerance=self.tolerance, kernel_modules=modules)
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """The weights, their mean, and planes, at most as many as `cache_mb` allows."""
+        planes = min(self.limit, plane_bytes(sizes, self.epochs + 1))
+        state = weights_and_mean(sizes, self.average) | {"planes": planes}
+        return Footprint(state, step=sizes.weight_vector + planes)  # planes are copied when there are more
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start without planes; the oracle is first called at the initial weights."""

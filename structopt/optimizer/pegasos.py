@@ -8,12 +8,13 @@ import numpy as np
 
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, Demand, Needs, Property, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, linear_weight, mean_by_total
+from structopt.learning.averaging import empty_mean, linear_weight, mean_by_total, weights_and_mean
 
 CAUTION = 3.0  # with delay=auto, the first step is Polyak's step at zero weights divided by this, at most
 SAMPLE = 100  # instances from whose gradients at zero weights the length of that step is computed
@@ -75,6 +76,10 @@ class Pegasos(Optimizer):
         """Passes that can be mixed."""
         modules = ("structopt.kernels.learn.pegasos",)
         return Plan(mixable=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules)
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """The weights and what their mean needs."""
+        return Footprint(weights_and_mean(sizes, self.average))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights; compute the radius of the ball, and the delay."""

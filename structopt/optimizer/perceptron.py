@@ -7,12 +7,13 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import FAMILY, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, mean_by_lag
+from structopt.learning.averaging import empty_mean, mean_by_lag, weights_and_mean
 
 
 class AveragedPerceptron(Optimizer):
@@ -47,6 +48,10 @@ class AveragedPerceptron(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed."""
         return Plan(mixable=True, kernel_modules=("structopt.kernels.learn.perceptron",))
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """The weights and what their mean needs."""
+        return Footprint(weights_and_mean(sizes, self.average))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights."""

@@ -9,13 +9,14 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import DUAL, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, linear_weight, mean_by_lag
+from structopt.learning.averaging import empty_mean, linear_weight, mean_by_lag, weights_and_mean
 
 
 class StochasticDualCoordinateAscent(Optimizer):
@@ -87,6 +88,13 @@ class StochasticDualCoordinateAscent(Optimizer):
             "structopt.kernels.learn.sdca", "structopt.kernels.learn.block_frank_wolfe", "structopt.kernels.arrays.sampling",
         )  # fmt: skip
         return Plan(tolerance=self.tolerance, kernel_modules=modules)
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Beside the weights and their mean, dual variables of all parts and the outputs kept."""
+        planes = self.planes if loss.temperature == 0 else 0
+        state = weights_and_mean(sizes, self.average) | {"dual variables": sizes.part_vector}
+        kept = planes * (12 * sizes.gold_parts + 16 * sizes.instances)
+        return Footprint(state | {"kept outputs": kept, "numbers of the instances": 32 * sizes.instances})
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, a dual point whose weights are zero; refuse other weights, which have no dual point."""

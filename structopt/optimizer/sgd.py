@@ -7,13 +7,14 @@ from typing import Literal
 
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
-from structopt.learning.averaging import empty_mean, mean_by_total
+from structopt.learning.averaging import empty_mean, mean_by_total, weights_and_mean
 from structopt.learning.minibatches import dense_pass
 from structopt.learning.rate import CANDIDATES, SHORTER, rate_by_trials
 
@@ -67,6 +68,10 @@ class StochasticGradientDescent(Optimizer):
             tried=("eta",) if self.eta == "auto" else (),
             kernel_modules=("structopt.kernels.learn.sgd", "structopt.kernels.waist.passes"),
         )  # fmt: skip
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """The weights and what their mean needs."""
+        return Footprint(weights_and_mean(sizes, self.average), gradients=self.certificate)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights, after the trial passes of eta=auto."""

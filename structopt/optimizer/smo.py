@@ -7,6 +7,7 @@ import numpy as np
 from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
@@ -55,6 +56,11 @@ class FactoredSMO(Optimizer):
         """Passes that keep marginals of every instance."""
         modules = ("structopt.kernels.learn.smo", "structopt.kernels.features.bundles")
         return Plan(tolerance=self.tolerance, kernel_modules=modules)
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """The weights, and dual variables of all parts."""
+        state = {"weights": sizes.weight_vector, "dual variables": sizes.part_vector}
+        return Footprint(state, step=sizes.weight_vector, gradients=True)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, hence from zero weights."""

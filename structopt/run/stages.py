@@ -13,6 +13,7 @@ from typing import Any
 
 from structopt.config import compatibility
 from structopt.core.data.expansion import expanding
+from structopt.core.memory import shortage_explained
 from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
 from structopt.errors import ConfigError
@@ -24,7 +25,7 @@ from structopt.objective.fingerprint import digest_of
 from structopt.objective.pass_shards import Passes
 from structopt.progress import console, display, phases
 from structopt.progress.quiet import quietly
-from structopt.run import folder_lock, history, interruption
+from structopt.run import folder_lock, history, interruption, memory
 from structopt.run.components import Components, make_components
 from structopt.run.evaluation import Metrics, evaluate, known
 from structopt.run.observer import Observer
@@ -90,12 +91,23 @@ def train(
     KeyboardInterrupt
         With the folder; the model of the last finished pass is saved.
     """
-    with display.shown() as shown, quietly(config.get("quiet", False)), console.tidy_fallback(), expanding(config):
-        shown.log, shown.silent = console.log_file(), job is not None and job.beside
+    with _surroundings(config, folder, job is not None and job.beside):
+        run = _TrainingRun(config, folder, make_components(config), judge, job)
+        with folder_lock.locked(folder):
+            return _train(run, resuming)
+
+
+@contextmanager
+def _surroundings(config: Mapping[str, Any], folder: Path, beside: bool) -> Iterator[None]:
+    """Show the phases of a run as its settings say; interrupts name its folder, and a shortage of memory is explained."""
+    kept = f"The last checkpoint, if any, is whole: {folder}"
+    with (
+        display.shown() as shown, quietly(config.get("quiet", False)), console.tidy_fallback(), expanding(config),
+        shortage_explained(f"{memory.advice(config)} {kept}"),
+    ):  # fmt: skip
+        shown.log, shown.silent = console.log_file(), beside
         try:
-            run = _TrainingRun(config, folder, make_components(config), judge, job)
-            with folder_lock.locked(folder):
-                return _train(run, resuming)
+            yield
         except KeyboardInterrupt:
             raise KeyboardInterrupt(str(folder)) from None
 
@@ -214,8 +226,10 @@ class _TrainingRun:
         if self.config.get("patience") is not None and not dev:
             raise ConfigError("patience needs a dev split to look at. Give task.dev, or leave patience=null.")
         names, arrays = task.state()
+        optimizer = self.optimizer(data)
+        memory.check(self.config, data.problem, optimizer)
         return Trainer(
-            data.problem, self.optimizer(data), self.folder, partial(data.held_out.scores, "dev") if dev else None,
+            data.problem, optimizer, self.folder, partial(data.held_out.scores, "dev") if dev else None,
             self.schedule(), self.observers(data), _advice(self.config),
             digest_of([arrays[name] for name in sorted(arrays)], names),
         )  # fmt: skip
