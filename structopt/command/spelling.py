@@ -52,7 +52,9 @@ def check_overrides(words: Sequence[str], keys: Collection[str]) -> None:
             raise ConfigError(_unknown_flag(word, words[index + 1 :], keys))
         check_spaces(words, index)
         if "=" not in word and not word.startswith("~") and not _continues(words[:index]):
-            raise ConfigError(_bare(word, words[index + 1 :], keys))
+            before = words[index - 1] if index and "=" in words[index - 1] else ""
+            divided = f" If it belongs to the word before it, quote the two: {shlex.quote(f'{before} {word}')}" if before else ""
+            raise ConfigError(_bare(word, words[index + 1 :], keys) + divided)
         if word.endswith("=") and not word.startswith(("resume=", "hydra")):
             value = "NAME" if word[:-1].lstrip("+") in groups() else "VALUE"
             raise ConfigError(f"'{word}' gives {word[:-1]} no value. Type {word}{value}, or leave it out.")

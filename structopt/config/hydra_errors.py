@@ -41,6 +41,8 @@ def friendly(error: Exception, overrides: list[str]) -> str:
     if repeated := re.match(r"(\S+) appears more than once in the final defaults list", str(error)):
         kind = repeated[1]
         return f"'+{kind}=' adds a second {kind}: there is one already. Type {kind}=NAME, without the sign +."
+    if added := re.match(r"Could not append to config. An item is already at '(.*)'", str(error)):
+        return f"'+{added[1]}=' adds a key that there is already. Type {added[1]}=VALUE, without the sign +."
     if "Config group override must be" in str(error):
         return f"A group takes the name of a choice, such as task=ner. Groups: {_listed(groups())}."
     return _without_hints(error, overrides)
