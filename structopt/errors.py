@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -78,10 +78,40 @@ class DataError(StructoptError):
         super().__init__(f"{where}: {message}")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return ``" Did you mean 'x'?"`` for the closest known name, or the empty string."""
+def did_you_mean(name: str, known: Iterable[str], inside: str = "") -> str:
+    """Return ``" Did you mean 'x'?"`` for the known names that are near, or the empty string; `inside` goes before each."""
+    return meaning([inside + one for one in near(name, known)])
+
+
+def meaning(names: Sequence[str]) -> str:
+    """Return ``" Did you mean 'x' or 'y'?"``, or the empty string where there are no names."""
+    quoted = [f"'{name}'" for name in names]
+    return f" Did you mean {' or '.join(quoted)}?" if names else ""
+
+
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that a misspelt one may stand for, at most three.
+
+    They are those that differ in case and signs only, else those that begin with it or have it as a word, else the closest.
+    """
     if len(name) > LONG_WORD // 4:
-        return ""
-    names = [one for one in islice(known, COMPARED) if len(one) <= LONG_WORD]
-    close = get_close_matches(name.replace("-", "_"), names, n=1, cutoff=0.5)
-    return f" Did you mean '{close[0]}'?" if close else ""
+        return []
+    forms: dict[str, str] = {}
+    for one in islice(known, COMPARED):
+        if len(one) <= LONG_WORD:
+            forms.setdefault(form_of(one), one)
+    form = form_of(name)
+    if form in forms:
+        return [forms[form]]
+    longer = [one for other, one in forms.items() if len(form) > 1 and (other.startswith(form) or form in _words(one))]
+    closest = get_close_matches(form, forms, n=1, cutoff=0.6 if len(form) > 2 else 0.5)
+    return sorted(longer, key=len)[:3] or [forms[other] for other in closest]
+
+
+def form_of(name: str) -> str:
+    """Return a name without what people write differently: case, hyphens, underscores, spaces."""
+    return re.sub(r"[-_\s]", "", name).casefold()
+
+
+def _words(name: str) -> list[str]:
+    return re.split(r"[-_\s.]", name.casefold())

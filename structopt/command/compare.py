@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from structopt.command.options import Syntax
+from structopt.command.spelling import check_words
 from structopt.errors import ConfigError
 from structopt.progress import phases
 
@@ -47,6 +48,7 @@ def run(words: Sequence[str]) -> None:
     """
     if SYNTAX.print_help(words):
         return
+    check_words(words)
     runs = [word for word in words if "=" not in word or Path(word).is_dir()]
     options = SYNTAX.read([word for word in words if word not in runs])
     if not runs and not options["experiment"]:

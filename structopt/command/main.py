@@ -8,14 +8,17 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from structopt.config.synonyms import SUBCOMMANDS, synonym_of
 from structopt.core import memory
-from structopt.errors import ConfigError, StructoptError
+from structopt.errors import ConfigError, StructoptError, meaning, near
 from structopt.progress import console, display
 from structopt.run import interruption
 from structopt.sweep.exit_codes import DONE, MENDABLE, SweepInterrupted
 
 COMMANDS = ("predict", "evaluate", "compare", "components")
 """Subcommands, each a module of this package; words that begin with none of them train a model."""
+TRAIN = "train"
+"""May be typed first where no subcommand is."""
 
 SHORTAGE = "Free some, or take less: fewer instances (task.limit, smaller files), or a smaller model."
 
@@ -57,34 +60,43 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
-    if words and words[0] in COMMANDS:
-        import_module(f"structopt.command.{words[0]}").run(words[1:])
-    elif folder := resumed_folder(words):
+    if words[:1] == ["help"]:
+        words = [*(words[1:] if words[1:2] != [TRAIN] else []), "--help"]
+    command = _command(words)
+    if command in COMMANDS:
+        import_module(f"structopt.command.{command}").run(words[1:])
+        return DONE
+    words = words[1:] if command == TRAIN else words
+    if set(words) & {"--help", "-h", "--version"}:
+        from structopt.command import help as pages
+
+        print(pages.versions() if "--version" in words else pages.page())
+        return DONE
+    from structopt.command import resume, train
+
+    if folder := resume.run_folder(words):
         from structopt.run import stages
 
-        stages.resume(folder, [word for word in words if not word.startswith("resume=")])
-    else:
-        from structopt.command import train
-
-        return train.run(words)
-    return DONE
+        stages.resume(folder, resume.overrides(words, folder))
+        return DONE
+    return train.run(words)
 
 
-def resumed_folder(words: Sequence[str]) -> Path | None:
-    """Return the folder of ``resume=FOLDER``, None where that is not asked for.
+def _command(words: list[str]) -> str:
+    """The subcommand that the words begin with, or the empty string.
 
     Raises
     ------
     ConfigError
-        If there is no such run, or a flag such as ``--multirun`` stands beside it.
+        If the first word is nearly a subcommand.
     """
-    values = [word.partition("=")[2].strip("'\"") for word in words if word.startswith("resume=")]
-    if not values or values[-1] in ("", "null"):
-        return None
-    folder = Path(values[-1])
-    if not folder.is_dir():
-        raise ConfigError(f"resume={folder}: there is no such run folder. Name the folder that holds checkpoint/ and .hydra/.")
-    flags = [word for word in words if word.startswith("-")]
-    if flags:
-        raise ConfigError(f"resume={folder} goes on with that one run and cannot be combined with {flags[0]}.")
-    return folder
+    first = words[0] if words else ""
+    if first in (*COMMANDS, TRAIN):
+        return first
+    if first.isalpha() and not Path(first).exists():
+        synonym = synonym_of(SUBCOMMANDS, first)
+        names = [synonym.name] if synonym else near(first, (*COMMANDS, TRAIN))
+        if names:
+            advice = f"Subcommands: {', '.join(COMMANDS)}; without one, structopt trains."
+            raise ConfigError(f"There is no subcommand '{first}'.{meaning(names)} {advice}")
+    return ""

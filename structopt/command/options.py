@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+from structopt.command.spelling import check_words
 from structopt.config.schema import coerce
+from structopt.config.synonyms import OPTIONS, synonym_of
 from structopt.core.data.expansion import DEFAULT, KEY
-from structopt.errors import ConfigError, did_you_mean
+from structopt.errors import ConfigError, did_you_mean, meaning, near
 from structopt.progress import quiet
 
 HELP_WORDS = ("--help", "-h", "help")
@@ -78,6 +80,7 @@ class Syntax:
             At an unknown, ill-typed, too small or missing option.
         """
         hints, presets = typing.get_type_hints(self.options), self.presets or {}
+        check_words(words)
         typed = dict(self._option(word, hints) for word in words)
         missing = [key for key in hints if key not in typed and key not in presets]
         if missing:
@@ -91,10 +94,23 @@ class Syntax:
     def _option(self, word: str, hints: Mapping[str, Any]) -> tuple[str, Any]:
         key, equals, text = word.partition("=")
         if key not in hints:
-            raise ConfigError(f"{self.command} has no option '{key}'.{did_you_mean(key, hints)} Usage: {self.usage}")
+            raise ConfigError(f"{self._complaint(word, hints)} Usage: {self.usage}")
         if not equals or not text:
             raise ConfigError(f"{self.command}: '{word}' gives {key} no value; type {key}=VALUE. Usage: {self.usage}")
         return key, coerce(key, _plain_value(text, hints[key]), hints[key])
+
+
+    def _complaint(self, word: str, hints: Mapping[str, Any]) -> str:
+        """Say that there is no such option, and which one may be meant."""
+        key, equals, _ = word.partition("=")
+        name = key.lstrip("-")
+        if name != key and name in hints:
+            return f"{self.command}: '{word}': options are typed without hyphens, {name}=VALUE."
+        if not equals and not near(name, hints):
+            return f"{self.command}: '{word}' is no option: options are KEY=VALUE."
+        synonym = synonym_of(OPTIONS, name)
+        meant = meaning([synonym.name]) if synonym and synonym.name in hints else did_you_mean(name, hints)
+        return f"{self.command} has no option '{key}'.{meant}"
 
 
 def _plain_value(text: str, hint: Any) -> Any:

@@ -17,8 +17,11 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from structopt.command.spelling import check_overrides
+from structopt.config import registry
+from structopt.config.composition import Settings
 from structopt.config.hydra_errors import friendly
-from structopt.config.overrides import spelled_out
+from structopt.config.overrides import ADDED, spelled_out
 from structopt.config.search_path import conf_dir, register
 from structopt.errors import ConfigError, StructoptError
 from structopt.run import interruption
@@ -39,6 +42,7 @@ class _Outcome:
 
 def run(words: list[str]) -> int:
     """Let Hydra parse, compose and set up the run folder, then train; of a sweep, once a job. Return the exit code."""
+    check_overrides(words, (*Settings.__annotations__, *registry.KINDS, ADDED, "hydra"))
     register()
     sweepers.register()
     outcome = _Outcome()
@@ -118,6 +122,12 @@ def _train_composed(config: DictConfig) -> Any:
     checked = composition.validate(composition.resolved(config), HydraConfig.get().overrides.task)
     if checked["sweep"]["resume"]:
         raise ConfigError("sweep.resume=true goes on with a sweep: add --multirun. A single run goes on with: resume=RUN_FOLDER")
+    for key in ("data", "scale"):
+        if checked[key] is not None and not HydraConfig.get().runtime.choices.get(ADDED):
+            raise ConfigError(
+                f"{key}={checked[key]} is of experiments, and none is typed: experiment=NAME. Files of your own are named by "
+                "task.train=FILE task.dev=FILE task.test=FILE."
+            )
     from structopt.run import stages
 
     return stages.train(checked, Path(HydraConfig.get().runtime.output_dir))

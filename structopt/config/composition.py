@@ -16,15 +16,11 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError  # type: ignore[import-untyped, unused-ignore]
 
-from structopt.config import feature_keys, registry, schema
+from structopt.config import feature_keys, registry, schema, unknown_keys
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import RUN_FOLDER, key_of, spelled_out
 from structopt.config.search_path import conf_dir, register
-from structopt.core.data.config_keys import Purpose, ignored
-from structopt.errors import ConfigError, ModelError, did_you_mean
-
-CHANGEABLE = ignored(Purpose.RESUMING_A_RUN)
-"""The keys that may be typed beside ``resume=``; of the tracker, its parameters too."""
+from structopt.errors import ConfigError, ModelError
 
 
 class Sweep(TypedDict, total=False):
@@ -148,7 +144,7 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     known = [*Settings.__annotations__, *registry.KINDS]
     for key in config:
         if key not in known:
-            raise ConfigError(f"There is no key '{key}'.{did_you_mean(str(key), known)} Keys: {', '.join(sorted(known))}.")
+            raise ConfigError(unknown_keys.unknown(str(key), dict.fromkeys(known), config))
     if "warm_start" in config:
         config = {**config, "warm_start": _warm_start(config["warm_start"])}
     settings = {key: _setting(key, config[key]) for key in config if key in Settings.__annotations__}
@@ -158,41 +154,6 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     checked = settings | nodes | {"features": feature_keys.checked(config.get("features", {}), nodes["task"], common, keys)}
     _check_ranges(checked)
     return {key: schema.plain(checked[key]) for key in config if key in checked}
-
-
-def continued(saved: Mapping[str, Any], overrides: list[str]) -> dict[str, Any]:
-    """Apply what was typed beside ``resume=`` to a run's saved config.
-
-    Parameters
-    ----------
-    saved : mapping
-        The validated config of the run.
-    overrides : list of str
-        Only the keys of `CHANGEABLE`.
-
-    Returns
-    -------
-    dict
-        A new config, validated.
-
-    Raises
-    ------
-    ConfigError
-        At any other key, or a value that is refused.
-    """
-    keys = [word.partition("=")[0] for word in overrides]
-    for key, word in zip(keys, overrides, strict=True):
-        if key not in CHANGEABLE and not key.startswith("tracker."):
-            allowed = f"{', '.join(CHANGEABLE)} and tracker's parameters"
-            raise ConfigError(f"A run that goes on keeps its saved config, so '{word}' is refused. It takes {allowed}.")
-    choices = [f"{kind}={saved[kind]['name']}" for kind in registry.KINDS if kind not in keys]
-    typed = compose([*choices, *overrides])
-    config = {key: dict(value) if isinstance(value, Mapping) else value for key, value in saved.items()}
-    for key in sorted(keys):
-        node, _, name = key.rpartition(".")
-        target, source = (config[node], typed[node]) if node else (config, typed)
-        target[name] = source[name]
-    return validate(config)
 
 
 def saved_config(folder: Path) -> dict[str, Any]:

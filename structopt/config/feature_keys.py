@@ -93,6 +93,6 @@ def _taken_by_others(key: str) -> bool:
 
 
 def _unknown(key: str, name: str, task: str, parameters: list[str], keys: list[str]) -> str:
-    near = did_you_mean(key, [*parameters, *keys]).replace("'", "'features.", 1)
+    near = did_you_mean(key, [*parameters, *keys], "features.")
     takes, reads = (", ".join(some) or "none" for some in (parameters, keys))
     return f"There is no key 'features.{key}'.{near} features={name} takes: {takes}; task={task} reads: {reads}."

@@ -6,11 +6,10 @@ import re
 from pathlib import Path
 
 from hydra.errors import MissingConfigException, OverrideParseException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
-from structopt.config import registry
-from structopt.config.schema import unknown_parameter
+from structopt.config import registry, unknown_keys, unreadable_words
 from structopt.config.search_path import conf_dir, groups
 from structopt.errors import did_you_mean
 
@@ -29,18 +28,31 @@ def friendly(error: Exception, overrides: list[str]) -> str:
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         return _missing_choice(error)
     if isinstance(error, OverrideParseException):
-        return f"'{error.override}' cannot be read. Type KEY=VALUE; quote values with spaces or signs: 'key=\"a, b\"'."
+        return unreadable_words.explained(str(error.override), overrides)
     if isinstance(cause, ConfigKeyError | ConfigAttributeError) and cause.full_key:
-        return _missing_key(cause, overrides)
+        node, _, key = str(cause.full_key).rpartition(".")
+        return unknown_keys.explained(cause) + ("" if cause.parent_node else _typed_whole(node, key, overrides))
     if isinstance(error, OmegaConfBaseException) and error.full_key:
         return f"{error.full_key}: {_first_line(error)}."
     if "not in 'BasicSweeperConf'" in str(error):
         return "hydra/sweeper=basic cannot run this experiment, which brings a sweeper of its own. Leave out hydra/sweeper=basic."
     if ambiguous := re.match("Ambiguous value for argument '(.*)'\n", str(error)):
-        return f"'{ambiguous[1]}' has several values. To run each: --multirun. A list is KEY=[A,B], a text 'KEY=\"A,B\"'."
+        return _several_values(ambiguous[1])
+    if repeated := re.match(r"(\S+) appears more than once in the final defaults list", str(error)):
+        kind = repeated[1]
+        return f"'+{kind}=' adds a second {kind}: there is one already. Type {kind}=NAME, without the sign +."
+    if added := re.match(r"Could not append to config. An item is already at '(.*)'", str(error)):
+        return f"'+{added[1]}=' adds a key that there is already. Type {added[1]}=VALUE, without the sign +."
     if "Config group override must be" in str(error):
         return f"A group takes the name of a choice, such as task=ner. Groups: {_listed(groups())}."
     return _without_hints(error, overrides)
+
+
+def _several_values(word: str) -> str:
+    key, _, value = word.partition("=")
+    point = f" A decimal number has a point: {word.replace(',', '.')}." if re.fullmatch(r"\d+,\d+", value) else ""
+    forms = f"A list is '{key}=[{value}]', a text '{key}=\"{value}\"'."
+    return f"'{word}' has several values. To run each: --multirun. {forms}{point}"
 
 
 def _missing_choice(error: MissingConfigException) -> str:
@@ -50,6 +62,8 @@ def _missing_choice(error: MissingConfigException) -> str:
     if group in registry.KINDS:
         return _missing_component(group, choice)
     options = sorted(set(error.options))
+    if not choice:
+        return f"'{group}=' names no {group}. Choices: {_listed(options)}."
     return f"There is no {group} '{choice}'.{did_you_mean(choice, options)} Choices: {_listed(options)}."
 
 
@@ -59,32 +73,6 @@ def _missing_component(kind: str, name: str) -> str:
         return registry.not_installed(kind, name)
     package = component.distribution
     return f"{kind} '{name}' comes from {package}, which brings no config file {kind}/{name}.yaml for it. Update {package}."
-
-
-def _missing_key(error: OmegaConfBaseException, overrides: list[str]) -> str:
-    full_key, parent = str(error.full_key), error.parent_node
-    node, _, key = full_key.rpartition(".")
-    keys = sorted(str(one) for one in parent) if isinstance(parent, DictConfig) else []
-    if not keys:
-        return f"'{node}' has no keys of its own, so '{full_key}' cannot be set.{_typed_whole(node, key, overrides)}"
-    known = [one for one in keys if one not in ("name", "hydra")]
-    if node in registry.KINDS and "name" in keys and (node != "features" or _unlisted(str(parent["name"]), key)):
-        return _missing_parameter(node, str(parent["name"]), key)
-    where = f"Keys of '{node}'" if node else "Keys"
-    near = did_you_mean(key, known).replace("'", f"'{node}.", 1) if node else did_you_mean(key, known)
-    return f"There is no key '{full_key}'.{near} {where}: {_listed(known)}."
-
-
-def _unlisted(name: str, key: str) -> bool:
-    """Whether features have a parameter that their config file does not list; other keys may be the task's."""
-    return any(one.name == key for one in registry.described(registry.installed("features")[name]))
-
-
-def _missing_parameter(kind: str, name: str, key: str) -> str:
-    parameters = {one.name: one for one in registry.described(registry.installed(kind)[name])}
-    if key in parameters:
-        return f"{kind}.{key} is a parameter of {kind}={name}, but its config file does not list it: type +{kind}.{key}=VALUE."
-    return unknown_parameter(f"{kind}={name}", key, parameters)
 
 
 def _typed_whole(node: str, key: str, overrides: list[str]) -> str:

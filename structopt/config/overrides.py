@@ -5,22 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from structopt.config.unreadable_words import made_readable
 from structopt.errors import ConfigError
 
 SHORT = {"warm_start": "warm_start.model"}
 """Keys that stand for another one where a plain value follows: a key cannot be both a value and a node."""
+ADDED = "experiment"
+"""A group of config files of which none is chosen by default, so that Hydra wants a sign + before it."""
 RUN_FOLDER = "hydra.run.dir"
 HEARD = (RUN_FOLDER, "hydra.searchpath")
 HYDRA = re.compile(r"[+~]*hydra[./@=]")
 
 
 def spelled_out(words: Sequence[str]) -> list[str]:
-    """Replace short forms: ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, in sweeps too."""
-    return [_spelled_out(word) for word in words]
+    """Replace what is shorter than Hydra takes it, in sweeps too.
+
+    ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, ``experiment=NAME`` gets its sign +, and texts their quotes.
+    """
+    return [made_readable(_spelled_out(word)) for word in words]
 
 
 def _spelled_out(word: str) -> str:
     key, equals, value = word.partition("=")
+    if key == ADDED:
+        return f"+{word}"
     name = key.lstrip("+")
     if not equals or name not in SHORT or value.startswith("{"):
         return word

@@ -6,16 +6,18 @@ an instance from a config node that it checks first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
-from structopt.config.schema import REQUIRED, Parameter, check_keys, coerce, of_class, of_source
+from structopt.config.presets import preset
+from structopt.config.schema import REQUIRED, Parameter, coerce, of_class, of_source
+from structopt.config.synonyms import KEYS, synonym_of
 from structopt.core.component import Component, unset
 from structopt.core.entry_points import Installed
 from structopt.core.entry_points import installed as discovered
 from structopt.core.executor import Executor
-from structopt.errors import ConfigError, did_you_mean
+from structopt.errors import ConfigError, did_you_mean, form_of, meaning
 
 KINDS = ("task", "features", "factor_graph", "inference", "loss", "optimizer", "tracker", "executor")
 """Kinds that a config has a node of."""
@@ -66,7 +68,17 @@ def not_installed(kind: str, name: str) -> str:
     """Say that there is no such component, and what there is, from which package."""
     known = installed(kind)
     listing = ", ".join(map(str, known.values())) or "none; is structopt itself installed? Run: pip install -e ."
-    return f"{kind} '{name}' is not installed.{did_you_mean(str(name), known)} Installed: {listing}"
+    return f"{kind} '{name}' is not installed.{_meant(kind, str(name), known)} Installed: {listing}"
+
+
+def _meant(kind: str, name: str, known: Mapping[str, Installed]) -> str:
+    """Say which component may be meant: the same but for case, another word for it, one of another kind, or a near one."""
+    same = [one for one in known if form_of(one) == form_of(name)]
+    synonym = synonym_of(kind, name)
+    if not same and synonym and synonym.name in known:
+        return meaning([synonym.name]) + synonym.remark
+    others = [f"{other}={name}" for other in CONTRACTS if name in installed(other)]
+    return meaning(same or others) or did_you_mean(name, known)
 
 
 def schema(cls: Any) -> dict[str, Parameter]:
@@ -75,10 +87,63 @@ def schema(cls: Any) -> dict[str, Parameter]:
 
 
 def described(component: Installed) -> list[Parameter]:
-    """Return a component's parameters for display: from its source where that tells, else by importing it."""
+    """Return a component's parameters for display: from its source where that tells, else by importing it.
+
+    Their defaults are those that its config file sets.
+    """
     module, _, name = component.entry_point.value.partition(":")
     parameters = of_source(module, name)
-    return list(schema(load(component.kind, component.name)).values()) if parameters is None else parameters
+    if parameters is None:
+        parameters = list(schema(load(component.kind, component.name)).values())
+    return preset(component.kind, component.name, parameters)
+
+
+def unknown_parameter(kind: str, name: str, key: str, elsewhere: Sequence[str] = ()) -> str:
+    """Say that a component has no such parameter, which one may be meant, and what it takes.
+
+    Parameters
+    ----------
+    kind, name, key : str
+    elsewhere : sequence of str
+        Keys of other nodes of the config that have this name, in full.
+    """
+    parameters = described(installed(kind)[name])
+    names, takes = [one.name for one in parameters], ", ".join(map(str, parameters)) or "none"
+    return f"{kind}={name} has no parameter '{key}'.{_meant_parameter(kind, key, names, elsewhere)} It takes {takes}."
+
+
+def _meant_parameter(kind: str, key: str, names: Sequence[str], elsewhere: Sequence[str]) -> str:
+    """Say which key may be meant: the same but for case, a parameter of another component, one of another node, another word."""
+    if same := [one for one in names if form_of(one) == form_of(key)]:
+        return meaning(same)
+    if others := takers(kind, key):
+        return f" That is a parameter of {others}."
+    if elsewhere:
+        return meaning(elsewhere)
+    synonym = synonym_of(KEYS, key)
+    target = synonym.name.removeprefix(f"{kind}.") if synonym else ""
+    if synonym and target in names:
+        return meaning([target]) + synonym.remark
+    if close := did_you_mean(key, names):
+        return close
+    if synonym and (others := takers(kind, target)):
+        return f" What is called {target} here is a parameter of {others}."
+    return meaning([target]) + synonym.remark if synonym and "." in target else ""
+
+
+def takers(kind: str, parameter: str) -> str:
+    """Write which components of a kind have a parameter of this name, as they are typed; the empty string for none."""
+    names = [name for name, one in installed(kind).items() if parameter in _parameter_names(one)]
+    more = f" and {len(names) - 4} others" if len(names) > 5 else ""
+    return f"{kind}={', '.join(names[:4] if more else names)}{more}" if names else ""
+
+
+def _parameter_names(component: Installed) -> list[str]:
+    """Names of a component's parameters; none where it cannot be imported."""
+    try:
+        return [one.name for one in described(component)]
+    except ConfigError:
+        return []
 
 
 def create(kind: str, node: Mapping[str, Any], **common: Any) -> Any:
@@ -132,7 +197,10 @@ def _kind_of(hint: Any) -> str:
 def _checked_value(where: str, value: Any, hint: Any) -> Any:
     """Return a value in the type that a parameter asks for; of a parameter that names a component, the name."""
     kind = _kind_of(hint)
-    return coerce(where, value, Literal[tuple(installed(kind))] if kind else hint)
+    if kind and value not in installed(kind):
+        known = installed(kind)
+        raise ConfigError(f"{where}={value} is none of: {', '.join(known)}.{_meant(kind, str(value), known)}")
+    return value if kind else coerce(where, value, hint)
 
 
 def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,7 +209,8 @@ def checked(kind: str, node: Mapping[str, Any], common: Mapping[str, Any]) -> di
         raise ConfigError(f"{kind} needs the name of a component: type {kind}=NAME. Installed: {', '.join(installed(kind))}.")
     name, parameters = node["name"], schema(load(kind, node["name"]))
     values = {key: value for key, value in node.items() if key != "name"}
-    check_keys(f"{kind}={name}", list(values), parameters)
+    if unknown := [key for key in values if key not in parameters]:
+        raise ConfigError(unknown_parameter(kind, name, unknown[0]))
     missing = [p for p in parameters.values() if p.default is REQUIRED and p.name not in values and p.name not in common]
     if missing:
         raise ConfigError(f"{kind}={name} needs a value: type {kind}.{missing[0].name}=... ({missing[0]}).")

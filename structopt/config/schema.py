@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Union
 
+from structopt.config.wording import ill_typed, type_name, value_name
 from structopt.errors import ConfigError, did_you_mean
 
 REQUIRED = inspect.Parameter.empty
@@ -34,18 +35,21 @@ class Parameter:
         The default, `REQUIRED` where there is none; its text when it was read from source.
     doc : str
         Its lines in the docstring's section Parameters, as one; where they are "See `MODULE`.", those of the module's docstring.
+    shown : bool
+        Whether the default is text that says it already.
     """
 
     name: str
     type: Any
     default: Any
     doc: str
+    shown: bool = False
 
     def __str__(self) -> str:
         kind = self.type if isinstance(self.type, str) else type_name(self.type)
         if self.default is REQUIRED:
             return f"{self.name}: {kind}"
-        default = self.default if isinstance(self.type, str) else value_name(self.default)
+        default = self.default if self.shown or isinstance(self.type, str) else value_name(self.default)
         return f"{self.name}: {kind} = {default}"
 
 
@@ -155,35 +159,6 @@ def _module_docstring(module: str) -> str:
     return ast.get_docstring(ast.parse(file.read_text(encoding="utf8"))) or "" if file.is_file() else ""
 
 
-def type_name(hint: Any) -> str:
-    """Write a type the way a person would: ``float | None``."""
-    if hint is type(None):
-        return "None"
-    if typing.get_origin(hint) in (Union, types.UnionType):
-        return " | ".join(type_name(member) for member in typing.get_args(hint))
-    if isinstance(hint, type) and not typing.get_args(hint):
-        return hint.__name__
-    return re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(hint)).replace("'", '"').replace("NoneType", "None")
-
-
-def value_name(value: Any) -> str:
-    """Write a default the way a person would: ``"seen"``, ``inf``."""
-    return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-def check_keys(where: str, keys: Sequence[str], parameters: Mapping[str, Parameter]) -> None:
-    """Raise `ConfigError` at the first key that is no parameter."""
-    for key in keys:
-        if key not in parameters:
-            raise ConfigError(unknown_parameter(where, key, parameters))
-
-
-def unknown_parameter(where: str, key: str, parameters: Mapping[str, Parameter]) -> str:
-    """Say that a component has no such parameter, and what it takes."""
-    takes = ", ".join(map(str, parameters.values())) or "none"
-    return f"{where} has no parameter '{key}'.{did_you_mean(key, parameters)} It takes {takes}."
-
-
 def coerce(where: str, value: Any, hint: Any) -> Any:
     """Check a config value against a type: 1 may stand for 1.0, ``"inf"`` for infinity; nothing is truncated.
 
@@ -214,9 +189,7 @@ def coerce(where: str, value: Any, hint: Any) -> Any:
 
 
 def _refuse(where: str, value: Any, hint: Any) -> Any:
-    name = type_name(hint)
-    shown = "null" if value is None else value
-    raise ConfigError(f"{where}={shown} is not {'an' if name[0] in 'aeiou' else 'a'} {name}.")
+    raise ConfigError(ill_typed(where, value, hint))
 
 
 def _coerce_bool(where: str, value: Any, hint: Any) -> Any:

@@ -132,7 +132,8 @@ def _train(run: _TrainingRun, resuming: bool) -> Model:
 
 def resume(folder: Path, overrides: list[str]) -> Model:
     """Go on with a run from its last finished pass, in its folder and with its config."""
-    from structopt.config.composition import continued, saved_config
+    from structopt.config.composition import saved_config
+    from structopt.config.continuation import continued
 
     with folder_lock.locked(folder), console.logged_in(folder):
         return train(continued(saved_config(folder), overrides), folder, resuming=True)

@@ -19,7 +19,7 @@ def test_components(capsys: pytest.CaptureFixture[str]) -> None:
     rows = {tuple(line.split()[:2]): line for line in lines[1:]}
     assert list(rows) == [(kind, name) for kind in registry.CONTRACTS for name in registry.installed(kind)]
     assert "structopt-trainer" in rows["optimizer", "dca"]
-    assert "C: float = 1.0, epochs: int = 30, tolerance: float = 0.0" in rows["optimizer", "dca"]
+    assert "C: float = task.default_C, epochs: int = 30, tolerance: float = 0.0" in rows["optimizer", "dca"]
     assert "beta: float = inf, gamma: float = 1.0" in rows["loss", "svm"]
     assert main.main(["components", "pairs", "second_order"]) == 0
     assert "| sdca | enumeration | enumeration | enumeration, ilp, lp |" in capsys.readouterr().out

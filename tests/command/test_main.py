@@ -36,7 +36,7 @@ def test_bugs_go_through(stages: Stages, error: Exception) -> None:
 
 
 def test_resume(stages: Stages, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "run").mkdir()
+    (tmp_path / "run/.hydra").mkdir(parents=True)
     assert main.main(["optimizer.epochs=9", "resume=run"]) == 0
     assert stages.calls == [("resume", Path("run"), ["optimizer.epochs=9"])]
     assert main.main(["resume=null", "tracker=none"]) == 0

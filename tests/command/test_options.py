@@ -37,7 +37,7 @@ def test_predict_and_evaluate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         (["predict", "model="], "predict: 'model=' gives model no value; type model=VALUE."),
         (["components", "optimiser"], "There is no kind of component called 'optimiser'. Did you mean 'optimizer'? Kinds: "),
         (["compare", "r", "seed=-1"], "seed=-1 is too small: at least 0."),
-        (["components", "task", "loss"], "components takes one kind. Usage: structopt components [task|features|factor_graph|"),
+        (["components", "task", "loss"], "components takes one kind, or one KIND=NAME. Usage: structopt components [task|"),
     ],
 )
 def test_options_that_the_user_can_mend(

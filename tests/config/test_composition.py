@@ -11,9 +11,11 @@ from omegaconf import OmegaConf
 
 import structopt
 from structopt.config import composition, registry
-from structopt.config.composition import compose, continued, validate
+from structopt.config.composition import compose, validate
+from structopt.config.continuation import continued
 from structopt.config.feature_keys import COMMON
 from structopt.config.search_path import conf_dir
+from structopt.config.wording import value_name
 from structopt.errors import ConfigError
 from tests.config.test_registry import write_distribution
 
@@ -81,10 +83,16 @@ def test_every_choice_composes_is_valid_and_round_trips(choice: str) -> None:
 @pytest.mark.parametrize("choice", CHOICES)
 def test_config_files_list_every_parameter_and_no_target(choice: str) -> None:
     kind, _, name = choice.partition("=")
-    parameters = [one.name for one in registry.described(registry.installed(kind)[name])]
+    described = registry.described(registry.installed(kind)[name])
+    parameters = [one.name for one in described]
     own = OmegaConf.load(CONF / kind / f"{name}.yaml") if kind == "features" else compose([choice])[kind]  # the task adds keys
     listed = [key for key in own if key != "name"]
     assert sorted(listed) == sorted(key for key in parameters if key not in ("features", *COMMON))
+    typed = compose([choice])
+    for one in described:  # messages and tables name the values of the config file, whatever the constructor's are
+        if one.name in own:
+            key = OmegaConf.select(OmegaConf.create(typed), one.default) if one.default.startswith("task.") else None
+            assert one.default == value_name(own[one.name]) or key == own[one.name] or one.name in typed["features"]
     assert "_target_" not in (CONF / kind / f"{name}.yaml").read_text()
 
 
@@ -211,7 +219,7 @@ def test_validate_puts_numbers_into_their_types(acme: Path) -> None:
             ["optimizer=dac"],
             "optimizer 'dac' is not installed. Did you mean 'dca'? Installed: adadelta (structopt-trainer), adagrad",
         ),
-        (["optimizer.lamda=1"], "optimizer=steps has no parameter 'lamda'. It takes epochs: int = 1, eta: float = 0.1."),
+        (["optimizer.lamda=1"], "optimizer=steps has no parameter 'lamda'. What is called C here is a parameter of "),
         (["optimizer.epoch=1"], "optimizer=steps has no parameter 'epoch'. Did you mean 'epochs'? It takes "),
         (["optimzer=dca"], "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, executor, "),
         (["optimzer.C=1"], "There is no key 'optimzer'. Did you mean 'optimizer'? Keys: check, data, executor, "),
@@ -222,7 +230,7 @@ def test_validate_puts_numbers_into_their_types(acme: Path) -> None:
         (["sed=1"], "There is no key 'sed'. Did you mean 'seed'? Keys: "),
         (["seed.x=1"], "'seed' has no keys of its own, so 'seed.x' cannot be set."),
         (["~optimzer"], "'~optimzer': there is no group 'optimzer'. Did you mean 'optimizer'? Groups: executor, experiment, "),
-        (["loss={"], "'loss={' cannot be read. Type KEY=VALUE; quote values with spaces or signs: "),
+        (["loss={"], "'loss={' cannot be read: its bracket { is not closed. Quote such words whole, for the shell: "),
         (["task=null"], "A group takes the name of a choice, such as task=ner. Groups: executor, "),
         (["optimizer.eta=${nope}"], "optimizer.eta: Interpolation key 'nope' not found"),
     ],
@@ -238,7 +246,7 @@ def test_compose_refuses(acme: Path, typed: list[str], text: str) -> None:
     ("typed", "text"),
     [
         (["optimizer.epochs=abc"], "optimizer.epochs=abc is not an int."),
-        (["+optimizer.lamda=1"], "optimizer=steps has no parameter 'lamda'. It takes epochs: int = 1, eta: float = 0.1."),
+        (["+optimizer.lamda=1"], "optimizer=steps has no parameter 'lamda'. What is called C here is a parameter of "),
         (["+bogus=1"], "There is no key 'bogus'. Keys: check, data, "),
         (["loss.beta=x"], "loss.beta=x is not a float."),
         (["loss.cost=haming"], "loss.cost=haming is none of: arcs, hamming, "),
@@ -294,11 +302,49 @@ def test_continued_takes_the_saved_config_and_few_changes(acme: Path) -> None:
     }
     assert saved == same
     assert message(continued, saved, ["loss.beta=1"]) == (
-        "A run that goes on keeps its saved config, so 'loss.beta=1' is refused. "
-        "It takes optimizer.epochs, optimizer.tolerance, threads, tracker and tracker's parameters."
+        "'loss.beta=1' is refused: a run that goes on keeps its saved config, which has loss.beta=inf. Leave it out, or train "
+        "anew without resume=. What may be typed anew: optimizer.epochs, optimizer.tolerance, threads, tracker and tracker's "
+        "parameters."
     )
     assert message(continued, saved, ["optimizer.epochs=abc"]) == "optimizer.epochs=abc is not an int."
     assert message(continued, saved, ["tracker=mlfow"]).startswith("tracker 'mlfow' is not installed. Did you mean 'mlflow'?")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["loss=svm"],
+        ["loss.beta=inf", "loss.gamma=1"],  # 1 is 1.0
+        ["task=words", "optimizer=steps", "optimizer.eta=2.0"],
+        ["optimizer.eta=${task.default_C}", "seed=0", "warm_start=null", "label=null"],
+        ["++optimizer.eta=2"],
+    ],
+)
+def test_what_equals_the_saved_config_may_be_typed_again(acme: Path, words: list[str]) -> None:
+    typed = ["task=words", "task.default_C=2", "optimizer=steps", "loss=svm", "tracker=none", "optimizer.eta=2"]
+    saved = validate(compose(typed))
+    if "optimizer.eta=${task.default_C}" in words:
+        words = ["task.default_C=2", *words]
+    assert continued(saved, words) == saved
+    assert continued(saved, [*typed, "optimizer.epochs=9"])["optimizer"]["epochs"] == 9
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("optimizer.eta=3", "'optimizer.eta=3' is refused: a run that goes on keeps its saved config, which has optimizer.eta=2"),
+        ("loss=crf", "'loss=crf' is refused: a run that goes on keeps its saved config, which has loss=svm."),
+        ("task.train=a.txt", "which has task.train=null."),
+        ("seed=x", "seed=x is not an int."),
+        ("optimizer.etta=2", "optimizer=steps has no parameter 'etta'. Did you mean 'eta'?"),
+        ("experiment=martins2010_figure3", "'+experiment=martins2010_figure3' is refused. Leave it out."),
+        ("hydra.sweep.dir=s", "'hydra.sweep.dir=s' is refused. Leave it out."),
+        ("~optimizer.eta", "'~optimizer.eta' is refused. Leave it out."),
+    ],
+)
+def test_what_differs_from_the_saved_config_is_refused(acme: Path, word: str, text: str) -> None:
+    saved = validate(compose(["task=words", "optimizer=steps", "loss=svm", "tracker=none", "optimizer.eta=2"]))
+    assert text in message(continued, saved, [word])
 
 
 def test_train_takes_the_folder_that_hydra_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,7 +212,7 @@ def test_create(acme: Path) -> None:
             "optimizer=steps has no parameter 'lamda'. Did you mean 'lambda_'? It takes lambda_: float = 1.0, ",
         ),
         ({"name": "steps", "epochs": "abc"}, "optimizer.epochs=abc is not an int."),
-        ({"name": "steps", "epochs": True}, "optimizer.epochs=True is not an int."),
+        ({"name": "steps", "epochs": True}, "optimizer.epochs=true is not an int."),
         ({"name": "steps", "epochs": 1.5}, "optimizer.epochs=1.5 is not an int."),
         ({"name": "steps", "lambda_": "one"}, "optimizer.lambda_=one is not a float."),
         ({"name": "steps", "lambda_": float("nan")}, "optimizer.lambda_=nan is not a float."),
@@ -264,16 +264,19 @@ def test_coerce(value: Any, hint: Any, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("value", "hint", "text"),
     [
-        (1, bool, "here=1 is not a bool."),
-        (True, float, "here=True is not a float."),
-        (True, str, "here=True is not a str."),
+        (1, bool, "here=1 is not a bool. Type here=true or here=false."),
+        (True, float, "here=true is not a float."),
+        (True, str, "here=true is not a str."),
         ("x", float | None, "here=x is not a float."),
         ("x", float | int, "here=x is not a float | int."),
         ("x", Literal["a"] | None, "here=x is none of: a."),
         (["x"], list[int], "here[0]=x is not an int."),
         ({"O": "x"}, dict[str, float], "here.O=x is not a float."),
-        ("abc", list[str], "here=abc is not a list[str]."),
-        (3, dict[str, int], "here=3 is not a dict[str, int]."),
+        ("abc", list[str], "here=abc is a text, and here takes a list. Type 'here=[abc]'."),
+        (3, dict[str, int], (
+            "here=3 is a number, and here takes a mapping. Type 'here={NAME: 0}', with the quotes, which keep the shell from "
+            "dividing it."
+        )),
         (1, Literal["a", "b"], "here=1 is none of: a, b."),
     ],
 )

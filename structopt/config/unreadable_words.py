@@ -1,0 +1,121 @@
+"""Overrides that Hydra cannot parse: what is wrong with them, and how to type them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+
+CLOSING = {"[": "]", "{": "}", "(": ")"}
+PLAIN = re.compile(r"[\w.:/\\%@?|*+-]+", re.ASCII)
+"""Values that need no quotes inside a list."""
+STRUCTURED = re.compile(r"[\[\]{}'\"$]|\w+\(")
+"""What marks a value as more than text: a list, a mapping, a quoted text, an interpolation, a sweep's function."""
+
+
+def explained(word: str, words: Sequence[str]) -> str:
+    """Say why an override cannot be read, and how to type it.
+
+    Parameters
+    ----------
+    word : str
+        The override.
+    words : sequence of str
+        All that were typed: where the shell divided a value at its spaces, the rest of it comes after the word.
+    """
+    key, equals, value = word.partition("=")
+    if not equals:
+        return f"'{word}' cannot be read. Type KEY=VALUE, such as task=ner."
+    if whole := _rejoined(word, words):
+        return f"'{word}' ends inside a bracket: the shell divides words at spaces. Quote it whole: {shlex.quote(whole)}"
+    if left := unclosed(value):
+        what = "quote" if left in "'\"" else "bracket"
+        example = "Quote such words whole, for the shell: 'KEY={A: 1, B: 2}'."
+        return f"'{word}' cannot be read: its {what} {left} is not closed. {example}"
+    typed = next((f"{key}={one}" for one in (_elements(value), quoted(value)) if one and readable(f"{key}={one}")), "")
+    if typed:
+        return f"'{word}' cannot be read: texts with signs or spaces need quotes. Type {shlex.quote(typed)}"
+    return f"'{word}' cannot be read. Type KEY=VALUE; quote values with spaces or signs: 'KEY=\"a, b\"'."
+
+
+def made_readable(word: str) -> str:
+    """Return an override that Hydra can read: texts with signs that it cannot take, such as ``é``, ``~`` or ``=``, are quoted.
+
+    Lists, mappings and quoted texts are left as they are.
+    """
+    key, equals, value = word.partition("=")
+    if not value or PLAIN.fullmatch(value) or STRUCTURED.search(value) or readable(word):
+        return word
+    parts = [quoted(part) for part in value.split(",")]
+    repaired = f"{key}={','.join(parts)}"
+    return repaired if all(value.split(",")) and readable(repaired) else word
+
+
+def readable(word: str) -> bool:
+    """Whether Hydra can parse an override."""
+    try:
+        OverridesParser.create().parse_override(word)
+    except HydraException:
+        return False
+    return True
+
+
+def quoted(text: str) -> str:
+    """Quote a text as Hydra reads it, where it needs quotes."""
+    return text if PLAIN.fullmatch(text) else '"' + text.strip().replace('"', '\\"') + '"'
+
+
+def unclosed(value: str) -> str:
+    """Return the last bracket or quote of a value that is not closed, or the empty string."""
+    open_signs: list[str] = []
+    for sign in value:
+        if open_signs and sign in (open_signs[-1], CLOSING.get(open_signs[-1])) and sign not in CLOSING:
+            open_signs.pop()
+        elif (sign in CLOSING or sign in "'\"") and not (open_signs and open_signs[-1] in "'\""):
+            open_signs.append(sign)
+    return open_signs[-1] if open_signs else ""
+
+
+def _rejoined(word: str, words: Sequence[str]) -> str:
+    """Put a value together again that the shell divided at its spaces; the empty string where it was not."""
+    places = [i for i, one in enumerate(words) if one == word]
+    whole = word
+    for following in words[places[-1] + 1 :] if places and unclosed(word) else ():
+        whole += f" {following}"
+        if not unclosed(whole):
+            return whole if readable(whole) else ""
+    return ""
+
+
+def _elements(value: str) -> str:
+    """A list with its elements quoted, or a mapping with its keys unquoted; the empty string for other values."""
+    ends = value[:1] + value[-1:]
+    if ends not in ("[]", "{}"):
+        return ""
+    parts = _divided(value[1:-1])
+    if ends == "{}":
+        pairs = [part.partition(":") for part in parts]
+        return "{" + ", ".join(f"{key.strip().strip(chr(39) + chr(34))}: {_element(one)}" for key, _, one in pairs) + "}"
+    return "[" + ", ".join(map(_element, parts)) + "]"
+
+
+def _element(text: str) -> str:
+    text = text.strip()
+    if PLAIN.fullmatch(text) or text[:1] in ("'", '"', "[", "{"):
+        return text
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _divided(text: str) -> list[str]:
+    """Divide at the commas that stand in no bracket and no quotes."""
+    parts = [""]
+    for sign in text:
+        if sign == "," and not unclosed(parts[-1]):
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
