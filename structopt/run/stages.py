@@ -103,8 +103,12 @@ def resume(folder: Path, overrides: list[str]) -> Model:
     """Go on with a run from its last finished pass, in its folder and with its config."""
     from structopt.config.composition import saved_config
     from structopt.config.continuation import continued
+    from structopt.run import history
 
-    return train(continued(saved_config(folder), overrides), folder, resuming=True)
+    config, epochs = continued(saved_config(folder), overrides), len(history.read(folder / "history.csv"))
+    if epochs >= config["optimizer"].get("epochs", epochs + 1):
+        log.warning("structopt: %s has made its %d passes; for more of them: optimizer.epochs=N", folder, epochs)
+    return train(config, folder, resuming=True)
 
 
 @dataclass
