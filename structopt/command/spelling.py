@@ -19,6 +19,8 @@ VALUED = (
 )  # fmt: skip
 """Flags of Hydra without a value and with one; beside them --help and --version."""
 OFTEN = "--multirun, --help, --version, --cfg job (prints the config), --hydra-help (all others)"
+SHOWN = ("job", "hydra", "all")
+"""What may stand after --cfg."""
 INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 """What may stand after --info."""
 DASHES, CURLY = "\u2010\u2011\u2012\u2013\u2014\u2212", "\u201c\u201d\u2018\u2019\u201e"
@@ -46,18 +48,32 @@ def check_overrides(words: Sequence[str], keys: Collection[str]) -> None:
             continue
         check_signs(word)
         taken = word in VALUED
+        if taken:
+            _check_value(word, words[index + 1 : index + 2])
         if word in (*SWITCHES, *VALUED) or word.startswith(tuple(f"{flag}=" for flag in (*SWITCHES, *VALUED))):
             continue
         if word.startswith("-"):
             raise ConfigError(_unknown_flag(word, words[index + 1 :], keys))
         check_spaces(words, index)
-        if "=" not in word and not word.startswith("~") and not _continues(words[:index]):
+        key, equals, value = word.partition("=")
+        if (not equals or not key) and not word.startswith("~") and not _continues(words[:index]):
             before = words[index - 1] if index and "=" in words[index - 1] else ""
             divided = f" If it belongs to the word before it, quote the two: {shlex.quote(f'{before} {word}')}" if before else ""
             raise ConfigError(_bare(word, words[index + 1 :], keys) + divided)
-        if word.endswith("=") and not word.startswith(("resume=", "hydra")):
-            value = "NAME" if word[:-1].lstrip("+") in groups() else "VALUE"
-            raise ConfigError(f"'{word}' gives {word[:-1]} no value. Type {word}{value}, or leave it out.")
+        if not value and equals and not word.startswith(("resume=", "hydra")):
+            kind = "NAME" if key.lstrip("+") in groups() else "VALUE"
+            raise ConfigError(f"'{word}' gives {key} no value. Type {word}{kind}, or leave it out.")
+        if value.startswith("[") and key in groups():
+            each = f"{key}={value.strip('[]')}"
+            raise ConfigError(f"'{word}' names several, and a run has one {key}. To run each: --multirun {each}")
+
+
+def _check_value(flag: str, following: Sequence[str]) -> None:
+    """Raise where a flag that takes a value has none, or one that it does not know."""
+    if not following:
+        raise ConfigError(f"'{flag}' needs a value after it.")
+    if flag in ("--cfg", "-c") and following[0] not in SHOWN:
+        raise ConfigError(f"'{flag} {following[0]}': it takes {', '.join(SHOWN)}. --cfg job prints the config.")
 
 
 def check_words(words: Sequence[str]) -> None:

@@ -50,6 +50,8 @@ def friendly(error: Exception, overrides: list[str]) -> str:
 
 def _several_values(word: str) -> str:
     key, _, value = word.partition("=")
+    if key in groups():
+        return f"'{word}' names several, and a run has one {key}. To run each: --multirun {word}"
     point = f" A decimal number has a point: {word.replace(',', '.')}." if re.fullmatch(r"\d+,\d+", value) else ""
     forms = f"A list is '{key}=[{value}]', a text '{key}=\"{value}\"'."
     return f"'{word}' has several values. To run each: --multirun. {forms}{point}"
@@ -105,6 +107,8 @@ def _without_hints(error: Exception, words: list[str]) -> str:
             return f"'{key}' cannot be set or deleted by itself.{whole}"
         typed = next((word for word in words if word.lstrip("+~").startswith(key)), key)
         return f"'{typed}': there is no group '{key}'.{did_you_mean(key, groups())} Groups: {_listed(groups())}."
+    if package := re.search(r"Could not override '([^'@=]+)@[^']*'", str(error)):
+        return f"A group is typed without the sign @: {package[1]}=NAME."
     lines = [line.strip() for line in str(error).splitlines() if "use +" not in line and "HYDRA_FULL_ERROR" not in line]
     return " ".join(line for line in lines if line and not line.startswith(("object_type", "full_key")))
 

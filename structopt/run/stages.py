@@ -136,7 +136,10 @@ def resume(folder: Path, overrides: list[str]) -> Model:
     from structopt.config.continuation import continued
 
     with folder_lock.locked(folder), console.logged_in(folder):
-        return train(continued(saved_config(folder), overrides), folder, resuming=True)
+        config, epochs = continued(saved_config(folder), overrides), len(history.read(folder / "history.csv"))
+        if epochs >= config["optimizer"].get("epochs", epochs + 1):
+            log.warning("structopt: %s has made its %d passes; for more of them: optimizer.epochs=N", folder, epochs)
+        return train(config, folder, resuming=True)
 
 
 @dataclass

@@ -27,6 +27,15 @@ def test_components(capsys: pytest.CaptureFixture[str]) -> None:
     assert {line.split()[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"loss"}
 
 
+@pytest.mark.parametrize("words", [["optimizer=sgd"], ["optimizer", "sgd"], ["sgd"]])
+def test_one_component(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    assert main.main(["components", *words]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "optimizer=sgd (structopt-trainer)"
+    assert {"  C: float = task.default_C_by.gradient", "  epochs: int = 30"} <= set(lines)
+    assert "      Passes over the data." in lines
+
+
 def test_components_is_quick(tmp_path: Path) -> None:
     run("components", folder=tmp_path)
     before = os.times()

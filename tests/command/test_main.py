@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,29 @@ def test_help_needs_hydra_only(tmp_path: Path) -> None:
         "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):
         assert group in shown
+
+
+def test_version_needs_hydra_only(tmp_path: Path) -> None:
+    first, second = output_of_light_command("--version", tmp_path).splitlines()
+    assert first == f"structopt {version('structopt-trainer')}, Python {platform.python_version()}"
+    assert [part.split() for part in second.split(", ")] == [
+        [name, version(name)] for name in ("numba", "numpy", "scipy", "cvxpy", "mlflow", "hydra-core")
+    ]
+
+
+def test_help_of_subcommands(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["help", "predict"], ["predict", "help"], ["predict", "-h"]):
+        assert main.main(words) == 0
+        assert capsys.readouterr().out.startswith("usage: structopt predict model=MODEL input=FILE")
+    for words in (["help"], ["-h"], ["help", "train"], ["train", "--help"], ["task=ner", "--help"]):
+        assert main.main(words) == 0
+        assert capsys.readouterr().out.startswith("structopt trains linear structured predictors")
+
+
+def test_resume_names_the_folder_again(stages: Stages, tmp_path: Path) -> None:
+    (tmp_path / "run/.hydra").mkdir(parents=True)
+    assert main.main(["resume=run", f"hydra.run.dir={tmp_path}/run", "seed=1"]) == 0
+    assert stages.calls == [("resume", Path("run"), ["seed=1"])]
 
 
 @pytest.mark.parametrize("full", ["0", "1"])

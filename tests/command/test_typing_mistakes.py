@@ -87,6 +87,11 @@ MISTAKES = [
     ("experiment=martins2010_tabel1_ner", "_tabel1_ner'. Did you mean 'martins2010_table1_ner'? Choices: "),
     ("+optimizer=dca", "there is one already. Type optimizer=NAME, without the sign +."),
     ("+optimizer.C=1", "'+optimizer.C=' adds a key that there is already. Type optimizer.C=VALUE, without the sign +."),
+    ("optimizer=dca,sgd", "names several, and a run has one optimizer. To run each: --multirun optimizer=dca,sgd"),
+    ("optimizer=[dca,sgd]", "To run each: --multirun optimizer=dca,sgd"),
+    ("optimizer@x=dca", "A group is typed without the sign @: optimizer=NAME."),
+    ("=1", "'=1' is neither a subcommand nor KEY=VALUE."),
+    ("--cfg jobs", "'--cfg jobs': it takes job, hydra, all."),
     # values
     (
         "task.columns=[word,pos]",

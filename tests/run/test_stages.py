@@ -19,7 +19,7 @@ import structopt
 from structopt import datasets
 from structopt.command import main
 from structopt.formats import durable_files
-from structopt.run import history
+from structopt.run import history, stages
 from tests.interrupts import hear_interrupts
 
 QUICK = ("task=ner", "task.limit=60", "tracker=none")
@@ -180,6 +180,14 @@ def test_one_folder_twice(run: Path, tmp_path: Path) -> None:
 
 
 # Resuming
+
+
+def test_a_finished_run_says_so(run: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(stages, "train", lambda config, folder, resuming: None)
+    stages.resume(run, ["optimizer.epochs=4"])
+    assert not caplog.messages
+    stages.resume(run, [])
+    assert caplog.messages == [f"structopt: {run} has made its 3 passes; for more of them: optimizer.epochs=N"]
 
 
 def test_resume_of_a_finished_run(run: Path, tmp_path: Path) -> None:
