@@ -80,12 +80,14 @@ class SweepTable:
         return "\n\n".join(blocks)
 
     def markdown(self) -> str:
-        """Return the tables in Markdown; the best job is bold."""
+        """Return the tables in Markdown, the best job bold, and why jobs failed."""
         best = self.best
         rows = [[f"**{row.number}**" if row is best else f"{row.number}", *_cells(row, self.keys)] for row in self.rows]
         blocks = [tables.markdown([["job", *self._columns], *rows])]
         if means := self.means():
             blocks.append(tables.markdown([self._mean_columns, *map(_mean_cells, means)]))
+        if failed := [f"- Job {row.number} failed: {' '.join(row.error.split())}" for row in self.rows if row.error]:
+            blocks.append("\n".join(failed))
         return "\n\n".join(blocks) + "\n"
 
     def csv(self) -> str:

@@ -132,6 +132,7 @@ def test_tables(side_by_side: SimpleNamespace) -> None:
     markdown = (side_by_side.folder / "table.md").read_text()
     assert markdown.startswith("| job | loss.beta | seed | status | dev f1 | test f1 | objective | seconds |\n")
     assert markdown.count("**") == 2
+    assert markdown.splitlines()[-1] == f"- Job 3 failed: {' '.join(job(side_by_side.folder, 3)['error'].split())}"
     mean = 100 * sum(scores) / 2
     deviation = 100 * abs(scores[0] - scores[1]) / 2**0.5
     assert f"| 1 | 2 | {mean:.2f} ± {deviation:.2f} |" in markdown

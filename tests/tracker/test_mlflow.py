@@ -239,7 +239,8 @@ def test_the_run_of_a_sweep(store, tmp_path):
     child.start(replace(make_run(tmp_path / "run"), parent=parent, job=0))
     child._worker.close(60.0)  # as if it had been killed
     assert tracker().open_sweep("sweep of seed", tmp_path, "structopt seed=0,1", parent) == parent
-    assert store.client.get_run(child.run_id).info.status == "KILLED"
+    ended = store.client.get_run(child.run_id)
+    assert ended.info.status == "KILLED" and "`sweep.resume=true`" in ended.data.tags["mlflow.note.content"]
     (tmp_path / "table.csv").write_text("x\n")
     tracker().close_sweep(parent, "FINISHED", {"jobs": 1.0}, [tmp_path / "table.csv"])
     found = store.client.get_run(parent)
