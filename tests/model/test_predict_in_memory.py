@@ -238,6 +238,9 @@ def test_calls_that_are_refused(models: dict[str, Any]) -> None:
         loopy.marginals([{1: 1.0}])
     with pytest.raises(CompatibilityError, match=r"k=2 needs the k best outputs.*come from: enumeration.*with_inference\(NAME\)"):
         loopy.predict_k_best([{1: 1.0}], 2)
+    assert loopy.with_inference("ad3", exact=True).predict([{1: 1.0}]) == loopy.predict([{1: 1.0}])
+    with pytest.raises(ConfigError, match="exactt"):
+        loopy.with_inference("ad3", exactt=True)
     with pytest.raises(CompatibilityError, match="inference=ad3 cannot solve structures of kind chain"):
         model.with_inference("ad3")
 
