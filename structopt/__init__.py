@@ -5,6 +5,8 @@ Examples
 >>> model = structopt.train(["task=ner", "optimizer=dca", "loss.beta=1"])
 >>> model = structopt.load("outputs/2026-01-31/12-00-00-000000")
 >>> model.predict([[("Ann", "NNP", "B-NP"), ("visited", "VBD", "B-VP"), ("Oslo", "NNP", "B-NP")]])
+
+docs/python.md has all that models do.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ class Marginals(list[Array]):
     Parameters
     ----------
     arrays : sequence of float64 arrays, one an instance
-        Of tokens, cells and classes: shape (variables, labels). Of sets of labels: shape (labels, 2), not in the set and in it.
+        Of tokens, cells and classes: shape (variables, labels). Of sets of labels: shape (labels, 2), out of the set and in it.
         Of trees: shape (words, words + 1), every head of every word, column 0 the root.
     labels : tuple of str
         The labels in the order of the arrays; of trees the relations, which only the table has.

@@ -311,15 +311,15 @@ class Model:
         executor = executor or registry.serial()
         return predicted(examples, self.task, self.graph, self.inference, self.kernels, self.weights, executor)
 
-    def with_inference(self, name: str) -> Model:
-        """The same model with another inference, by its name.
+    def with_inference(self, name: str, **options: Any) -> Model:
+        """The same model with another inference, by its name, and its options: ``model.with_inference("ad3", exact=True)``.
 
         Raises
         ------
         ConfigError, CompatibilityError
-            If there is none of this name, or it cannot solve the model's graphs.
+            If there is none of this name, it has no such option, or it cannot solve the model's graphs.
         """
-        node = {"name": name}
+        node = {"name": name, **options}
         inference = registry.create("inference", node)
         compatibility.check_solves(inference, self.graph)
         rest = self.scorer, self.weights, self.temperature, self.pruner

@@ -259,7 +259,7 @@ def test_empty_corpora_and_graphs_without_edges():
     [
         (random_encoded(), "task", "joins the variables of task=multilabel, grid or synthetic"),
         (small(labels=("a",)), "task", "needs variables with at least 2 states, but the training data have 1"),
-        (small(allowed=np.ones((5, 3), bool)), "task", "has no hard constraints: give no partial labels"),
+        (small(forbidden_starts=(0,)), "task", "has no hard constraints between labels"),
         (small(edges=(np.array([0, 1, 2]), np.array([[0, 2], [0, 2]]))), "task", r"instance 2 has 2 variables .* \[0, 2\]"),
         (small(edges=(np.array([0, 1, 1]), np.array([[1, 0]]))), "task", r"instance 1 .* an edge \[1, 0\]\. .* the lower first"),
         (small(edges=(np.array([0, 1, 1]), np.array([[1, 1]]))), "task", "two different variables"),
@@ -271,6 +271,26 @@ def test_empty_corpora_and_graphs_without_edges():
 def test_refuses(encoded, edges, message):
     with pytest.raises(ConfigError, match=message):
         Pairwise(edges).build(encoded)
+
+
+def test_labels_that_are_kept():
+    """The parts of the labels that are kept, of each variable that is not free."""
+    kept = np.ones((5, 3), bool)
+    kept[1], kept[4] = (False, True, False), (True, False, True)
+    encoded, graph = small(allowed=kept), Pairwise()
+    structure = graph.build(encoded)
+    allowed = graph.restricted(encoded, structure)
+    excluded = allowed.excluded(structure.parts, (0, len(encoded)))
+    labels = structure.spans("label")
+    begins = np.repeat(structure.parts[:-1] + labels[0], np.diff(encoded.offsets))
+    position = np.arange(5) - np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+    for variable in range(5):
+        first = begins[variable] + 3 * position[variable]
+        assert (~excluded[first : first + 3] == kept[variable]).all()
+    assert excluded.sum() == 3
+    last = len(encoded) - 1
+    assert (allowed.excluded(structure.parts, (last, last + 1)) == excluded[structure.parts[last] :]).all()
+    assert graph.restricted(small(), structure) is None
 
 
 def test_refuses_other_edges_in_wide_graphs():

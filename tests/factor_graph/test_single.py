@@ -59,7 +59,6 @@ def test_empty_corpus():
         (random_encoded(0, (1, 3)), "but instance 2 has 3. For sequences take factor_graph=linear_chain"),
         (Encoded(np.array([0, 1, 1]), {}, ("A", "B")), "but instance 2 has 0."),
         (random_encoded(0, (1, 1), constrained=True), "has no hard constraints: leave task.valid_tags=false"),
-        (random_encoded(0, (1, 1), partial=True), "and give no partial labels"),
     ],
 )
 def test_refuses(encoded, message):

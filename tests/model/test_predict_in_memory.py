@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import structopt
+from structopt import datasets
 from structopt.command import main
 from structopt.errors import CompatibilityError, ConfigError, DataError
 from structopt.formats.labelled_images import Image
@@ -18,6 +19,11 @@ QUICK = ["optimizer.epochs=2", "task.limit=40", "tracker=none"]
 WORDS = {"word": ["Ann", "saw", "Oslo"], "pos": ["NNP", "VBD", "NNP"], "chunk": ["B-NP", "B-VP", "B-NP"]}
 TREE = {"form": ["He", "slept", "well", "."], "upos": ["PRON", "VERB", "ADV", "PUNCT"]}
 PIXELS = np.array([[[2.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]])
+FILES = {
+    "task=ner": "conll", "task=attributes": "crfsuite", "task=multiclass": "libsvm", "task=dependency": "conllu",
+    "task=multilabel": "multilabel",
+}  # fmt: skip
+"""The shipped training files: typed, there are no dev data, whose evaluation takes longer than the training."""
 ALL = 5_000
 LOOPY = ("second order", "multilabel", "grid", "synthetic")
 
@@ -61,7 +67,7 @@ CASES = {
                        {"PER": True, "sport": False}, lambda y: "PER" in y and "sport" not in y, lambda y: [(a,) for a in y]),
     "grid": Case(["task=grid", "task.limit=5"], PIXELS, [[None, 3, None]],
                  lambda y: y.labels[0, 1] == 3, cells),
-    "synthetic": Case(["task=synthetic", "task.variables=3"], [0.5, -1.0, 2.0],
+    "synthetic": Case(["task=synthetic", "task.variables=3", "task.held_out=0"], [0.5, -1.0, 2.0],
                       [None, 2, None], lambda y: y[1] == 2, lambda y: [(i, str(s)) for i, s in enumerate(y.tolist(), 1)]),
 }  # fmt: skip
 
@@ -72,7 +78,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
     class Trained(dict[str, Any]):
         def __missing__(self, name: str) -> Any:
-            model = structopt.train([*QUICK, *CASES[name].overrides], tmp_path_factory.mktemp("model"))
+            overrides = CASES[name].overrides
+            data = [f"task.train={datasets.path('train', FILES[overrides[0]])}"] if overrides[0] in FILES else []
+            model = structopt.train([*QUICK, *overrides, *data], tmp_path_factory.mktemp("model"))
             self[name] = model.with_inference("ilp") if name in LOOPY else model
             return self[name]
 
@@ -230,6 +238,9 @@ def test_calls_that_are_refused(models: dict[str, Any]) -> None:
         loopy.marginals([{1: 1.0}])
     with pytest.raises(CompatibilityError, match=r"k=2 needs the k best outputs.*come from: enumeration.*with_inference\(NAME\)"):
         loopy.predict_k_best([{1: 1.0}], 2)
+    assert loopy.with_inference("ad3", exact=True).predict([{1: 1.0}]) == loopy.predict([{1: 1.0}])
+    with pytest.raises(ConfigError, match="exactt"):
+        loopy.with_inference("ad3", exactt=True)
     with pytest.raises(CompatibilityError, match="inference=ad3 cannot solve structures of kind chain"):
         model.with_inference("ad3")
 
