@@ -128,8 +128,8 @@ def restored_keys(state: SavedState, widths: Sequence[list[int]]) -> list[Templa
     _restore_prefixes(state, tables)
     for table in tables:
         bounds = table.bounds()
-        if max(bounds.values()) > LARGEST_KEY:
-            state.refuse("prefixes", f"such that no key of a template can exceed {LARGEST_KEY}")
+        if max(bounds.values()) > np.iinfo(np.int64).max:
+            state.refuse("prefixes", "such that all keys of a template are below 2^63")
         state.ascending("keys", table.keys, bounds[len(table.widths)])
         for term, prefixes in table.prefixes.items():
             state.ascending("prefix_keys", prefixes, bounds[term])
