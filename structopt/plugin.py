@@ -17,6 +17,7 @@ from structopt.core.cost import Cost
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import NONE, ROOT, Encoded, EncodedGraphs, EncodedTrees
 from structopt.core.data.polytope import Rows
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.table_schema import Column, Schema
@@ -79,7 +80,7 @@ __all__ = [
     "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs", "Loss",
     "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes",
     "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "ROUND", "Record",
-    "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "Schema", "Scorer", "SequenceLabelling", "Space",
+    "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer", "SequenceLabelling", "Space",
     "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker",
     "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "check_keys", "checked_paths",
     "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "inlined", "insert", "is_set", "kernel", "list_parts",

@@ -366,13 +366,19 @@ class Model:
             temperature = SavedState(vocabulary, {}).positive("temperature")
         with restoring(folder, "the model"):
             check_together(task, graph, inference.decoder(), scorer, weights, name)
-        pruner = None
-        if graph.pruning is not None:
-            with restoring(folder, "the pruner"):
-                state = SavedState(vocabulary, saved.arrays_of("pruner")).within("pruner")
-                pruner = Pruner.restore(graph.pruning, state.values, state.arrays)
-                check_together(task, pruner.graph, pruner.inference, pruner.scorer, pruner.weights, name)
+        with restoring(folder, "the pruner"):
+            pruner = _restored_pruner(saved, graph, task, name)
         return cls(config, task, graph, inference, scorer, weights, temperature, pruner)
+
+
+def _restored_pruner(saved: SavedModel, graph: FactorGraph, task: Task, name: str) -> Pruner | None:
+    """The pruner of a saved model; None where the graph asks for none."""
+    if graph.pruning is None:
+        return None
+    state = SavedState(saved.vocabulary, saved.arrays_of("pruner")).within("pruner")
+    pruner = Pruner.restore(graph.pruning, state.values, state.arrays)
+    check_together(task, pruner.graph, pruner.inference, pruner.scorer, pruner.weights, name)
+    return pruner
 
 
 def model_config(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ TYPES: Mapping[str, Mapping[str, Any]] = {
     SWEEP: {"parent": str, "common": Sequence[str], "command": Sequence[str], "tracked": bool},
 }  # fmt: skip
 """What the entries of files must be; of metrics.json, all are numbers by name."""
-REQUIRED: Mapping[str, tuple[str, ...]] = {JOB: ("number", "overrides", "status", "config", "files")}
+REQUIRED: Mapping[str, tuple[str, ...]] = {JOB: ("number", "overrides", "status", "config")}
 FINISHED, FAILED, KILLED, PRUNED = "FINISHED", "FAILED", "KILLED", "PRUNED"
 
 

@@ -150,7 +150,7 @@ class SweepJob:
     def _unchanged(self, checked: Mapping[str, Any]) -> bool:
         """Whether the earlier attempt was of the same config and the same data."""
         before, now = (relevant(config, Purpose.RESUMING_A_JOB) for config in (self.before["config"], checked))
-        return bool(self.before["files"] == _fingerprints(checked) and before == now)
+        return bool(self.before.get("files") == _fingerprints(checked) and before == now)
 
     def _skip(self) -> None:
         self.facts = self.before

@@ -63,7 +63,7 @@ def read_notes(folder: Path) -> dict[str, Any]:
     try:
         notes: dict[str, Any] = json.loads(path.read_text(encoding="utf8"))
         command = notes["command"]
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise ConfigError(f"{path}: this cannot be read ({error}). Delete the file, or restore it.") from None
     return {"parent": "", **notes, "command": [str(word) for word in command]}
 

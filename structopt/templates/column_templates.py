@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.kernels.waist.record import Array
 from structopt.templates.column_views import ColumnViews
 from structopt.templates.syntax import BIAS, Template, View, parse
-from structopt.templates.template_keys import LARGEST_KEY, TemplateKeys, indices_of
+from structopt.templates.template_keys import TemplateKeys, indices_of, restored_keys
 from structopt.templates.vocabulary import PADDING, Vocabulary
 from structopt.templates.word_functions import apply
 from structopt.templates.word_lists import BEGIN_INSIDE, Phrases, read_list
@@ -201,7 +201,7 @@ class FeatureTemplates:
         lists = state.numbered("lists", 0, LARGEST_SIZE)
         fitted._prepare(state.strings("templates", distinct=False), state.whole("min_count", 1), lists)
         fitted._restore_strings(state, lists)
-        fitted._restore_keys(state)
+        fitted._learnt = restored_keys(state, [fitted._widths(template) for template in fitted.templates])
         fitted._number()
         return fitted
 
@@ -218,34 +218,6 @@ class FeatureTemplates:
             if len(self._vocabularies[view].values) < count:
                 state.refuse_array("string_bytes", f"distinct strings in the vocabulary of {view}")
         self._use_lists({name: list(islice(rest, count)) for name, count in lists.items()})
-
-    def _restore_keys(self, state: SavedState) -> None:
-        """Restore the keys of the attributes, which must be below the products of the sizes of the vocabularies."""
-        keys = state.array("keys", np.int64)
-        starts = state.offsets("starts", len(keys))
-        if len(starts) != len(self.templates) + 1:
-            state.refuse_array("starts", f"{len(self.templates) + 1} offsets, one more than there are templates")
-        split = (keys[begin:end] for begin, end in pairwise(starts.tolist()))
-        self._learnt = [TemplateKeys(self._widths(t), own) for t, own in zip(self.templates, split, strict=True)]
-        self._restore_prefixes(state)
-        for table in self._learnt:
-            bounds = table.bounds()
-            if max(bounds.values()) > LARGEST_KEY:
-                state.refuse("prefixes", f"such that no key of a template can exceed {LARGEST_KEY}")
-            state.ascending("keys", table.keys, bounds[len(table.widths)])
-            for term, prefixes in table.prefixes.items():
-                state.ascending("prefix_keys", prefixes, bounds[term])
-
-    def _restore_prefixes(self, state: SavedState) -> None:
-        """Restore the keys that keys were renumbered from."""
-        prefix_keys, first = state.array("prefix_keys", np.int64), 0
-        for row, term, count in state.triples("prefixes"):
-            if row >= len(self._learnt) or not 0 < term < len(self._learnt[row].widths):
-                state.refuse("prefixes", "lists of a template, one of its terms but the first, and how many prefix_keys it has")
-            self._learnt[row].prefixes[term] = prefix_keys[first : first + count]
-            first += count
-        if first != len(prefix_keys):
-            state.refuse_array("prefix_keys", f"{first} numbers, as many as prefixes counts")
 
     def _check_columns(self, columns: Collection[str], missing: Collection[str]) -> None:
         for template, source in self._origin.items():

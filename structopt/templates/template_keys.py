@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
+from structopt.core.data.saved_state import SavedState
 from structopt.kernels.waist.record import Array
 from structopt.templates.vocabulary import NONE
 
@@ -107,6 +109,43 @@ class TemplateKeys:
             if term in self.prefixes:
                 key = int(self.prefixes[term][key])
         return codes[::-1]
+
+
+def restored_keys(state: SavedState, widths: Sequence[list[int]]) -> list[TemplateKeys]:
+    """The keys of templates, given how many codes each term of each has: ascending, and below the products of these.
+
+    Raises
+    ------
+    ModelError
+        If the saved arrays ``keys``, ``starts`` and ``prefix_keys`` are not such keys.
+    """
+    keys = state.array("keys", np.int64)
+    starts = state.offsets("starts", len(keys))
+    if len(starts) != len(widths) + 1:
+        state.refuse_array("starts", f"{len(widths) + 1} offsets, one more than there are templates")
+    split = (keys[begin:end] for begin, end in pairwise(starts.tolist()))
+    tables = [TemplateKeys(own, array) for own, array in zip(widths, split, strict=True)]
+    _restore_prefixes(state, tables)
+    for table in tables:
+        bounds = table.bounds()
+        if max(bounds.values()) > np.iinfo(np.int64).max:
+            state.refuse("prefixes", "such that all keys of a template are below 2^63")
+        state.ascending("keys", table.keys, bounds[len(table.widths)])
+        for term, prefixes in table.prefixes.items():
+            state.ascending("prefix_keys", prefixes, bounds[term])
+    return tables
+
+
+def _restore_prefixes(state: SavedState, tables: Sequence[TemplateKeys]) -> None:
+    """Restore the keys of first terms that keys were renumbered from."""
+    prefix_keys, first = state.array("prefix_keys", np.int64), 0
+    for row, term, count in state.triples("prefixes"):
+        if row >= len(tables) or not 0 < term < len(tables[row].widths):
+            state.refuse("prefixes", "lists of a template, one of its terms but the first, and how many prefix_keys it has")
+        tables[row].prefixes[term] = prefix_keys[first : first + count]
+        first += count
+    if first != len(prefix_keys):
+        state.refuse_array("prefix_keys", f"{first} numbers, as many as prefixes counts")
 
 
 def distinct_keys(keys: Array, radix: int, min_count: int) -> Array:
