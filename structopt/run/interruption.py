@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
+from structopt.kernels.waist import compiling
+
 _noted = threading.Event()
 
 
@@ -25,9 +27,11 @@ def noted() -> Iterator[None]:
     ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
         signal.signal(signal.SIGINT, _interrupt)
+    compiling.BETWEEN.append(obey)
     try:
         yield
     finally:
+        compiling.BETWEEN.remove(obey)
         _noted.clear()
         if ours:
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,6 +47,11 @@ def obey() -> None:
     """
     if _noted.is_set():
         raise KeyboardInterrupt
+
+
+def heard() -> None:
+    """Forget an interrupt that was noted: it has reached who ends the work."""
+    _noted.clear()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

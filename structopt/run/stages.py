@@ -23,7 +23,7 @@ from structopt.objective.fingerprint import digest_of
 from structopt.objective.pass_shards import Passes
 from structopt.progress import console, display, phases
 from structopt.progress.quiet import quietly
-from structopt.run import history
+from structopt.run import history, interruption
 from structopt.run.components import Components, make_components
 from structopt.run.evaluation import Metrics, evaluate, known
 from structopt.run.observer import Observer
@@ -161,6 +161,8 @@ def _fit(trainer: Trainer, data: TrainingData, resuming: bool) -> tuple[Array, K
             trainer.start(data.initial)
         return trainer.run(), None
     except KeyboardInterrupt as interrupt:
+        interruption.heard()
+        console.say("structopt: interrupted; the model of the last finished pass is saved (Ctrl-C again: at once)", error=True)
         if not trainer.resume():  # the last pass that was finished, whatever the interrupt left half done
             trainer.start(data.initial)
         return trainer.weights(), interrupt
