@@ -84,5 +84,6 @@ __all__ = [
     "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker",
     "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "check_keys", "checked_paths",
     "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "halted", "inlined", "insert", "is_set", "kernel",
-    "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
+    "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit",
+    "write_text",
 ]  # fmt: skip
