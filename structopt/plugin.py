@@ -45,6 +45,7 @@ from structopt.kernels.arrays.ranked_lists import insert
 from structopt.kernels.loopy.factors import FACTORS, open_factors
 from structopt.kernels.loopy.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
 from structopt.kernels.waist.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
+from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.record import EMPTY, Array, Record
 from structopt.kernels.waist.signatures import (
@@ -83,6 +84,7 @@ __all__ = [
     "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer", "SequenceLabelling", "Space",
     "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker",
     "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "check_keys", "checked_paths",
-    "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "inlined", "insert", "is_set", "kernel", "list_parts",
-    "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
+    "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "halted", "inlined", "insert", "is_set", "kernel",
+    "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit",
+    "write_text",
 ]  # fmt: skip

@@ -4,6 +4,9 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+SOON = 0.3
+"""Seconds until `interrupted_soon` interrupts."""
+
 
 def hear_interrupts() -> None:
     """Before a child begins: it shall not inherit that interrupts are ignored."""
@@ -18,3 +21,15 @@ def heard_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def interrupted_soon() -> Iterator[None]:
+    """Ctrl-C comes, once."""
+    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    timer = signal.setitimer(signal.ITIMER_REAL, SOON)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, handler)

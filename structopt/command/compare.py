@@ -56,7 +56,7 @@ def run(words: Sequence[str]) -> None:
     from structopt.report.chosen_runs import sweep_of
     from structopt.report.compare import compare
 
-    with phases.phase("comparing", f"{len(runs)} runs" if runs else options["experiment"]):
+    with phases.phase("comparing", "runs"):
         comparison = compare(runs, options)
     print(comparison.markdown())
     print(f"\ntables and curves: {comparison.folder}")

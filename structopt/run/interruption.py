@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
+from structopt.kernels.waist import compiling
 from structopt.run import folder_lock
 
 DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
@@ -83,23 +84,25 @@ def noted() -> Iterator[Signals]:
     replaced = [number for number, default in DEFAULTS.items() if signal.getsignal(number) is default]
     for number in replaced:
         signal.signal(number, _signals.handle)
+    compiling.BETWEEN.append(obey)
     try:
         yield _signals
     finally:
+        compiling.BETWEEN.remove(obey)
         _signals = None
         for number in replaced:
             signal.signal(number, DEFAULTS[number])
 
 
 def obey() -> None:
-    """Raise an interrupt that was noted and lost, or put off.
+    """Raise an interrupt that was noted and lost, or was put off and is no more.
 
     Raises
     ------
     KeyboardInterrupt
         If one was noted.
     """
-    if _signals is not None and _signals.number is not None:
+    if _signals is not None and _signals.number is not None and not _signals.put_off:
         raise KeyboardInterrupt
 
 

@@ -197,13 +197,17 @@ class Checks(Observer):
         from structopt.run.checks import check_steps
 
         self._check_inference("after training", training, weights)
-        if message := check_steps(training.problem, training.optimizer, training.state, self.seed):
+        with phases.phase("checking", "steps"):
+            message = check_steps(training.problem, training.optimizer, training.state, self.seed)
+        if message:
             log.warning("check of steps: %s", message)
 
     def _check_inference(self, stage: str, training: Training, weights: Array) -> None:
         from structopt.run.checks import check_inference
 
-        log.warning("check %s: %s", stage, check_inference(training.problem, weights, self.seed))
+        with phases.phase("checking", "the inference"):
+            message = check_inference(training.problem, weights, self.seed)
+        log.warning("check %s: %s", stage, message)
 
 
 def epoch_metrics(row: Mapping[str, float | int], main: str) -> dict[str, float]:

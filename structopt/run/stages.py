@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +16,6 @@ from structopt.core.memory import shortage_explained
 from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
 from structopt.errors import ConfigError
-from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.learning import convex_start, guarded, mixing
 from structopt.model.model import Model, model_config
@@ -26,20 +24,17 @@ from structopt.objective.pass_shards import Passes
 from structopt.progress import console, display, phases
 from structopt.progress.quiet import quietly
 from structopt.run import folder_lock, history, interruption, memory
+from structopt.run.closing import Closing
 from structopt.run.components import Components, make_components
-from structopt.run.evaluation import Metrics, evaluate, known
+from structopt.run.evaluation import Metrics
 from structopt.run.observer import Observer
 from structopt.run.observers import Checks, Interrupts, PassLog, PassProgress, TrackedPasses
 from structopt.run.reading import TrainingData, read
 from structopt.run.records import FAILED, FINISHED, KILLED
-from structopt.run.report import cause_of, closing_text, draw, ending_note
-from structopt.run.time_limit import TimeIsUp, at_most
+from structopt.run.report import cause_of, ending_note
 from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
-
-PATIENCE = 1.5
-"""Seconds that the evaluation of an interrupted run may take, and its picture."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +113,14 @@ def _train(run: _TrainingRun, resuming: bool) -> Model:
         data = read(run.config, run.components)
         trainer = run.trainer(data)
         weights, interrupt = _fit(trainer, data, resuming)
-        outcome.status = KILLED if interrupt else FINISHED
         with interruption.put_off():
             model = run.model(data, weights)
             model.save(run.folder / "model")
-            outcome.metrics = run.close(data, trainer, weights, bool(interrupt))
+        closing = run.closing(data, trainer)
+        outcome.metrics, interrupt = closing.measured(weights, interrupt)
+        outcome.status = KILLED if interrupt else FINISHED
+        with interruption.put_off():
+            closing.report(outcome.metrics, bool(interrupt))
         if interrupt:
             raise interrupt
         for observer in trainer.observers:
@@ -181,9 +179,11 @@ def _fit(trainer: Trainer, data: TrainingData, resuming: bool) -> tuple[Array, K
             trainer.start(data.initial)
         return trainer.run(), None
     except KeyboardInterrupt as interrupt:
-        if not trainer.resume():  # the last pass that was finished, whatever the interrupt left half done
-            trainer.start(data.initial)
-        return trainer.weights(), interrupt
+        with interruption.put_off():
+            console.say("structopt: interrupted; the model of the last finished pass is saved (Ctrl-C again: at once)", error=True)
+            if not trainer.resume():  # the last pass that was finished, whatever the interrupt left half done
+                trainer.start(data.initial)
+            return trainer.weights(), interrupt
 
 
 @dataclass(frozen=True)
@@ -260,45 +260,11 @@ class _TrainingRun:
             of.loss.temperature, data.pruned.pruner,
         )  # fmt: skip
 
-    def close(self, data: TrainingData, trainer: Trainer, weights: Array, interrupted: bool) -> Metrics:
-        """Evaluate the weights, write ``metrics.json``, draw, and say how it went."""
-        of, shards = self.components, self.shards(data)
-        measure = partial(evaluate, self.config, of, data, trainer, weights, shards)
-        metrics = self._soon(measure, data, trainer, shards) if interrupted else measure()
-        durable_files.write_json(self.folder / "metrics.json", metrics)
-        with phases.phase("drawing"):
-            self._draw(interrupted)
-        pruner = "; ".join(data.pruned.summaries)
-        member = self.components.loss.member
-        text = closing_text(self.label, member, metrics, trainer.progress, data.beginning, pruner, self.folder)
-        if self.job:
-            log.info("%s", text)
-        else:
-            console.say(text)
-        return metrics
-
-
-    def _draw(self, interrupted: bool) -> None:
-        """Draw the learning curve; not where that takes long, and nobody waits."""
-        picture = partial(draw, self.folder, self.components.task.main_metric)
-        if not interrupted:
-            picture()
-            return
-        try:
-            with at_most(PATIENCE):
-                picture()
-        except (TimeIsUp, KeyboardInterrupt):
-            shutil.rmtree(self.folder / "plots", ignore_errors=True)
-
-    def _soon(self, measure: Callable[[], Metrics], data: TrainingData, trainer: Trainer, shards: int) -> Metrics:
-        """Metrics for who has interrupted a run and will not wait: where they take long, those that the last pass left."""
-        try:
-            with at_most(PATIENCE):
-                return measure()
-        except (TimeIsUp, KeyboardInterrupt):
-            epoch = trainer.progress.best_epoch if trainer.best_weights is not None else trainer.progress.epoch
-            rows = (row for row in history.read(self.folder / "history.csv") if row["epoch"] == epoch)
-            return known(self.components, data, trainer, next(rows, {}), shards)
+    def closing(self, data: TrainingData, trainer: Trainer) -> Closing:
+        """The end of the run."""
+        return Closing(
+            self.config, self.folder, self.label, self.components, data, trainer, self.shards(data), self.job is not None
+        )  # fmt: skip
 
 
 def _advice(config: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """What linear programs are made of: compact polytopes, models that graphs share, bases that visits start from, limits."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 
@@ -24,6 +25,7 @@ from structopt.reference.relaxation import relaxed_maximum
 from structopt.testing.inference import run
 from structopt.testing.problems import make_problem, random_graphs
 from tests.inference.small_graphs import binary, complete, outputs, random_rows, structure_of
+from tests.interrupts import SOON, interrupted_soon
 
 
 def some_tables(generator, widths=(2, 2, 3, 2, 1, 2, 1)):
@@ -264,3 +266,13 @@ def test_time_limits_are_of_one_instance():
         program.best_output(s)
     assert program.best_output(s).bound == pytest.approx(exact)
     assert run(solve, structure, 0, s, 0.0)[0] == pytest.approx(exact)
+
+
+def test_a_long_search_is_interrupted():
+    """HiGHS, which would search for minutes, hears Ctrl-C through its time limit."""
+    structure = structure_of([complete([2] * 60)])
+    parts, generator = int(structure.parts[-1]), np.random.default_rng(0)
+    program, began = Program(compact_polytope(structure.record, 0, parts)), time.monotonic()
+    with pytest.raises(KeyboardInterrupt), interrupted_soon():
+        program.best_output(generator.normal(size=parts))
+    assert time.monotonic() - began < SOON + 10

@@ -28,11 +28,11 @@ SLOW_END = """
 import sys, time
 from structopt.command import main
 from structopt.run import stages
-evaluate = stages.evaluate
+evaluate = closing.evaluate
 def slowly(*arguments):
     print("evaluating", flush=True)
     time.sleep(60)
-stages.evaluate = slowly
+closing.evaluate = slowly
 sys.exit(main.main())
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -31,6 +31,8 @@ class Compiling:
 
 
 STATE = Compiling()
+BETWEEN: list[Callable[[], None]] = []
+"""What is called after every kernel: Numba may drop the exception of an interrupt that comes while it compiles one."""
 
 
 @contextmanager
@@ -42,6 +44,8 @@ def under_way(kernel: str) -> Iterator[None]:
     finally:
         STATE.seconds += time.perf_counter() - STATE.since
         STATE.kernel = ""
+    for call in BETWEEN:
+        call()
 
 
 class Stopwatch:

@@ -1,10 +1,7 @@
 """Long calls outside Python end early where the main thread is interrupted; kernels and Python share the count of visits."""
 
-import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,9 +16,9 @@ from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.signatures import kernel
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import make_problem, random_encoded
+from tests.interrupts import SOON, interrupted_soon
 
 FOREVER = 10**15
-SOON = 0.3  # seconds until the interrupt
 
 
 @kernel(types.int64(types.int64))
@@ -34,18 +31,6 @@ def count_up(n: Any) -> Any:
             count_visit()
         t += i
     return t
-
-
-@contextmanager
-def interrupted_soon() -> Iterator[None]:
-    """Ctrl-C comes, once."""
-    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    timer = signal.setitimer(signal.ITIMER_REAL, SOON)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *timer)
-        signal.signal(signal.SIGALRM, handler)
 
 
 def test_results_and_errors_come_back() -> None:

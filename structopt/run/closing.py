@@ -1,0 +1,108 @@
+"""The end of a run: its weights evaluated, ``metrics.json`` written, the learning curve drawn, and how it went in words.
+
+A first interrupt during all this ends what takes long, and nothing is lost: the metrics are then those of the last pass.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from structopt.formats import durable_files
+from structopt.kernels.waist.record import Array
+from structopt.progress import console, phases
+from structopt.run import history, interruption
+from structopt.run.components import Components
+from structopt.run.evaluation import Metrics, evaluate, known
+from structopt.run.reading import TrainingData
+from structopt.run.report import closing_text, draw
+from structopt.run.time_limit import TimeIsUp, at_most
+from structopt.run.trainer import Trainer
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 1.5
+"""Seconds that the evaluation of an interrupted run may take, and its picture."""
+
+
+@dataclass(frozen=True)
+class Closing:
+    """What the end of a run looks at.
+
+    Attributes
+    ----------
+    config : mapping
+    folder : Path
+        The run folder.
+    label : str
+        The name of the run.
+    components : Components
+    data : TrainingData
+    trainer : Trainer
+        After the last pass.
+    shards : int
+        Into how many shards the passes were divided; 0 for none.
+    is_job : bool
+        Whether the run is a job of a sweep: its closing text goes to its log.
+    """
+
+    config: Mapping[str, Any]
+    folder: Path
+    label: str
+    components: Components
+    data: TrainingData
+    trainer: Trainer
+    shards: int
+    is_job: bool
+
+    def measured(self, weights: Array, interrupt: KeyboardInterrupt | None) -> tuple[Metrics, KeyboardInterrupt | None]:
+        """Metrics of the weights, and the interrupt of the run, if one came before or now.
+
+        Of an interrupted run they are those that its last pass left, where an evaluation takes long.
+        """
+        measure = self.config, self.components, self.data, self.trainer, weights, self.shards
+        try:
+            if interrupt is None:
+                return evaluate(*measure), None
+            with interruption.put_off(), at_most(PATIENCE):
+                return evaluate(*measure), interrupt
+        except TimeIsUp:
+            return self._of_last_pass(), interrupt
+        except KeyboardInterrupt as now:
+            return self._of_last_pass(), now
+
+    def report(self, metrics: Metrics, interrupted: bool) -> None:
+        """Write ``metrics.json``, draw, and say how it went."""
+        durable_files.write_json(self.folder / "metrics.json", metrics)
+        with phases.phase("drawing"):
+            self._draw(interrupted)
+        pruner, member = "; ".join(self.data.pruned.summaries), self.components.loss.member
+        progress, beginning = self.trainer.progress, self.data.beginning
+        text = closing_text(self.label, member, metrics, progress, beginning, pruner, self.folder)
+        if self.is_job:
+            log.info("%s", text)
+        else:
+            console.say(text)
+
+    def _of_last_pass(self) -> Metrics:
+        """The metrics of the pass whose weights are returned, as the history has them."""
+        progress = self.trainer.progress
+        epoch = progress.best_epoch if self.trainer.best_weights is not None else progress.epoch
+        rows = (row for row in history.read(self.folder / "history.csv") if row["epoch"] == epoch)
+        return known(self.components, self.data, self.trainer, next(rows, {}), self.shards)
+
+    def _draw(self, interrupted: bool) -> None:
+        """Draw the learning curve; not where that takes long and nobody waits."""
+        metric = self.components.task.main_metric
+        if not interrupted:
+            draw(self.folder, metric)
+            return
+        try:
+            with at_most(PATIENCE):
+                draw(self.folder, metric)
+        except TimeIsUp:
+            shutil.rmtree(self.folder / "plots", ignore_errors=True)
