@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import logging
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from structopt.command import streams
 from structopt.errors import ConfigError, StructoptError
 from structopt.run import interruption
 from structopt.sweep.exit_codes import DONE, INTERRUPTED, MENDABLE, SweepInterrupted
+
+log = logging.getLogger(__name__)
 
 COMMANDS = ("predict", "evaluate", "compare", "components")
 """Subcommands, each a module of this package; words that begin with none of them train a model."""
@@ -31,21 +34,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sweep meets one, the other jobs are run all the same, and the code is 1.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    streams.open_closed()
     try:
         with interruption.noted():
-            return _dispatch(words)
+            code = _dispatch(words)
+            sys.stdout.flush()
+            return code
     except StructoptError as error:
-        print(f"structopt: {error}", file=sys.stderr)
+        streams.say(f"structopt: {error}")
         return MENDABLE
     except SweepInterrupted as interrupt:
-        print(f"structopt: interrupted. The sweep goes on with: {interrupt}", file=sys.stderr)
+        streams.say(f"structopt: interrupted. The sweep goes on with: {interrupt}")
         return INTERRUPTED
     except KeyboardInterrupt as interrupt:
         folder = interrupt.args[0] if interrupt.args else "RUN_FOLDER"
-        print(f"structopt: interrupted. A run goes on with: structopt resume={folder}", file=sys.stderr)
+        streams.say(f"structopt: interrupted. A run goes on with: structopt resume={folder}")
         return INTERRUPTED
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.discard(sys.stdout)
+    except OSError as error:  # of a bug it cannot be told from the user's, so the log keeps the traceback
+        log.info("the operating system refused", exc_info=True)
+        streams.say(f"structopt: {streams.refusal(error)}")
+        return MENDABLE
     return DONE
 
 

@@ -20,7 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import spelled_out
 from structopt.config.search_path import conf_dir, register
-from structopt.errors import ConfigError, StructoptError
+from structopt.errors import ConfigError, StructoptError, SystemRefusal
 from structopt.run import interruption
 from structopt.sweep import sweepers
 from structopt.sweep.exit_codes import DONE, SweepInterrupted
@@ -102,6 +102,11 @@ def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:
             return _train_composed(config)
         except StructoptError as error:
             outcome.failure = error
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            outcome.failure = SystemRefusal(error)
+            outcome.failure.__cause__ = error
         return None
 
     return train

@@ -14,7 +14,7 @@ from structopt.config import compatibility
 from structopt.core.data.expansion import expanding
 from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, SystemRefusal
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.learning import convex_start, guarded, mixing
@@ -126,6 +126,11 @@ def _tracked(run: _TrainingRun, resuming: bool) -> Iterator[_Outcome]:
         yield outcome
     except KeyboardInterrupt:
         raise KeyboardInterrupt(str(run.folder)) from None
+    except BrokenPipeError:  # whoever read our output has seen enough
+        raise
+    except OSError as error:
+        log.info("the operating system refused", exc_info=True)
+        raise SystemRefusal(error, f"structopt resume={run.folder}") from error
     except Exception:
         outcome.status = FAILED
         raise

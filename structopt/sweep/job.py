@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from structopt.core.data.config_keys import RESUME_SWEEP, Purpose, relevant
 from structopt.core.data.splits import SplitPath
-from structopt.errors import StructoptError
+from structopt.errors import StructoptError, SystemRefusal
 from structopt.run import interruption
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
 from structopt.sweep.ongoing import BASIC
@@ -56,8 +56,9 @@ def run_job(config: DictConfig) -> dict[str, Any]:
     except KeyboardInterrupt:
         job.write(KILLED)
         raise
-    except StructoptError as error:
-        job.fail(config, str(error), mendable=True)
+    except (StructoptError, OSError) as error:
+        refused = SystemRefusal(error) if isinstance(error, OSError) else error
+        job.fail(config, str(refused), mendable=True)
     except Exception as error:
         log.info("%s", traceback.format_exc())
         job.fail(config, f"{type(error).__name__}: {error}", mendable=False)
