@@ -19,14 +19,14 @@ COMPARED = 5000
 def legible(text: str) -> str:
     r"""Return a text as a terminal can show it: long words cut, and the whole too; control characters as ``\x1b``."""
     text = re.sub(rf"\S{{{LONG_WORD + 1},}}", lambda word: _cut(word[0], LONG_WORD), text)
-    text = text if len(text) <= LONG_TEXT else _cut(text, LONG_TEXT)
+    text = _cut(text, LONG_TEXT)
     if text.replace("\n", "").isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return _cut("".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text), LONG_TEXT)
 
 
 def _cut(text: str, length: int) -> str:
-    return f"{text[: length * 3 // 4]}...{text[-length // 8 :]}"
+    return text if len(text) <= length else f"{text[: length * 3 // 4]}...{text[-length // 8 :]}"
 
 
 class StructoptError(Exception):
