@@ -122,6 +122,7 @@ def test_defaults() -> None:
         "objective_every": 1,
         "patience": None,
         "time_decoding": False,
+        "max_expansion": 100.0,
         "sweep": {"resume": False},
     }
     assert set(config) == set(settings) | set(registry.KINDS)
