@@ -296,7 +296,7 @@ def test_continued_takes_the_saved_config_and_few_changes(acme: Path) -> None:
     assert saved == same
     assert message(continued, saved, ["loss.beta=1"]) == (
         "A run that goes on keeps its saved config, so 'loss.beta=1' is refused. "
-        "It takes optimizer.epochs, optimizer.tolerance, threads, tracker and tracker's parameters."
+        "It takes optimizer.epochs, optimizer.tolerance, threads, max_expansion, tracker and tracker's parameters."
     )
     assert message(continued, saved, ["optimizer.epochs=abc"]) == "optimizer.epochs=abc is not an int."
     assert message(continued, saved, ["tracker=mlfow"]).startswith("tracker 'mlfow' is not installed. Did you mean 'mlflow'?")
