@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -17,14 +19,14 @@ COMPARED = 5000
 def legible(text: str) -> str:
     r"""Return a text as a terminal can show it: long words cut, and the whole too; control characters as ``\x1b``."""
     text = re.sub(rf"\S{{{LONG_WORD + 1},}}", lambda word: _cut(word[0], LONG_WORD), text)
-    text = text if len(text) <= LONG_TEXT else _cut(text, LONG_TEXT)
+    text = _cut(text, LONG_TEXT)
     if text.replace("\n", "").isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return _cut("".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text), LONG_TEXT)
 
 
 def _cut(text: str, length: int) -> str:
-    return f"{text[: length * 3 // 4]}...{text[-length // 8 :]}"
+    return text if len(text) <= length else f"{text[: length * 3 // 4]}...{text[-length // 8 :]}"
 
 
 class StructoptError(Exception):
@@ -57,6 +59,46 @@ class NumericalError(StructoptError):
 
 class MemoryShortage(StructoptError):
     """An allocation that failed: a run that needs more memory than is free."""
+
+
+class SystemRefusal(StructoptError):
+    """What the operating system refused: a full disk, a folder that cannot be written to, a name that is too long.
+
+    Parameters
+    ----------
+    error : OSError
+    resume : str
+        The command that goes on with what was broken off; empty where there is none.
+    remedy : str
+        What to do; empty: by the number of the error.
+    """
+
+    def __init__(self, error: OSError, resume: str = "", remedy: str = "") -> None:
+        names = [os.fsdecode(name) for name in (error.filename, error.filename2) if isinstance(name, (str, bytes))]
+        reason = error.strerror or str(error) or type(error).__name__
+        what = " -> ".join(names) or "standard output, or a file of a library"
+        remedy = remedy or REMEDIES.get(error.errno or 0, "mend that")
+        after = f", then go on with: {resume}" if resume else "."
+        super().__init__(f"{what}: {reason}: {remedy}{after}")
+
+
+REMEDIES = {
+    errno.ENOSPC: "free some",
+    errno.EDQUOT: "delete something, or ask for more",
+    errno.EFBIG: "raise the limit (ulimit -f), or write to another file system",
+    errno.EROFS: "write to another folder",
+    errno.EACCES: "change the permissions, or take another folder",
+    errno.EPERM: "change the permissions, or take another folder",
+    errno.ENAMETOOLONG: "take a shorter name",
+    errno.ENOENT: "make the folder, or correct the path",
+    errno.ENOTDIR: "a part of this path is a file; take another name",
+    errno.EEXIST: "this is a file where a folder is due; take another name",
+    errno.EISDIR: "this is a folder where a file is due; take another name",
+    errno.EMFILE: "raise the limit (ulimit -n)",
+    errno.ENOMEM: "end other programs, or take less data",
+    errno.EIO: "check the disk or the terminal",
+}
+"""What to do, by the number of the error."""
 
 
 class DataError(StructoptError):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import os
+import logging
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
+from structopt.command import streams
 from structopt.config.synonyms import SUBCOMMANDS, synonym_of
 from structopt.core import memory
 from structopt.errors import ConfigError, StructoptError, meaning, near
 from structopt.progress import console, display
 from structopt.run import interruption
 from structopt.sweep.exit_codes import DONE, MENDABLE, SweepInterrupted
+
+log = logging.getLogger(__name__)
 
 COMMANDS = ("predict", "evaluate", "compare", "components")
 """Subcommands, each a module of this package; words that begin with none of them train a model."""
@@ -38,24 +41,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bug and goes through; where a job of a sweep meets one, the other jobs are run all the same, and the code is 1.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    streams.open_closed()
     signals = interruption.Signals()
     try:
         with interruption.noted() as signals, console.tidy(), display.shown(), memory.shortage_explained(SHORTAGE):
             code = _dispatch(words)
+            sys.stdout.flush()
             interruption.obey()
             return code
     except StructoptError as error:
-        print(f"structopt: {error}", file=sys.stderr)
+        streams.say(f"structopt: {error}")
         return MENDABLE
     except SweepInterrupted as interrupt:
-        print(f"structopt: {signals.name}. The sweep goes on with: {interrupt}", file=sys.stderr)
+        streams.say(f"structopt: {signals.name}. The sweep goes on with: {interrupt}")
         return signals.exit_code
     except KeyboardInterrupt as interrupt:
         goes_on = f" The run goes on with: structopt resume={interrupt.args[0]}" if interrupt.args else ""
-        print(f"structopt: {signals.name}.{goes_on}", file=sys.stderr)
+        streams.say(f"structopt: {signals.name}.{goes_on}")
         return signals.exit_code
     except BrokenPipeError:  # the reader of our output, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.discard(sys.stdout)
+    except OSError as error:  # of a bug it cannot be told from the user's, so the log keeps the traceback
+        log.info("the operating system refused", exc_info=True)
+        streams.say(f"structopt: {streams.refusal(error)}")
+        return MENDABLE
     return DONE
 
 

@@ -23,7 +23,7 @@ from structopt.config.composition import Settings
 from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import ADDED, spelled_out
 from structopt.config.search_path import conf_dir, register
-from structopt.errors import ConfigError, StructoptError
+from structopt.errors import ConfigError, StructoptError, SystemRefusal
 from structopt.run import interruption
 from structopt.sweep import sweepers
 from structopt.sweep.exit_codes import DONE, SweepInterrupted
@@ -111,6 +111,11 @@ def _task_function(outcome: _Outcome) -> Callable[[DictConfig], Any]:
             outcome.failure = error
         except KeyboardInterrupt:  # however early: the folder has been made
             raise KeyboardInterrupt(HydraConfig.get().runtime.output_dir) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            outcome.failure = SystemRefusal(error)
+            outcome.failure.__cause__ = error
         return None
 
     return train

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,34 @@ from structopt.kernels.waist.record import Array
 LARGEST_JSON = 1 << 30
 """Bytes of JSON that are read at most."""
 TAKE_ANOTHER = "Take it from a backup, or train again."
+OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file at once: a reader sees the old file or the new one, at any time, and never a half-written one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    """Replace a file at once: a reader sees the old file or the new one, at any time, and never a half-written one.
+
+    A pipe or a device is written to as it is, and of a link the file that it stands for is replaced.
+    """
+    with naming(path):
+        if _is_stream(path):
+            path.write_bytes(data)
+        else:
+            _replace(Path(os.path.realpath(path)), data)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name the file in errors of the operating system that do not: a disk that is full when data are written or synced."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+def _replace(path: Path, data: bytes) -> None:
+    beside = path.with_name(f".{path.name[:40]}.{os.getpid()}.partial")
     try:
         with beside.open("wb") as stream:
             stream.write(data)
@@ -31,6 +55,11 @@ def write_bytes(path: Path, data: bytes) -> None:
     finally:
         if beside.parent.is_dir():
             beside.unlink(missing_ok=True)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path names a pipe, a device or an open file of a process, such as /dev/stdout, and no file of its own."""
+    return path.exists() and not path.is_dir() and (not path.is_file() or str(path).startswith(OPEN_FILES))
 
 
 def replace_file(path: str | Path, data: bytes) -> None:
@@ -43,8 +72,9 @@ def replace_file(path: str | Path, data: bytes) -> None:
     """
     try:
         write_bytes(Path(path), data)
-    except OSError as error:
-        message = f"the file cannot be written ({error.strerror}): choose a folder that exists and is writable."
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
+        reason = error.strerror if isinstance(error, OSError) else error
+        message = f"the file cannot be written ({reason}): choose a folder that exists and is writable."
         raise DataError(path, None, message) from error
 
 

@@ -91,13 +91,17 @@ def _undecodable(path: str | Path, data: bytes, encoding: str, error: UnicodeDec
 
 def _read_bytes(path: str | Path) -> bytes:
     try:
+        if not Path(path).is_dir() and Path(path).exists() and not Path(path).is_file():
+            message = "this is a pipe or a device, and input is read more than once: save it to a file, and give that."
+            raise DataError(path, None, message)
         data = Path(path).read_bytes()
     except FileNotFoundError:
         raise DataError(path, None, "there is no such file: check the path.") from None
     except IsADirectoryError:
         raise DataError(path, None, "this is a directory: give the path of a file in it.") from None
-    except OSError as error:
-        raise DataError(path, None, f"the file cannot be read ({error.strerror}): check the path and its permissions.") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise DataError(path, None, f"the file cannot be read ({reason}): check the path and its permissions.") from error
     return expanded(path, data)
 
 

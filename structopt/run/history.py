@@ -10,6 +10,7 @@ from numbers import Integral
 from pathlib import Path
 
 from structopt.errors import DataError
+from structopt.formats.durable_files import naming
 
 REMEDY = "Restore the file, or delete it."
 
@@ -41,7 +42,7 @@ class History:
         added = [key for key in row if key not in self._header]
         if added:
             self._rewrite(read(self.path), [*self._header, *added])
-        with self.path.open("a", encoding="utf-8", newline="") as stream:
+        with naming(self.path), self.path.open("a", encoding="utf-8", newline="") as stream:
             stream.write(_line(_cell(row.get(key)) for key in self._header))
             _sync(stream)
 
@@ -115,7 +116,7 @@ def _line(cells: Iterable[str]) -> str:
 def _replace(path: Path, text: str) -> None:
     """Replace a file: write, sync, rename."""
     temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("w", encoding="utf-8", newline="") as stream:
+    with naming(path), temporary.open("w", encoding="utf-8", newline="") as stream:
         stream.write(text)
         _sync(stream)
     temporary.replace(path)

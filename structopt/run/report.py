@@ -10,6 +10,7 @@ from typing import Any
 from structopt.core.loss import Beginning
 from structopt.errors import StructoptError
 from structopt.formats import tables
+from structopt.formats.durable_files import naming
 from structopt.run.observer import Progress
 
 SHOWN = (
@@ -28,8 +29,10 @@ def draw(folder: Path, metric: str) -> None:
 
     rows = read(folder / "history.csv")
     if rows:
-        (folder / "plots").mkdir(exist_ok=True)
-        learning_curve(rows, folder / "plots" / "learning_curve.png", f"dev.{metric}")
+        target = folder / "plots" / "learning_curve.png"
+        target.parent.mkdir(exist_ok=True)
+        with naming(target):
+            learning_curve(rows, target, f"dev.{metric}")
 
 
 def ending_note(folder: Path, cause: str, of_sweep: bool) -> str:

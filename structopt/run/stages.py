@@ -15,7 +15,7 @@ from structopt.core.data.expansion import expanding
 from structopt.core.memory import shortage_explained
 from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, SystemRefusal
 from structopt.kernels.waist.record import Array
 from structopt.learning import convex_start, guarded, mixing
 from structopt.model.model import Model, model_config
@@ -35,6 +35,8 @@ from structopt.run.report import cause_of, ending_note
 from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
+
+KEPT = "the model of the last finished pass is saved"
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,12 @@ def _tracked(run: _TrainingRun, resuming: bool) -> Iterator[_Outcome]:
     except KeyboardInterrupt:
         outcome.status = KILLED
         raise
+    except BrokenPipeError:  # whoever read our output has seen enough
+        raise
+    except OSError as error:
+        log.info("the operating system refused", exc_info=True)
+        outcome.error = SystemRefusal(error, f"structopt resume={run.folder}")
+        raise outcome.error from error
     except Exception as error:
         outcome.status, outcome.error = FAILED, error
         raise
@@ -180,7 +188,7 @@ def _fit(trainer: Trainer, data: TrainingData, resuming: bool) -> tuple[Array, K
         return trainer.run(), None
     except KeyboardInterrupt as interrupt:
         with interruption.put_off():
-            console.say("structopt: interrupted; the model of the last finished pass is saved (Ctrl-C again: at once)", error=True)
+            console.say(f"structopt: interrupted; {KEPT} (Ctrl-C again: at once)", error=True)
             if not trainer.resume():  # the last pass that was finished, whatever the interrupt left half done
                 trainer.start(data.initial)
             return trainer.weights(), interrupt

@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from structopt.core.data.config_keys import RESUME_SWEEP, Purpose, relevant
 from structopt.core.data.splits import SplitPath
-from structopt.errors import StructoptError
+from structopt.errors import StructoptError, SystemRefusal
 from structopt.progress import console
 from structopt.progress.quiet import quietly
 from structopt.run import folder_lock, interruption
@@ -69,8 +69,9 @@ def _attempt(config: DictConfig, sweep: Path) -> dict[str, Any]:
     except KeyboardInterrupt:
         job.write(KILLED)
         raise
-    except StructoptError as error:
-        job.fail(config, str(error), mendable=True)
+    except (StructoptError, OSError) as error:
+        refused = SystemRefusal(error) if isinstance(error, OSError) else error
+        job.fail(config, str(refused), mendable=True)
     except Exception as error:
         log.info("%s", traceback.format_exc())
         job.fail(config, f"{type(error).__name__}: {error}", mendable=False)

@@ -131,6 +131,7 @@ def test_defaults() -> None:
         "patience": None,
         "time_decoding": False,
         "quiet": False,
+        "max_expansion": 100.0,
         "sweep": {"resume": False},
     }
     assert set(config) == set(settings) | set(registry.KINDS)
@@ -304,8 +305,8 @@ def test_continued_takes_the_saved_config_and_few_changes(acme: Path) -> None:
     assert saved == same
     assert message(continued, saved, ["loss.beta=1"]) == (
         "'loss.beta=1' is refused: a run that goes on keeps its saved config, which has loss.beta=inf. Leave it out, or train "
-        "anew without resume=. What may be typed anew: optimizer.epochs, optimizer.tolerance, threads, tracker, quiet and tracker's "
-        "parameters."
+        "anew without resume=. What may be typed anew: optimizer.epochs, optimizer.tolerance, threads, max_expansion, tracker, "
+        "quiet and tracker's parameters."
     )
     assert message(continued, saved, ["optimizer.epochs=abc"]) == "optimizer.epochs=abc is not an int."
     assert message(continued, saved, ["tracker=mlfow"]).startswith("tracker 'mlfow' is not installed. Did you mean 'mlflow'?")

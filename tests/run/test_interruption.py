@@ -27,8 +27,7 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 SLOW_END = """
 import sys, time
 from structopt.command import main
-from structopt.run import stages
-evaluate = closing.evaluate
+from structopt.run import closing
 def slowly(*arguments):
     print("evaluating", flush=True)
     time.sleep(60)

@@ -64,6 +64,10 @@ IGNORED = (
     _ignored("optimizer.tolerance", "it says when training ends, not what a pass computes", Purpose.RESUMING_A_RUN),
     _ignored("threads", "results do not depend on their number", Purpose.RESUMING_A_RUN, Purpose.COMPARING),
     _ignored(
+        "max_expansion", "it says which files are refused, not what is read",
+        Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
+    ),
+    _ignored(
         "tracker", "it says where a run is recorded",
         Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
     ),
@@ -75,10 +79,6 @@ IGNORED = (
     _ignored("sweep", "it says how a sweep goes on", Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING),
     _ignored("check", "verification changes no result", Purpose.TRACKING, Purpose.COMPARING),
     _ignored("time_decoding", "a measured time changes no result", Purpose.TRACKING, Purpose.COMPARING),
-    _ignored(
-        "max_expansion", "it says which files are refused, not what is read",
-        Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
-    ),
     _ignored("label", "it names a run; an experiment names its jobs itself", Purpose.COMPARING, Purpose.MULTIPLYING),
     _ignored("data", "the files that it stands for are keys of the task", Purpose.COMPARING, Purpose.MULTIPLYING),
     _ignored("scale", "what it changes are other keys", Purpose.COMPARING, Purpose.MULTIPLYING),

@@ -1,6 +1,6 @@
 """LIBSVM's text of sparse vectors: ``label index:value index:value ...`` a line; what follows ``#`` is a comment.
 
-A label is any word without a colon; whole numbers, of at most 100 digits, are written one way (``1`` for ``+1``, ``1.0``, ``01``).
+A label is any word without a colon; whole numbers, of at most 100 digits, are written one way (``1`` for ``+1`` and ``1.0``).
 Indices are integers from 0 on of at most 18 digits, in any order, each at most once a line. Blank lines are skipped.
 """
 
