@@ -61,13 +61,13 @@ def check(
     """
     needs, kind = optimizer.needs(loss, factor_graph), factor_graph.kind
     missed = [demand for demand in needs.demands if not met(demand.asks, loss, factor_graph, inference, partial)]
-    asked = [demand.asks for demand in needs.demands]
-    _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference, asked)
+    properties = [demand.asks for demand in needs.demands]
+    _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference, properties)
     _check_role(loss, factor_graph)
     provided = check_solves(inference, factor_graph)
     for role, component, asked in (("loss", loss, loss.requires), ("optimizer", optimizer, needs.abilities)):
         _check_abilities(role, component, asked, provided, inference, kind)
-    _refuse(missed, optimizer, loss, inference, asked)
+    _refuse(missed, optimizer, loss, inference, properties)
     if partial:
         _check_partial(inference, loss, optimizer)
     if optimizer.plan.tolerance > 0 and not certifies(provided):
