@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from structopt.core.memory import NUMBER
 from structopt.core.optimizer import Optimizer, copied
+from structopt.objective.memory import sizes_of
 from structopt.objective.problem import Problem
 from structopt.testing.problems import random_weights
 from structopt.testing.promises import promises
@@ -106,6 +108,18 @@ class OptimizerSuite:
         assert first.shape == (small.dimension,)
         assert np.isfinite(first).all()
         np.testing.assert_array_equal(method.weights(state), first)
+
+    def test_footprint(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
+        """It takes no more memory for its state than it says before it begins.
+
+        Override `footprint`: it returns the bytes of all arrays of the state, by what they are, given the sizes of the problem.
+        """
+        method, small = optimizer(), problem(seed=0)
+        sizes = sizes_of(small)
+        declared = sum(method.footprint(sizes, small.loss).state.values())
+        state = passes(method, small, method.init(small, np.zeros(small.dimension)), 1)
+        taken = sum(value.nbytes for value in state.values() if isinstance(value, np.ndarray))
+        assert taken <= 1.05 * declared + NUMBER * (8 + 2 * sizes.instances)
 
     def test_objective_decreases(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """Some passes take the primal objective clearly below that of zero weights.
