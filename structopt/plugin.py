@@ -27,6 +27,7 @@ from structopt.core.factor_graph import Calculus, FactorGraph, GraphTraits
 from structopt.core.factor_kind import FactorAbility, FactorKernels, FactorKind
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, DUAL, FAMILY, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
@@ -77,14 +78,14 @@ __all__ = [
     "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
     "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL",
     "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
-    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "GraphTraits", "HAMMING", "INTS", "InThisProcess",
-    "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs", "Loss",
-    "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes",
-    "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "Property", "RECORD", "ROOT", "ROUND", "Record",
-    "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer", "SequenceLabelling", "Space",
-    "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker",
-    "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "check_keys", "checked_paths",
-    "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "halted", "inlined", "insert", "is_set", "kernel",
-    "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit",
-    "write_text",
+    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING", "INTS",
+    "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs",
+    "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
+    "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "ProblemSizes", "Property", "RECORD", "ROOT",
+    "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer",
+    "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind",
+    "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count",
+    "check_keys", "checked_paths", "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "halted", "inlined",
+    "insert", "is_set", "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text",
+    "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from structopt.executor.serial import Serial
 from structopt.run import plots
@@ -15,6 +16,10 @@ LONGEST_FIRST = (
     "test_docs", "test_pruned_runs", "test_eg", "test_sdca", "test_ray", "test_cutting_plane", "test_main", "test_train",
     "test_nonconvex",
 )  # fmt: skip
+
+# the first draw of text makes Hypothesis' tables of characters, once a version of Python: that is no slow test
+settings.register_profile("patient", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 
 
 @pytest.fixture

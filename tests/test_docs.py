@@ -206,3 +206,17 @@ def test_every_picture_is_shown():
     """Every picture in docs/images is shown on a page."""
     shown = {Path(target).name for text in TEXTS.values() for target in links(text)}
     assert {path.name for path in (ROOT / "docs" / "images").rglob("*.*")} <= shown
+
+
+@pytest.mark.parametrize("optimizer", ["lbfgs", "sdca", "eg", "cutting_plane", "smo"])
+def test_refusals_of_the_loss_name_what_works(optimizer, plugins, tmp_path, monkeypatch, capsys):
+    """What `loss=huber` is refused with can be typed: of the losses and optimizers that the message names, the first trains."""
+    monkeypatch.chdir(tmp_path)
+    assert main.main(["loss=huber", f"optimizer={optimizer}", "tracker=none"]) == 2
+    message = capsys.readouterr().err
+    assert "loss.beta=1" not in message
+    loss, gradients = re.search(r"Type (loss=\w+)", message), re.search(r"gradients alone: (\w+)", message)
+    small = ["tracker=none", "task.limit=20", "optimizer.epochs=1"]
+    assert loss and main.main([loss[1], f"optimizer={optimizer}", *small]) == 0
+    if gradients:
+        assert main.main(["loss=huber", f"optimizer={gradients[1]}", *small]) == 0

@@ -16,7 +16,7 @@ from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
-from structopt.core.needs import OF_GRAPH, Demand, met, refusal
+from structopt.core.needs import OF_GRAPH, Demand, Property, met, refusal, typed
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.structure_kind import StructureKind
@@ -61,12 +61,13 @@ def check(
     """
     needs, kind = optimizer.needs(loss, factor_graph), factor_graph.kind
     missed = [demand for demand in needs.demands if not met(demand.asks, loss, factor_graph, inference, partial)]
-    _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference)
+    properties = [demand.asks for demand in needs.demands]
+    _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference, properties)
     _check_role(loss, factor_graph)
     provided = check_solves(inference, factor_graph)
     for role, component, asked in (("loss", loss, loss.requires), ("optimizer", optimizer, needs.abilities)):
         _check_abilities(role, component, asked, provided, inference, kind)
-    _refuse(missed, optimizer, loss, inference)
+    _refuse(missed, optimizer, loss, inference, properties)
     if partial:
         _check_partial(inference, loss, optimizer)
     if optimizer.plan.tolerance > 0 and not certifies(provided):
@@ -132,11 +133,13 @@ def _check_partial(inference: Inference, loss: Loss, optimizer: Optimizer) -> No
         )
 
 
-def _refuse(missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inference: Inference) -> None:
+def _refuse(
+    missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inference: Inference, asked: Sequence[Property]
+) -> None:
     """Raise at the first demand of the optimizer that is missed."""
     if missed:
         who, name = name_of("optimizer", optimizer), name_of("inference", inference)
-        raise CompatibilityError(refusal(missed[0], who, loss, inference, name))
+        raise CompatibilityError(refusal(missed[0], who, loss, inference, name, asked))
 
 
 def _check_abilities(
@@ -145,7 +148,9 @@ def _check_abilities(
     """Raise at the first ability that a component asks for and the inference does not provide."""
     for ability in asked & ~provided:
         names = alternatives.inferences(ability, kind)
-        remedy = " Type loss.beta=inf, which needs none." if ability is Ability.MARGINALS and not names else ""
+        remedy = ""
+        if ability is Ability.MARGINALS and not names and isinstance(component, Loss):
+            remedy = f" {typed(component, 'beta', 'inf', 'svm')}, which needs none."
         complaint = _complaint(_who(role, component), ability, name_of("inference", inference), provided, names)
         raise CompatibilityError(complaint + remedy)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
+from inspect import signature
 from typing import Literal, NamedTuple
 
 from structopt.core.ability import Ability
@@ -139,7 +141,9 @@ def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, p
     return facts[asked]
 
 
-def refusal(demand: Demand, optimizer: str, loss: Loss, inference: Inference, name: str) -> str:
+def refusal(
+    demand: Demand, optimizer: str, loss: Loss, inference: Inference, name: str, asked: Collection[Property] = ()
+) -> str:
     """Say what an optimizer needs and does not get, and what to type.
 
     Parameters
@@ -151,6 +155,8 @@ def refusal(demand: Demand, optimizer: str, loss: Loss, inference: Inference, na
     inference : Inference
     name : str
         The inference's name.
+    asked : collection of Property
+        All that the optimizer asks for, so that nothing is named that it refuses as well.
     """
     who, member = demand.by or f"optimizer={optimizer}", loss.member
     needs, because, remedy = {
@@ -162,23 +168,23 @@ def refusal(demand: Demand, optimizer: str, loss: Loss, inference: Inference, na
         Property.FAMILY: (
             f"climbs the dual of the loss family, of which {member} is no member",
             "",
-            f"Type loss=crf, loss=svm or loss=family, or {GRADIENTS}.",
+            f"Type {_members(asked)}, or {GRADIENTS}.",
         ),
         Property.MAXIMUM: ("needs loss.beta=inf", f", a maximum over outputs (this is {member})", "Type loss=svm."),
         Property.SMOOTH: (
             "needs a differentiable loss, loss.beta < inf",
             f" (this is {member})",
-            "Type loss.beta=1, or another optimizer.",
+            f"{typed(loss, 'beta', '1', 'crf')}, or {GRADIENTS}.",
         ),
         Property.COST: (
             "needs loss.gamma > 0",
             f": without a cost, zero weights have no loss (this is {member})",
-            "Type loss.gamma=1.",
+            f"{typed(loss, 'gamma', '1', 'svm')}.",
         ),
         Property.LOSS_AT_ZERO: (
             "needs a loss at zero weights",
             f", the size of its ball, and {member} has none: P(0) = 0",
-            "Type loss.gamma=1.",
+            f"{typed(loss, 'gamma', '1', 'svm')}.",
         ),
         Property.PERCEPTRON: (
             "takes the best output without its cost, loss.beta=inf and loss.gamma=0",
@@ -208,6 +214,18 @@ def refusal(demand: Demand, optimizer: str, loss: Loss, inference: Inference, na
         ),
     }[demand.asks]
     return f"{who} {needs}{demand.because or because}. {demand.remedy or remedy}"
+
+
+def _members(asked: Collection[Property]) -> str:
+    """The losses of the family that an optimizer takes."""
+    if Property.PERCEPTRON in asked:
+        return "loss=perceptron"
+    return "loss=svm" if Property.MAXIMUM in asked else "loss=crf, loss=svm or loss=family"
+
+
+def typed(loss: Loss, parameter: str, value: str, other: str) -> str:
+    """What to type for a parameter of the loss; another loss, where this one has no such parameter."""
+    return f"Type loss.{parameter}={value}" if parameter in signature(type(loss)).parameters else f"Type loss={other}"
 
 
 def _kept(inference: Inference, name: str) -> tuple[str, str, str]:

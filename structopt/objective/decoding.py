@@ -11,6 +11,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
+from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array, Record
@@ -126,6 +127,9 @@ def k_best(examples: Examples, kernels: Kernels, weights: Array, k: int, executo
 
     if kernels.k_best is no_k_best:
         raise ConfigError("This inference has no lists of the k best outputs; inference=exact and enumeration have.")
+    active = examples.structure.most_active
+    room = executor.workers * k * (NUMBER * 2 + active * (NUMBER + 4))
+    refuse_what_does_not_fit(room, f"Lists of the {k:,} best outputs, of up to {active:,} parts,", "Ask for fewer.")
     kernels = examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> list[KBest]:

@@ -91,7 +91,8 @@ class CuttingPlane(Optimizer):
         weights, planes = sizes.weight_vector, self.epochs + 1
         most = planes * sizes.moving_vector if self.variant == "one_slack" else plane_bytes(sizes, planes)
         state = {"weights": weights, "best weights": weights, "planes": min(self.limit, most)}
-        return Footprint(state, step=2 * weights + min(self.limit, most), gradients=True)  # planes are copied when there are more
+        # planes are copied when there are more
+        return Footprint(state, step=2 * weights + min(self.limit, most), gradients=self.variant == "one_slack")
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start without planes; the oracle is first called at the initial weights."""

@@ -126,8 +126,8 @@ class ExponentiatedGradient(Optimizer):
             return Footprint({"weights": weights, "exponents": weights}, step=2 * weights)
         state = {"weights": weights, "potentials": parts}
         state |= {"dual variables": parts, "numbers of the instances": 16 * sizes.instances} if self.online else {}
-        starts = len(STARTS) if self.initial == "auto" else 1
-        return Footprint(state, step=starts * (weights + 2 * parts), gradients=True)  # several starts are compared
+        beside = 3 if self.initial == "auto" else 1  # a start is made beside the best so far
+        return Footprint(state, step=2 * weights + beside * parts, gradients=True)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold outputs."""

@@ -15,3 +15,11 @@ There is one for every kind: `task.TaskSuite`, `factor_graph.FactorGraphSuite`, 
 `optimizer.OptimizerSuite`, `tracker.TrackerSuite`, `executor.ExecutorSuite`, and `report.ReportSuite` for reports of experiments.
 The core's components that a test needs beside its own are made by name: `components.component`.
 """
+
+from __future__ import annotations
+
+from pkgutil import iter_modules
+
+import pytest
+
+pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in iter_modules(__path__)))  # failures show values

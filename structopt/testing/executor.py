@@ -12,28 +12,39 @@ import pytest
 from structopt.config import registry
 from structopt.core.executor import Executor
 from structopt.testing.problems import make_problem, random_encoded, random_weights
+from structopt.testing.promises import promises
 
 
+@promises("executor")
 class ExecutorSuite:
     """Override `executor`."""
 
     @pytest.fixture
     def executor(self) -> Any:
         """Make the executor under test."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `executor` in the class of the test")
 
     def test_has_workers(self, executor: Executor) -> None:
-        """At least one."""
+        """At least one.
+
+        Set `workers` in the constructor, a whole number from 1 on.
+        """
         assert isinstance(executor.workers, int)
         assert executor.workers >= 1
 
     def test_results_come_in_shard_order(self, executor: Executor) -> None:
-        """Though the first shards take longest; no shards give no results."""
+        """Though the first shards take longest; no shards give no results.
+
+        Return a list with one result for each shard, in the order of `shards`, not in the order in which they end.
+        """
         assert executor.map(_slow_square, [(9 - k, k) for k in range(10)]) == [k * k for k in range(10)]
         assert executor.map(_slow_square, []) == []
 
     def test_every_shard_once(self, executor: Executor) -> None:
-        """No shard is left out or done twice, from one call to the next."""
+        """No shard is left out or done twice, from one call to the next.
+
+        Call `function` once for each shard of every call of `map`.
+        """
         done, lock = [], Lock()
 
         def record(shard: int) -> None:
@@ -45,19 +56,31 @@ class ExecutorSuite:
         assert sorted(done) == sorted([*range(20)] * 3)
 
     def test_errors_reach_the_caller(self, executor: Executor) -> None:
-        """An exception of a shard is raised, and the executor can be used again."""
+        """An exception of a shard is raised, and the executor can be used again.
+
+        Raise the exception of a shard in `map`, and leave the workers ready for the next call.
+        """
         with pytest.raises(ZeroDivisionError):
             executor.map(lambda shard: 1 // shard, [2, 1, 0])
         assert executor.map(abs, [-1, 2]) == [1, 2]
 
     def test_shards_are_made_once_and_stay(self, executor: Executor) -> None:
-        """Each keeps its state from call to call; results come in shard order, also where every shard has an argument."""
+        """Each keeps its state from call to call; results come in shard order, also where every shard has an argument.
+
+        `place` calls `make` once for each shard and keeps the objects; `call` calls the method on all of them, with
+        the arguments in `common` and, of `each`, with one more for every shard. Return `InThisProcess(make,
+        shard_data, workers)` where that will do.
+        """
         placement = executor.place(Counter, [10, 20, 30])
         assert list(placement.call("add", 1)) == [11, 21, 31]
         assert list(placement.call("add", each=[1, 2, 3])) == [12, 23, 34]
 
     def test_same_bits_as_in_one_thread(self, executor: Executor) -> None:
-        """Loss and gradient over all instances do not depend on the executor."""
+        """Loss and gradient over all instances do not depend on the executor.
+
+        Return the results of shards as they are, in their order: do not add them up, and do not divide shards
+        further.
+        """
         names = {"factor_graph": "linear_chain", "loss": "crf", "inference": "exact"}
         graph, loss, inference = (registry.create(kind, {"name": name}) for kind, name in names.items())
         problem = make_problem(random_encoded(0, lengths=(3, 1, 4, 2, 5, 3, 2, 6, 1, 4)), graph, loss, inference)

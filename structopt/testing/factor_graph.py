@@ -14,6 +14,7 @@ from structopt.core.data.structure import Structure, part_offsets
 from structopt.core.factor_graph import FactorGraph
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
+from structopt.testing.promises import promises
 
 
 def dense(vectors: SparseVectors, i: int, size: int) -> Array:
@@ -23,18 +24,19 @@ def dense(vectors: SparseVectors, i: int, size: int) -> Array:
     return full
 
 
+@promises("factor graph")
 class FactorGraphSuite:
     """Override `graph` and `encoded`, a small corpus with gold outputs; parametrise the fixtures for more."""
 
     @pytest.fixture
     def graph(self) -> Any:
         """Make the factor graph under test."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `graph` in the class of the test")
 
     @pytest.fixture
     def encoded(self) -> Encoded:
         """Make a corpus, such as `structopt.testing.problems.random_encoded`."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `encoded` in the class of the test")
 
     @pytest.fixture
     def structure(self, graph: FactorGraph, encoded: Encoded) -> Structure:
@@ -49,7 +51,11 @@ class FactorGraphSuite:
         return structure.kind.vertices(structure.record, i, int(np.diff(structure.parts)[i]), 100_000)
 
     def test_layout(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """The part groups, in order, are the part vector; names are distinct; the kind is the graph's."""
+        """The part groups, in order, are the part vector; names are distinct; the kind is the graph's.
+
+        Give `build` the kind of `traits`, one `PartGroup` a name, with offsets for every instance (steps of 1 in tied
+        groups), and `parts=part_offsets(groups)`.
+        """
         assert structure.kind == graph.kind
         assert len(structure) == len(encoded)
         np.testing.assert_array_equal(structure.parts, part_offsets(structure.groups))
@@ -60,25 +66,39 @@ class FactorGraphSuite:
                 np.testing.assert_array_equal(np.diff(group.offsets), 1)
 
     def test_lists(self, graph: FactorGraph) -> None:
-        """The kind says of its exact algorithms whether they list the k best outputs."""
+        """The kind says of its exact algorithms whether they list the k best outputs.
+
+        Pass `lists=True` to `StructureKind` where, and only where, the exact algorithms that it names have a `k_best`
+        kernel.
+        """
         assert graph.kind.lists == (graph.kind.exact is not None and graph.kind.exact().k_best is not None)
 
     def test_building_again_gives_the_same(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """A graph keeps nothing of a corpus."""
+        """A graph keeps nothing of a corpus.
+
+        Do not keep anything of a corpus in `self`, and draw no random numbers in `build`.
+        """
         again = graph.build(encoded)
         for a, b in zip(structure.record, again.record, strict=True):
             np.testing.assert_array_equal(a, b)
         np.testing.assert_array_equal(structure.parts, again.parts)
 
     def test_gold_is_an_output(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """The gold indicators are those of one of the outputs."""
+        """The gold indicators are those of one of the outputs.
+
+        Compare what `gold` returns with the list of the kind (`StructureKind.vertices`): all parts of the gold
+        output, of every group, counted from the first part of their instance, with the right counts in tied groups.
+        """
         gold = graph.gold(encoded, structure)
         for i, size in enumerate(np.diff(structure.parts)):
             z, vertices = dense(gold, i, int(size)), self.outputs(structure, i)
             assert (vertices == z).all(axis=1).sum() == 1
 
     def test_views(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """A view is read from an untied group, and outputs that differ in the parts of the group have different views."""
+        """A view is read from an untied group, and outputs that differ in the parts of the group have different views.
+
+        Name in `views` an untied group, and read all of its parts in `view`.
+        """
         groups = {group.name: group for group in structure.groups}
         for name, group in graph.views.items():
             assert not groups[group].tied
@@ -89,7 +109,10 @@ class FactorGraphSuite:
             assert len({str(view) for view in views}) == len(np.unique(own[:200], axis=0))
 
     def test_view_of_gold_is_gold(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """The view of the gold output is what the corpus says, where views are labels or heads."""
+        """The view of the gold output is what the corpus says, where views are labels or heads.
+
+        `view` must undo `gold`: label numbers for `labels`, head and relation for `heads`.
+        """
         gold = graph.gold(encoded, structure)
         if "labels" in graph.views:
             np.testing.assert_array_equal(graph.view("labels", encoded, structure, gold), encoded.gold)
@@ -99,7 +122,11 @@ class FactorGraphSuite:
             np.testing.assert_array_equal(relations, encoded.gold if graph.traits.labeled else -1)
 
     def test_outputs_survive_their_views(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """A corpus whose gold is the view of an output has the gold parts of this output."""
+        """A corpus whose gold is the view of an output has the gold parts of this output.
+
+        `view` and `gold` must agree: the gold parts of a corpus whose gold is a view are those of the output that was
+        viewed.
+        """
         sets = {"labels": self._with_labels, "heads": self._with_heads}
         for name in graph.views.keys() & sets.keys():
             vertices = self.outputs(structure, 0)
@@ -109,7 +136,11 @@ class FactorGraphSuite:
                 np.testing.assert_array_equal(dense(again, 0, len(vertex)), vertex)
 
     def test_gold_that_is_known_in_part(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """The allowed outputs are those that agree with what is known; a variable that does not costs its weight."""
+        """The allowed outputs are those that agree with what is known; a variable that does not costs its weight.
+
+        Return from `allowed` the parts of each variable and those of them that gold may have; raise ConfigError where
+        the graph cannot.
+        """
         generator, count = np.random.default_rng(1), int(encoded.offsets[-1])
         assert encoded.gold is not None
         allowed = generator.random((count, len(encoded.labels))) < 0.5
@@ -176,12 +207,19 @@ class FactorGraphSuite:
         return np.asarray(graph.view(name, encoded, structure, outputs)).tolist()
 
     def test_active(self, structure: Structure) -> None:
-        """No output has more parts than the structure says."""
+        """No output has more parts than the structure says.
+
+        Set `active` of the `Structure` to the most parts that an output has, or leave it None.
+        """
         for i in range(len(structure)):
             assert (self.outputs(structure, i) != 0).sum(axis=1).max() <= structure.most_active
 
     def test_cost(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """Outputs that miss the gold part of some variables cost the sum of these variables' weights, the gold output nothing."""
+        """Outputs that miss the gold part of some variables cost the sum of these variables' weights, the gold output nothing.
+
+        Compare `cost` with the role's gold parts: an output costs the weights of the variables whose gold part it
+        misses, gold nothing.
+        """
         weights = np.random.default_rng(0).uniform(0.5, 2.0, int(encoded.offsets[-1]))
         gold, cost = graph.gold(encoded, structure), graph.cost(encoded, structure, weights)
         for i, size in enumerate(np.diff(structure.parts)):
@@ -192,7 +230,11 @@ class FactorGraphSuite:
             np.testing.assert_allclose(costs[(vertices == z).all(axis=1)], 0.0, atol=1e-12)
 
     def test_positional(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """Where it has closed forms, asked for positions it ties no parts, and the gold output is still one."""
+        """Where it has closed forms, asked for positions it ties no parts, and the gold output is still one.
+
+        Set `closed_forms` in `traits` where, and only where, `calculus` is given; and tie no parts where `build` is
+        asked for positions.
+        """
         assert graph.traits.closed_forms == (graph.calculus is not None)
         if graph.calculus is None:
             pytest.skip("no closed forms")

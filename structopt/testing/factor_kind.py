@@ -12,6 +12,7 @@ import pytest
 from structopt.core.data.polytope import Rows
 from structopt.core.factor_kind import FactorAbility, FactorKind
 from structopt.kernels.waist.record import Array
+from structopt.testing.promises import promises
 
 SEEDS = pytest.mark.parametrize("seed", range(8))
 LIMIT = 1e5
@@ -25,18 +26,19 @@ class OneFactor(NamedTuple):
     extra: tuple[int, ...] = ()
 
 
+@promises("factor kind")
 class FactorKindSuite:
     """Override `kind` and `factor`; parametrise the fixtures for more."""
 
     @pytest.fixture
     def kind(self) -> FactorKind:
         """Make the kind under test."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `kind` in the class of the test")
 
     @pytest.fixture
     def factor(self) -> OneFactor:
         """Describe a factor with few configurations."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `factor` in the class of the test")
 
     @pytest.fixture
     def configurations(self, kind: FactorKind, factor: OneFactor) -> Array:
@@ -57,13 +59,21 @@ class FactorKindSuite:
         return np.asarray(s)
 
     def test_some_configurations_are_allowed(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
-        """Not none; and a kind that says that it is not hard allows all."""
+        """Not none; and a kind that says that it is not hard allows all.
+
+        Let `extend` return True for configurations that are allowed; of a kind that allows all of them set `hard =
+        False`.
+        """
         assert len(configurations) > 0
         assert kind.hard or len(configurations) == len(_states(factor))
 
     @SEEDS
     def test_rows(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
-        """The best integral point is the best configuration, and the best of all points no worse."""
+        """The best integral point is the best configuration, and the best of all points no worse.
+
+        Compare `describe` with `extend`: integral points of the rows must be the allowed configurations, private
+        parts included.
+        """
         _skip_without(kind, FactorAbility.ROWS)
         s = np.maximum(self.scores(factor, seed), -50.0)
         best = (configurations @ s).max()
@@ -71,7 +81,10 @@ class FactorKindSuite:
         assert _best_point(kind, factor, s, False) >= best - 1e-6
 
     def test_compiled_configurations(self, kind: FactorKind, factor: OneFactor, configurations: Array) -> None:
-        """The kernel allows the same states, and writes the same private parts."""
+        """The kernel allows the same states, and writes the same private parts.
+
+        Compare `kernels.extend` with `extend`: both must allow the same states, and set the same private parts.
+        """
         _skip_without(kind, FactorAbility.MAXIMUM)
         extra, listed = _numbers(factor)[1], []
         for x in _states(factor):
@@ -82,7 +95,11 @@ class FactorKindSuite:
 
     @SEEDS
     def test_maximum(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
-        """Value and configuration are the best."""
+        """Value and configuration are the best.
+
+        `kernels.maximum` must return the best score of an allowed configuration (-inf where none is possible), and
+        write its parts.
+        """
         _skip_without(kind, FactorAbility.MAXIMUM)
         s = self.scores(factor, seed)
         value, z = _call(kind, kind.kernels.maximum, factor, s)
@@ -93,7 +110,11 @@ class FactorKindSuite:
 
     @SEEDS
     def test_marginals(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
-        """The log of the sum over all configurations, and their marginals."""
+        """The log of the sum over all configurations, and their marginals.
+
+        `kernels.marginals` must return the log of the sum of exp(score) over the allowed configurations, and write
+        their marginals.
+        """
         _skip_without(kind, FactorAbility.MARGINALS)
         s = self.scores(factor, seed)
         value, z = _call(kind, kind.kernels.marginals, factor, s)
@@ -106,7 +127,11 @@ class FactorKindSuite:
     @SEEDS
     @pytest.mark.parametrize("hot", [False, True])
     def test_messages(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int, hot: bool) -> None:
-        """What the factor says of each variable without what that says itself."""
+        """What the factor says of each variable without what that says itself.
+
+        `kernels.messages` must leave out the scores of the variable itself, and for wider variables be relative to the
+        largest, within +-1e5.
+        """
         _skip_without(kind, FactorAbility.MESSAGES)
         s, shared = np.maximum(self.scores(factor, seed), -50.0), sum(factor.widths)
         scratch, out = _scratch(kind, factor), np.zeros(shared)

@@ -13,6 +13,7 @@ from structopt.core.ability import Ability
 from structopt.core.data.structure import Structure
 from structopt.core.inference import Inference
 from structopt.kernels.waist.record import Array, Record
+from structopt.testing.promises import promises
 
 TEMPERATURES = (0.5, 1.0, 3.0)
 MOST = 100_000
@@ -52,6 +53,7 @@ def best_listed(k_best: Any, structure: Structure, i: int, s: Array, count: int)
     return values[:listed], vectors
 
 
+@promises("inference")
 class InferenceSuite:
     """Override `inference` and `structure`; what the inference does not provide is skipped.
 
@@ -64,12 +66,12 @@ class InferenceSuite:
     @pytest.fixture
     def inference(self) -> Any:
         """Make the inference under test."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `inference` in the class of the test")
 
     @pytest.fixture
     def structure(self) -> Structure:
         """Make a few small factor graphs; parametrise the fixture for more."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `structure` in the class of the test")
 
     @pytest.fixture
     def reference(self, structure: Structure) -> Any:
@@ -98,7 +100,11 @@ class InferenceSuite:
         return (0.0,) * (Ability.MAP in abilities) + TEMPERATURES * (Ability.MARGINALS in abilities)
 
     def test_value(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """Exact values equal the listing's; upper bounds are not below it."""
+        """Exact values equal the listing's; upper bounds are not below it.
+
+        Compute the maximum at temperature 0 and the log-partition function above, hard constraints kept; or do not
+        promise `EXACT` or `UPPER` in `provides`.
+        """
         for i, s in scores:
             for temperature in self.temperatures(abilities):
                 value = run(kernels.solve, structure, i, s, temperature)[0]
@@ -109,7 +115,11 @@ class InferenceSuite:
                     assert value >= expected - self.tolerance * max(1.0, abs(expected))
 
     def test_exact_marginals(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """Exact marginals equal the listing's."""
+        """Exact marginals equal the listing's.
+
+        Write the marginals of all parts into `z`, at temperature 0 the indicators of the best output; or do not
+        promise `EXACT`.
+        """
         if Ability.EXACT not in abilities:
             pytest.skip("not exact")
         for i, s in scores:
@@ -118,7 +128,11 @@ class InferenceSuite:
                 np.testing.assert_allclose(z, expected, atol=10 * self.tolerance)
 
     def test_marginals_are_the_gradient(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """Marginals equal central differences of the value."""
+        """Marginals equal central differences of the value.
+
+        Write the derivative of the value by every score into `z`, tied parts as expected counts; or do not promise
+        `MARGINALS`.
+        """
         if Ability.MARGINALS not in abilities:
             pytest.skip("no marginals")
         for i, s in scores[: len(structure)]:
@@ -128,7 +142,11 @@ class InferenceSuite:
                 np.testing.assert_allclose(z, slopes, atol=1e-6)
 
     def test_entropy(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """H(z) = (value - s^T z) / temperature is not negative."""
+        """H(z) = (value - s^T z) / temperature is not negative.
+
+        Value and marginals must belong together: value = s^T z + temperature * H(z), H >= 0. Check what the
+        temperature divides.
+        """
         if Ability.MARGINALS | Ability.CONVEX not in abilities:
             pytest.skip("no marginals of a convex function")
         for i, s in scores:
@@ -137,7 +155,10 @@ class InferenceSuite:
                 assert (value - s @ z) / temperature >= -1e-8
 
     def test_cooling(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """The value tends to the best score as the temperature falls, and never rises on the way."""
+        """The value tends to the best score as the temperature falls, and never rises on the way.
+
+        Divide scores by the temperature first, and multiply the log-partition function by it afterwards.
+        """
         if Ability.MAP | Ability.MARGINALS | Ability.EXACT not in abilities:
             pytest.skip("not exact, or not both a maximiser and marginals")
         for i, s in scores:
@@ -148,7 +169,11 @@ class InferenceSuite:
             assert s @ vertex == pytest.approx(best, rel=self.tolerance, abs=self.tolerance)
 
     def test_convex(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """The value at a midpoint is at most the mean of the values at its ends."""
+        """The value at a midpoint is at most the mean of the values at its ends.
+
+        The value must be a convex function of the scores, the same at every call; or do not promise `CONVEX` in
+        `provides`.
+        """
         if Ability.CONVEX not in abilities:
             pytest.skip("not convex")
         generator = np.random.default_rng(1)
@@ -159,7 +184,10 @@ class InferenceSuite:
                 assert middle <= (left + right) / 2 + 1e-8
 
     def test_extremes(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """Scores of +-1e4 do not overflow."""
+        """Scores of +-1e4 do not overflow.
+
+        Add and subtract scores in logarithms with the largest taken out first; never subtract what was added before.
+        """
         if Ability.EXACT not in abilities:
             pytest.skip("not exact")
         generator = np.random.default_rng(2)
@@ -172,7 +200,10 @@ class InferenceSuite:
                 np.testing.assert_allclose(z, marginals, atol=1e-7)
 
     def test_hard_constraints(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """What no output contains has no mass, whatever its score."""
+        """What no output contains has no mass, whatever its score.
+
+        Give parts that no output has the score -inf before anything else, and mass 0.
+        """
         for i, s in scores[: len(structure)]:
             possible = run(reference.solve, structure, i, np.zeros(len(s)), 1.0)[1] > 0
             tempting = np.where(possible, s, 50.0)
@@ -181,7 +212,10 @@ class InferenceSuite:
                 np.testing.assert_allclose(z[~possible], 0.0, atol=self.tolerance)
 
     def test_k_best(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """K-best lists are the beginning of the sorted listing, without duplicates."""
+        """K-best lists are the beginning of the sorted listing, without duplicates.
+
+        List the best outputs, best first, each once, and fewer where there are fewer; or do not promise `K_BEST`.
+        """
         if Ability.K_BEST not in abilities:
             pytest.skip("no k-best lists")
         for i, s in scores:
@@ -194,7 +228,10 @@ class InferenceSuite:
                 np.testing.assert_array_equal(outputs[:1], reference_outputs[:1])
 
     def test_k_best_are_outputs(self, kernels: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """Listed parts are an output's, with the score that it is listed with."""
+        """Listed parts are an output's, with the score that it is listed with.
+
+        Write all parts of each output, tied ones with their counts, and the score that they sum up to.
+        """
         if Ability.K_BEST not in abilities or structure.kind.vertices is None:
             pytest.skip("no k-best lists, or no list of outputs")
         for i, s in scores:
@@ -204,7 +241,10 @@ class InferenceSuite:
                 assert (vertices == z).all(axis=1).sum() == 1
 
     def test_restricted(self, kernels: Any, reference: Any, structure: Structure, scores: Any, abilities: Ability) -> None:
-        """Parts with the score -inf are in no answer: exact inferences answer as the listing of all other outputs does."""
+        """Parts with the score -inf are in no answer: exact inferences answer as the listing of all other outputs does.
+
+        Treat the score -inf as forbidden: sums in logarithms must stay -inf, and no such part may be in the answer.
+        """
         if structure.kind.vertices is None:
             pytest.skip("no list of outputs")
         generator, first = np.random.default_rng(3), structure.groups[0]

@@ -10,20 +10,22 @@ import pytest
 
 from structopt.experiment.report import Report, write
 from structopt.run.records import RunRecord
+from structopt.testing.promises import promises
 
 
+@promises("report")
 class ReportSuite:
     """Override `reporter` and `records`, finished runs such as the sweep of the experiment leaves."""
 
     @pytest.fixture
     def reporter(self) -> Any:
         """Give the function under test."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `reporter` in the class of the test")
 
     @pytest.fixture
     def records(self) -> Sequence[RunRecord]:
         """Make the runs of a sweep: configs, metrics and, where it is read, a history."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `records` in the class of the test")
 
     @pytest.fixture(params=["small", "full"])
     def report(self, request: pytest.FixtureRequest, reporter: Any, records: Sequence[RunRecord]) -> Report:
@@ -32,22 +34,35 @@ class ReportSuite:
         return report
 
     def test_says_what_it_repeats(self, report: Report) -> None:
-        """Title, source, and a table at least."""
+        """Title, source, and a table at least.
+
+        Give the `Report` a title, the source that it repeats, and at least one table.
+        """
         assert report.title
         assert report.source
         assert report.tables
 
     def test_tables_are_rectangular(self, report: Report) -> None:
-        """Every row has a cell for every column."""
+        """Every row has a cell for every column.
+
+        Give each row of a `Table` as many cells as the table has columns.
+        """
         assert all(len(row) == len(table.columns) for table in report.tables for row in table.rows)
 
     def test_claims_have_evidence(self, report: Report) -> None:
-        """Claims that hold or do not hold come with the numbers that decide it."""
+        """Claims that hold or do not hold come with the numbers that decide it.
+
+        Give each `Claim` a text, and the numbers that decide it where it holds or does not hold.
+        """
         assert all(claim.text for claim in report.claims)
         assert all(claim.evidence for claim in report.claims if claim.held is not None)
 
     def test_is_written(self, report: Report, tmp_path: Path) -> None:
-        """Markdown with every table, CSV, and the figure where there is one."""
+        """Markdown with every table, CSV, and the figure where there is one.
+
+        Return a `Report` of the package's own classes, whose tables are in its Markdown; `draw` only where there is a
+        figure.
+        """
         written = write(report, tmp_path).read_text(encoding="utf8")
         assert written.startswith(f"# {report.title}\n")
         assert all(table.markdown() in written for table in report.tables)
@@ -55,7 +70,10 @@ class ReportSuite:
         assert (tmp_path / "figure.png").is_file() == (report.draw is not None)
 
     def test_missing_runs_are_no_failure(self, reporter: Any, records: Sequence[RunRecord]) -> None:
-        """Of a sweep of which only one run came to its end there is a report as well."""
+        """Of a sweep of which only one run came to its end there is a report as well.
+
+        Report on the runs that there are: claims whose runs are missing have `held=None`.
+        """
         assert len(records) > 1
         for record in records:
             assert reporter([record], "small").markdown()

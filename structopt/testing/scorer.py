@@ -17,17 +17,19 @@ from structopt.kernels.waist.record import Array
 from structopt.loss.family import LossFamily
 from structopt.objective.problem import Problem
 from structopt.testing.problems import make_problem, random_encoded
+from structopt.testing.promises import promises
 
 STEP, TOLERANCE = 1e-5, 1e-6  # of the central differences
 
 
+@promises("scorer")
 class ScorerContract:
     """Override `scorer`, which makes a scorer that is not fitted; and `graph` and `encoded`, where sequences will not do."""
 
     @pytest.fixture
     def scorer(self) -> Scorer:
         """Make the scorer under test, from its parameters."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `scorer` in the class of the test")
 
     @pytest.fixture
     def graph(self) -> FactorGraph:
@@ -51,7 +53,11 @@ class ScorerContract:
         return drawn if problem.scorer.support is None else drawn * problem.scorer.support
 
     def test_first_weights_come_from_the_seed(self, problem: Problem) -> None:
-        """Same seed, same bits; they are finite, and zero where they may not move."""
+        """Same seed, same bits; they are finite, and zero where they may not move.
+
+        Draw the weights of `initial` from a generator with that seed alone, finite, and zero where `support` is
+        False.
+        """
         first, again = (problem.scorer.initial(3) for _ in range(2))
         np.testing.assert_array_equal(first, again)
         assert first.shape == (problem.dimension,)
@@ -59,7 +65,11 @@ class ScorerContract:
         assert problem.scorer.covers(first)
 
     def test_scores_are_those_of_the_instances_asked_for(self, problem: Problem, weights: Array) -> None:
-        """A vector of all parts of some instances, in their order; twice the same bits; of none, nothing."""
+        """A vector of all parts of some instances, in their order; twice the same bits; of none, nothing.
+
+        Return the scores of the instances asked for, in that order, group by group; they must not depend on the other
+        instances.
+        """
         parts, examples = problem.structure.parts, problem.examples
         whole = examples.scores(weights, np.arange(problem.m))
         order = np.arange(problem.m)[::-2]
@@ -70,7 +80,10 @@ class ScorerContract:
         assert examples.scores(weights, order[:0]).shape == (0,)
 
     def test_an_empty_corpus(self, problem: Problem, weights: Array) -> None:
-        """Has no scores, and nothing to be pulled back."""
+        """Has no scores, and nothing to be pulled back.
+
+        Return an empty vector of scores, and zeros as gradient, where there are no instances.
+        """
         scorer, encoded = problem.scorer, problem.examples.encoded.subset(0, 0)
         graphs = problem.examples.graphs
         assert graphs is not None
@@ -79,7 +92,10 @@ class ScorerContract:
         np.testing.assert_array_equal(scorer.pullback(weights, prepared, none, np.zeros(0)), np.zeros(problem.dimension))
 
     def test_pullback_is_the_slope_of_the_scores(self, problem: Problem, weights: Array) -> None:
-        """For any residuals r, the gradient of r^T s(theta) equals central differences along random directions."""
+        """For any residuals r, the gradient of r^T s(theta) equals central differences along random directions.
+
+        Return from `pullback` the derivative of r^T scores(theta) by all weights, at the same theta.
+        """
         generator, examples, chosen = np.random.default_rng(5), problem.examples, np.arange(problem.m)[::2]
         r = generator.normal(size=len(examples.scores(weights, chosen)))
         gradient = problem.scorer.pullback(weights, examples.prepared, chosen, r)
@@ -88,7 +104,10 @@ class ScorerContract:
             assert _slope(float(r @ ahead), float(r @ behind)) == _about(float(gradient @ direction))
 
     def test_gradient_of_the_losses(self, problem: Problem, weights: Array) -> None:
-        """Through scores, inference and loss, the gradient equals central differences of the losses."""
+        """Through scores, inference and loss, the gradient equals central differences of the losses.
+
+        Check `pullback` at the weights that it is given, not at those of an earlier call.
+        """
         losses, gradient = problem.minibatch(weights, np.arange(problem.m))
         assert losses == pytest.approx(problem.losses(weights), rel=1e-10)
         for direction in self._directions(problem, np.random.default_rng(6)):
@@ -96,7 +115,10 @@ class ScorerContract:
             assert _slope(ahead, behind) == _about(float(gradient @ direction))
 
     def test_all_at_once_or_in_batches(self, problem: Problem, weights: Array) -> None:
-        """The gradient over all instances is the sum of those of batches."""
+        """The gradient over all instances is the sum of those of batches.
+
+        Sum over the instances in `pullback`: no mean, and nothing kept from call to call.
+        """
         order = np.random.default_rng(0).permutation(problem.m)
         batches = [problem.minibatch(weights, batch) for batch in np.array_split(order, 2)]
         losses, gradient = problem.gradient(weights)
@@ -104,7 +126,10 @@ class ScorerContract:
         np.testing.assert_allclose(gradient, sum(one for _, one in batches), rtol=1e-9, atol=1e-12)
 
     def test_stores_all_that_it_learnt(self, problem: Problem, weights: Array) -> None:
-        """A stored state scores to the same bits; its values survive JSON, and its arrays have names without dots."""
+        """A stored state scores to the same bits; its values survive JSON, and its arrays have names without dots.
+
+        Return from `state` JSON values and arrays that `restore` needs, and undo it there exactly.
+        """
         layout, arrays = problem.scorer.state()
         assert all("." not in name and name != "weights" for name in arrays)
         again = type(problem.scorer).restore(json.loads(json.dumps(layout)), arrays)
@@ -114,7 +139,10 @@ class ScorerContract:
         np.testing.assert_array_equal(again.expand(again.compress(weights)), weights)
 
     def test_fitting_twice(self, scorer: Scorer, problem: Problem) -> None:
-        """Equal corpora give equal layouts, and the scorer that was fitted is left as it was."""
+        """Equal corpora give equal layouts, and the scorer that was fitted is left as it was.
+
+        Return a new scorer from `fit`, or make all that it changes anew; draw no random numbers there.
+        """
         structure = problem.structure
         again = scorer.fit(problem.examples.encoded, structure, problem.targets.points)
         assert json.dumps(again.state()[0]) == json.dumps(problem.scorer.state()[0])

@@ -15,6 +15,7 @@ from structopt.core.data.table_schema import Schema
 from structopt.core.task import Task
 from structopt.errors import DataError
 from structopt.kernels.waist.record import Array
+from structopt.testing.promises import promises
 
 
 def assert_same(left: Encoded, right: Encoded) -> None:
@@ -32,6 +33,7 @@ def assert_same(left: Encoded, right: Encoded) -> None:
             np.testing.assert_array_equal(a, b)
 
 
+@promises("task")
 class TaskSuite:
     """Override `task`, a function that makes a fresh one, and `path`, a labelled file of some instances.
 
@@ -42,12 +44,12 @@ class TaskSuite:
     @pytest.fixture
     def task(self) -> Any:
         """Make a function without arguments that makes the task under test."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `task` in the class of the test")
 
     @pytest.fixture
     def path(self, tmp_path: Path) -> Path:
         """Make a labelled file, of at least three instances."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `path` in the class of the test")
 
     @pytest.fixture
     def unlabelled(self, path: Path) -> Path:
@@ -69,7 +71,10 @@ class TaskSuite:
         return np.stack([np.where(encoded.heads == own, 0, encoded.heads + 1), encoded.gold], axis=1)
 
     def test_attributes(self, task: Callable[[], Task]) -> None:
-        """The program reads files, limit, columns and the main metric."""
+        """The program reads files, limit, columns and the main metric.
+
+        Set `files` (paths), `limit`, `main_metric`, `view`, `partial` and `columns` in the class or its constructor.
+        """
         component = task()
         assert all(isinstance(path, Path) for path in component.files.values())
         assert component.limit is None or component.limit >= 1
@@ -79,7 +84,10 @@ class TaskSuite:
         assert len(component.columns) == len(set(component.columns))
 
     def test_fit_encodes_as_encode_does(self, task: Callable[[], Task], path: Path) -> None:
-        """The training corpus, encoded again, gives the same arrays; its labels are all known."""
+        """The training corpus, encoded again, gives the same arrays; its labels are all known.
+
+        Let `fit` learn the vocabulary and then call `encode`; all labels of training must be known to it.
+        """
         component = task()
         corpus = component.read(path)
         encoded = component.fit(corpus)
@@ -90,12 +98,19 @@ class TaskSuite:
         assert encoded.gold.min() >= 0
 
     def test_limit(self, task: Callable[[], Task], path: Path) -> None:
-        """The first instances only."""
+        """The first instances only.
+
+        Read no more instances than `limit` in `read`.
+        """
         component = task()
         assert len(component.fit(component.read(path, limit=2))) == 2
 
     def test_gold_decodes_to_a_perfect_score(self, task: Callable[[], Task], path: Path) -> None:
-        """Gold outputs, coded and decoded, score 1; the metrics have names and the report is text."""
+        """Gold outputs, coded and decoded, score 1; the metrics have names and the report is text.
+
+        `decode` must undo the encoding of gold, `evaluate` compare with the corpus, with metrics from 0 to 1;
+        override `gold_view` where the view is another.
+        """
         component = task()
         corpus = component.read(path)
         encoded = component.fit(corpus)
@@ -108,7 +123,10 @@ class TaskSuite:
         assert component.report(corpus, outputs).strip()
 
     def test_outcomes_add_up_to_the_scores(self, task: Callable[[], Task], path: Path) -> None:
-        """What the instances add to the counts comes to the metrics of `evaluate`, for outputs that are partly wrong."""
+        """What the instances add to the counts comes to the metrics of `evaluate`, for outputs that are partly wrong.
+
+        Return from `outcomes` the counts of each instance, and combine them by the formula of `evaluate`.
+        """
         component = task()
         corpus = component.read(path)
         encoded = component.fit(corpus)
@@ -120,7 +138,10 @@ class TaskSuite:
         assert outcomes.scores() == pytest.approx(component.evaluate(corpus, outputs))
 
     def test_state_is_all_it_learnt(self, task: Callable[[], Task], path: Path) -> None:
-        """Another object with the state encodes the corpus alike; the state is JSON and arrays, without the file's path."""
+        """Another object with the state encodes the corpus alike; the state is JSON and arrays, without the file's path.
+
+        Return from `state` all that `fit` learnt, as JSON values and arrays, without paths; `restore` takes it up.
+        """
         component, other = task(), task()
         corpus = component.read(path)
         encoded = component.fit(corpus)
@@ -133,7 +154,10 @@ class TaskSuite:
         assert tuple(other.labels) == tuple(component.labels)
 
     def test_an_earlier_vocabulary_is_kept(self, task: Callable[[], Task], path: Path) -> None:
-        """Fitted to fewer instances beside an earlier task, it knows all that the earlier one does, and encodes as it says."""
+        """Fitted to fewer instances beside an earlier task, it knows all that the earlier one does, and encodes as it says.
+
+        Keep all names of `earlier` in `fit`, and add those of the corpus behind them.
+        """
         earlier, component = task(), task()
         earlier.fit(earlier.read(path))
         corpus = component.read(path, limit=1)
@@ -146,7 +170,10 @@ class TaskSuite:
             assert len(component.attribute_names(name)) == table.size
 
     def test_tables(self, task: Callable[[], Task], path: Path) -> None:
-        """The example is as the input schema says and survives JSON; outputs are as the output schema says."""
+        """The example is as the input schema says and survives JSON; outputs are as the output schema says.
+
+        Make `input_example` of the columns of `input_schema`, and let `instances` and `corpus` read it.
+        """
         component = task()
         component.fit(component.read(path))
         example = json.loads(json.dumps(component.input_example()))
@@ -157,7 +184,10 @@ class TaskSuite:
         assert Schema.restore(json.loads(json.dumps(component.output_schema.state()))) == component.output_schema
 
     def test_attributes_have_names(self, task: Callable[[], Task], path: Path) -> None:
-        """One for each attribute of a table; none for a part group that the task does not know."""
+        """One for each attribute of a table; none for a part group that the task does not know.
+
+        Return from `attribute_names` one name for each attribute of the table, none twice; none for other groups.
+        """
         component = task()
         encoded = component.fit(component.read(path))
         for name, table in encoded.tables.items():
@@ -167,7 +197,10 @@ class TaskSuite:
         assert len(component.attribute_names("no such group")) == 0
 
     def test_predictions_are_written(self, task: Callable[[], Task], path: Path, unlabelled: Path, tmp_path: Path) -> None:
-        """A file without labels has as many instances, lacks no column but these, and predictions for it are written."""
+        """A file without labels has as many instances, lacks no column but these, and predictions for it are written.
+
+        Let `read(..., labelled=False)` do without labels, and `write_outputs` write every instance.
+        """
         component = task()
         encoded = component.fit(component.read(path))
         corpus = component.read(unlabelled, labelled=False)
@@ -178,7 +211,10 @@ class TaskSuite:
         assert target.stat().st_size > 0
 
     def test_malformed_file(self, task: Callable[[], Task], malformed: tuple[Path, int] | None) -> None:
-        """The error says which line of which file."""
+        """The error says which line of which file.
+
+        Raise `DataError(path, line, message)`, with the line counted from 1.
+        """
         if malformed is None:
             pytest.skip("no malformed file was given")
         file, line = malformed

@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 from structopt.core.tracker import Run, Tracker
+from structopt.testing.promises import promises
 
 
+@promises("tracker")
 class TrackerSuite:
     """Override `tracker`, a function that makes a fresh one, and `broken`, one whose store cannot be written."""
 
     @pytest.fixture
     def tracker(self) -> Any:
         """Make a function without arguments that makes the tracker under test."""
-        raise NotImplementedError
+        raise NotImplementedError("override the fixture `tracker` in the class of the test")
 
     @pytest.fixture
     def broken(self) -> Any:
@@ -35,7 +37,10 @@ class TrackerSuite:
         return Run(folder, config, {"train": data, "dev": tmp_path / "missing.txt"}, "ner-dca-svm")
 
     def test_a_run(self, tracker: Callable[[], Tracker], run: Run) -> None:
-        """Start, passes, end; the methods return nothing."""
+        """Start, passes, end; the methods return nothing.
+
+        Return nothing from `start`, `log_epoch` and `finish`.
+        """
         component = tracker()
         started = component.start(run)
         passes = [component.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2)]
@@ -43,14 +48,20 @@ class TrackerSuite:
 
     @pytest.mark.parametrize("status", ["FAILED", "KILLED"])
     def test_a_run_that_ends_early(self, tracker: Callable[[], Tracker], run: Run, status: str) -> None:
-        """A run may end before its first pass, without any metric."""
+        """A run may end before its first pass, without any metric.
+
+        Take a run that ends without passes or metrics.
+        """
         component = tracker()
         component.start(run)
         component.describe("**Why** it ended.")
         component.finish(status, {})
 
     def test_metrics_that_are_no_numbers(self, tracker: Callable[[], Tracker], run: Run) -> None:
-        """Infinite and undefined metrics, and names of metrics that are new, do no harm."""
+        """Infinite and undefined metrics, and names of metrics that are new, do no harm.
+
+        Take metrics that are not finite, and names that come later.
+        """
         component = tracker()
         component.start(run)
         component.log_epoch(1, {"train.loss": float("inf"), "dev.f1": float("nan")})
@@ -58,7 +69,10 @@ class TrackerSuite:
         component.finish("FINISHED", {"dev.f1": float("nan")})
 
     def test_a_sweep(self, tracker: Callable[[], Tracker], run: Run) -> None:
-        """Where it knows of runs within runs: the sweep's run is opened, opened again, and closed after those of its jobs."""
+        """Where it knows of runs within runs: the sweep's run is opened, opened again, and closed after those of its jobs.
+
+        Return from `open_sweep` the id that it was given, where the sweep was opened before.
+        """
         folder, command = run.folder.parent, "structopt seed=0,1"
         parent = tracker().open_sweep("a sweep", folder, command, "")
         if not parent:
@@ -70,7 +84,10 @@ class TrackerSuite:
         tracker().close_sweep(parent, "FINISHED", {"dev.f1": 0.5}, [])
 
     def test_a_broken_store_stops_nobody(self, broken: Any, run: Run, caplog: pytest.LogCaptureFixture) -> None:
-        """It warns when it breaks, and once more at most, and the run goes on."""
+        """It warns when it breaks, and once more at most, and the run goes on.
+
+        Catch the errors of the store, warn at the first by the module's logger, and do nothing from then on.
+        """
         if broken is None:
             pytest.skip("no store to break")
         component = broken()

@@ -127,3 +127,7 @@ def test_wheel_contains_the_config_files(tmp_path: Path) -> None:
     assert {p.relative_to(conf) for p in conf.rglob("*.yaml")} == {p.relative_to(installed) for p in installed.rglob("*.yaml")}
     done = run("--info", "searchpath", folder=tmp_path / "site")
     assert str(installed) in done.stdout
+    assert (tmp_path / "site/structopt/py.typed").is_file()
+    shipped = {path.name for path in (tmp_path / "site/structopt/datasets").iterdir()}
+    assert {"train.conll", "train.conllu", "train.crfsuite", "train.libsvm", "train.multilabel"} <= shipped
+    assert not any(name.endswith((".ptb", ".coref")) for name in shipped)

@@ -165,6 +165,13 @@ def test_decoding_of_nothing(serial):
     assert decoding.k_best(examples, problem.kernels, np.zeros(problem.dimension), 3, serial) == []
 
 
+def test_lists_that_do_not_fit_are_refused(serial):
+    problem = problem_of()
+    kernels = problem.kernels
+    with pytest.raises(ConfigError, match=r"^Lists of the 1,000,000,000,000,000 best outputs, of up to \d+ parts, need .* GB"):
+        decoding.k_best(problem.examples, kernels, np.zeros(problem.dimension), 10**15, serial)
+
+
 def test_no_k_best(serial):
     problem = problem_of()
     kernels = compose(problem.scorer.kernels, InferenceKernels(problem.kernels.solve))

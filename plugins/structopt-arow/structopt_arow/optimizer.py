@@ -10,11 +10,13 @@ from structopt.plugin import (
     ConfigError,
     Demand,
     FactorGraph,
+    Footprint,
     Loss,
     Needs,
     Objective,
     Optimizer,
     Plan,
+    ProblemSizes,
     Property,
     Report,
     State,
@@ -74,6 +76,11 @@ class Arow(Optimizer):
     def plan(self) -> Plan:
         """Passes by the plugin's kernel."""
         return Plan(kernel_modules=("structopt_arow.kernel",))
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Mean and precision, and what the mean of the iterates needs."""
+        vectors = ("mean", "precision", *(("mean of the iterates",) if self.average else ()))
+        return Footprint(dict.fromkeys(vectors, sizes.weight_vector))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the initial weights as mean, with unit variances.

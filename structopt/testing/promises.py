@@ -1,0 +1,48 @@
+"""Failures of contract suites in words: what the component was to promise, that it does not, and what to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import getdoc
+from typing import Any
+
+import pytest
+
+
+def promises(kind: str) -> Callable[[type], type]:
+    """Make the failures of a suite's tests say what is wrong with the component, and what to do.
+
+    Parameters
+    ----------
+    kind : str
+        What is under test: ``loss``.
+
+    Returns
+    -------
+    callable
+        Decorates the class of the suite. The first paragraph of a test's docstring says what holds, the second what to do
+        where it does not.
+    """
+
+    def decorate(suite: type) -> type:
+        for name, test in list(vars(suite).items()):
+            if name.startswith("test_"):
+                setattr(suite, name, _explained(kind, name, test))
+        return suite
+
+    return decorate
+
+
+def _explained(kind: str, name: str, test: Any) -> Any:
+    promise, _, remedy = (" ".join(part.split()) for part in (getdoc(test) or "").partition("\n\n"))
+
+    @wraps(test)
+    def explained(self: Any, *arguments: Any, **fixtures: Any) -> None:
+        try:
+            test(self, *arguments, **fixtures)
+        except (AssertionError, pytest.fail.Exception) as error:
+            text = f"{name}: this {kind} breaks a promise of its contract: {promise}\n{remedy}\n{error}".rstrip()
+            raise AssertionError(text) from error
+
+    return explained
