@@ -120,13 +120,13 @@ class Storm:
         for manifest in self.folder.rglob(MANIFEST):
             read_folder(manifest.parent)
 
-    def rage(self, kills: int, span: float) -> None:
-        """Kill so many times, then let the run end."""
-        for _ in range(kills):
+    def rage(self, kills: int, span: float) -> int:
+        """Kill so many times, and let the run end then, if it has not done so before; return how many kills there were."""
+        for kill in range(kills):
             if self.attempt(span) == 0:
-                break
-        else:
-            self.attempt(None)
+                return kill
+        self.attempt(None)
+        return kills
 
 
 def results(folder: Path) -> dict[str, object]:
@@ -154,10 +154,15 @@ def storm(root: Path, seed: int, kills: int, words: list[str], is_fresh: bool) -
     started = time.monotonic()
     peaceful.attempt(None)
     span = time.monotonic() - started
-    shaken = Storm(root / "shaken", words, draws, begin)
-    shaken.rage(kills, 0.5 * span)
-    same = results(peaceful.folder) == results(shaken.folder)
-    return {"words": words, "same": same, "seconds": span, "attempts": shaken.attempts}
+    span, attempts, done, same, folder = 0.5 * (time.monotonic() - started), [], 0, True, root / "shaken"
+    while done < kills:  # a run that ends too soon is followed by another one, under faster fire
+        shutil.rmtree(folder, ignore_errors=True)
+        shaken = Storm(folder, words, draws, begin)
+        done += shaken.rage(kills - done, span)
+        same &= results(peaceful.folder) == results(folder)
+        attempts += shaken.attempts
+        span *= 0.6
+    return {"words": words, "same": same, "kills": done, "attempts": attempts}
 
 
 if __name__ == "__main__":

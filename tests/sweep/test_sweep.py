@@ -251,7 +251,8 @@ def test_interrupted(tmp_path: Path) -> None:
     assert (parent.info.status, child.info.status) == ("KILLED", "KILLED")
 
 
-SIDE_BY_SIDE = ["seed=0,1,2", "task.limit=300", "optimizer.epochs=4000", "tracker=none", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+SIDE_BY_SIDE = ["seed=0,1,2", "task.limit=300", "optimizer.epochs=4000", "tracker=none"]
+SIDE_BY_SIDE += ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
 
 
 def test_jobs_in_other_processes_are_ended_in_good_order(tmp_path: Path) -> None:
