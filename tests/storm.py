@@ -23,6 +23,7 @@ from pathlib import Path
 from structopt.command import main
 from structopt.model.folder import MANIFEST, read_folder
 from structopt.run import folder_lock, history
+from structopt.tracker.stores import import_mlflow
 from tests.interrupts import hear_interrupts
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -142,15 +143,23 @@ def timeless(rows) -> list[dict[str, object]]:
     return [{key: value for key, value in row.items() if not TIMES.search(key)} for row in rows]
 
 
+def warm(words: list[str], folder: Path) -> None:
+    """Import and compile in this process; with no tracker, whose store children cannot share."""
+    untracked = [word for word in words if not word.startswith("tracker")]
+    if "tracker=none" not in words:
+        import_mlflow()
+    with contextlib.redirect_stdout(None):
+        assert main.main([*untracked, "tracker=none", f"hydra.run.dir={folder}", "optimizer.epochs=1"]) == 0
+    shutil.rmtree(folder)
+
+
 def storm(root: Path, seed: int, kills: int, words: list[str], is_fresh: bool) -> dict[str, object]:
     """Train undisturbed, then in a storm; compare, and tell what happened."""
     root.mkdir(parents=True, exist_ok=True)
     begin, draws = fresh if is_fresh else forked, random.Random(seed)
     peaceful = Storm(root / "peaceful", words, draws, begin)
     if not is_fresh:  # imports and kernels are in this process then, and in the children that it forks
-        with contextlib.redirect_stdout(None):
-            assert main.main([*words, f"hydra.run.dir={root / 'warming'}", "optimizer.epochs=1"]) == 0
-        shutil.rmtree(root / "warming")
+        warm(words, root / "warming")
     started = time.monotonic()
     peaceful.attempt(None)
     span = time.monotonic() - started

@@ -112,7 +112,7 @@ def locked(folder: Path, wait: float = 0.0) -> Iterator[None]:
     if lock is not None and lock.thread == threading.get_ident() and lock.holder.pid == os.getpid():
         lock.depth += 1
     else:
-        lock = _held[resolved] = _acquired(folder, time.monotonic() + wait)
+        lock = _held[resolved] = _acquired(resolved, time.monotonic() + wait)
     try:
         yield
     finally:

@@ -6,6 +6,7 @@ goes on. So the signal is also noted, and `obey` raises it where work can end cl
 
 from __future__ import annotations
 
+import _thread
 import errno
 import os
 import signal
@@ -131,7 +132,10 @@ def request() -> None:
         return
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) == _signals.handle:
-            signal.pthread_kill(threading.main_thread().ident or 0, number)
+            if hasattr(signal, "pthread_kill"):  # which also ends a system call of the main thread that waits
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
+            else:
+                _thread.interrupt_main(number)
             return
 
 
