@@ -57,7 +57,7 @@ class Signals:
         """Note a signal and raise KeyboardInterrupt; at a second one of an impatient user, end the process at once."""
         if self.number is None:
             self.number, self._came = number, time.monotonic()
-            _silence_closed_terminal()
+            silence_closed_terminal()
             for prepare in self.preparations:
                 prepare()
             if not self.put_off:
@@ -107,6 +107,7 @@ def obey() -> None:
 @contextmanager
 def put_off() -> Iterator[None]:
     """Let the closing work of a run come to its end: a first signal is noted only, a second one ends the process at once."""
+    silence_closed_terminal()
     signals = _signals or Signals()
     signals.put_off += 1
     try:
@@ -149,8 +150,11 @@ def end_at_once(code: int) -> None:
     os._exit(code)
 
 
-def _silence_closed_terminal() -> None:
-    """Where the terminal of stdout or stderr was closed, send what is written there nowhere, instead of failing."""
+def silence_closed_terminal() -> None:
+    """Where the terminal of stdout or stderr was closed, send what is written there nowhere, so that no run fails by it.
+
+    Who ignores SIGHUP, as ``nohup`` does, is not told that it was closed.
+    """
     try:
         import termios
     except ImportError:
