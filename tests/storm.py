@@ -43,6 +43,8 @@ def forked(words: list[str], log: Path) -> int:
     code = 70
     try:
         code = main.main(words)
+    except KeyboardInterrupt:  # before the command began, or after its end
+        code = 128 + signal.SIGINT
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -93,7 +95,7 @@ class Storm:
         """The command of the next attempt: the first one again, until there is something to go on with."""
         if self.sweep:
             return [*self.words, f"hydra.sweep.dir={self.folder}", "sweep.resume=true"]
-        if (self.folder / ".hydra/config.yaml").is_file() and self.attempts:
+        if (self.folder / "checkpoint/state.safetensors").is_file():
             return [f"resume={self.folder}"]
         return [*self.words, f"hydra.run.dir={self.folder}"]
 
@@ -116,10 +118,16 @@ class Storm:
         return code
 
     def look(self) -> None:
-        """After an end in good order: there is no lock, and a model that was saved is whole."""
-        assert not list(self.folder.rglob(folder_lock.LOCK)), self.attempts
+        """After an end in good order: there is no lock, and a model is whole, unless a kill before tore it."""
+        assert self.sweep or not (self.folder / folder_lock.LOCK).exists() or self.was_killed(), self.attempts
+        if self.was_killed():
+            return
         for manifest in self.folder.rglob(MANIFEST):
             read_folder(manifest.parent)
+
+    def was_killed(self) -> bool:
+        """Whether an attempt ended without having a say in it, which may leave a stale lock and a model that is half replaced."""
+        return any(attempt["code"] < 0 for attempt in self.attempts)
 
     def rage(self, kills: int, span: float) -> int:
         """Kill so many times, and let the run end then, if it has not done so before; return how many kills there were."""
