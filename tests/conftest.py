@@ -14,7 +14,7 @@ from tests.compiled import compile_kernels
 LONGEST_FIRST = (
     "test_plugins", "test_sweep", "test_pairs", "test_experiments", "test_kummerfeld_meshi", "test_real_data", "test_stages",
     "test_docs", "test_pruned_runs", "test_eg", "test_sdca", "test_ray", "test_cutting_plane", "test_main", "test_train",
-    "test_nonconvex",
+    "test_storm", "test_nonconvex",
 )  # fmt: skip
 
 # the first draw of text makes Hypothesis' tables of characters, once a version of Python: that is no slow test

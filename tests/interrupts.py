@@ -1,4 +1,4 @@
-"""Processes that hear Ctrl-C: a shell lets its background jobs ignore it, and their children inherit that."""
+"""Processes that hear signals: shells let background jobs ignore Ctrl-C, nohup SIGHUP, and their children inherit that."""
 
 import signal
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ SOON = 0.3
 
 def hear_interrupts() -> None:
     """Before a child begins: it shall not inherit that interrupts are ignored."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager

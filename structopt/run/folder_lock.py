@@ -112,7 +112,7 @@ def locked(folder: Path, wait: float = 0.0) -> Iterator[None]:
     if lock is not None and lock.thread == threading.get_ident() and lock.holder.pid == os.getpid():
         lock.depth += 1
     else:
-        lock = _held[resolved] = _acquired(folder, time.monotonic() + wait)
+        lock = _held[resolved] = _acquired(resolved, time.monotonic() + wait)
     try:
         yield
     finally:
@@ -151,12 +151,15 @@ def start_of(pid: int) -> str | None:
     """Return when a process of this machine began, as its system counts; empty where that is unknown, None if there is none."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf8", errors="replace").rpartition(")")[2].split()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf8").strip()
     except (FileNotFoundError, ProcessLookupError):
         return None if Path("/proc/self/stat").exists() else _start_by_ps(pid)
     except OSError:
         return ""
-    return None if fields[0] in "ZX" else f"{fields[19]} ticks after boot {boot}"  # a zombie has ended
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    state, ticks = fields[0], fields[19]
+    if state in "ZX":  # a zombie has ended
+        return None
+    return f"{ticks} ticks after boot {boot.read_text(encoding='utf8').strip() if boot.is_file() else ''}"
 
 
 def _start_by_ps(pid: int) -> str | None:

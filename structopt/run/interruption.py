@@ -6,6 +6,7 @@ goes on. So the signal is also noted, and `obey` raises it where work can end cl
 
 from __future__ import annotations
 
+import _thread
 import errno
 import os
 import signal
@@ -57,7 +58,7 @@ class Signals:
         """Note a signal and raise KeyboardInterrupt; at a second one of an impatient user, end the process at once."""
         if self.number is None:
             self.number, self._came = number, time.monotonic()
-            _silence_closed_terminal()
+            silence_closed_terminal()
             for prepare in self.preparations:
                 prepare()
             if not self.put_off:
@@ -109,6 +110,7 @@ def obey() -> None:
 @contextmanager
 def put_off() -> Iterator[None]:
     """Let the closing work of a run come to its end: a first signal is noted only, a second one ends the process at once."""
+    silence_closed_terminal()
     signals = _signals or Signals()
     signals.put_off += 1
     try:
@@ -134,7 +136,10 @@ def request() -> None:
         return
     for number in (signal.SIGTERM, signal.SIGINT):
         if signal.getsignal(number) == _signals.handle:
-            signal.pthread_kill(threading.main_thread().ident or 0, number)
+            if hasattr(signal, "pthread_kill"):  # which also ends a system call of the main thread that waits
+                signal.pthread_kill(threading.main_thread().ident or 0, number)
+            else:
+                _thread.interrupt_main(number)
             return
 
 
@@ -148,8 +153,11 @@ def end_at_once(code: int) -> None:
     os._exit(code)
 
 
-def _silence_closed_terminal() -> None:
-    """Where the terminal of stdout or stderr was closed, send what is written there nowhere, instead of failing."""
+def silence_closed_terminal() -> None:
+    """Where the terminal of stdout or stderr was closed, send what is written there nowhere, so that no run fails by it.
+
+    Who ignores SIGHUP, as ``nohup`` does, is not told that it was closed.
+    """
     try:
         import termios
     except ImportError:

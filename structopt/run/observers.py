@@ -26,6 +26,7 @@ class Interrupts(Observer):
 
     def passed(self, training: Training, row: Row) -> None:
         """Raise the interrupt."""
+        interruption.silence_closed_terminal()
         interruption.obey()
 
 

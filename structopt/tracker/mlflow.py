@@ -165,7 +165,9 @@ class MLflowTracker(Tracker):
         else:
             created = self._client.create_run(self._experiment_id, start_time=started, tags=tags, run_name=name)
             self.run_id = str(created.info.run_id)
-            (run.folder / RECORDED).write_text(json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8")
+            partial = run.folder / f".{RECORDED}.partial"  # a run that is killed leaves the whole file or none
+            partial.write_text(json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8")
+            partial.replace(run.folder / RECORDED)
         self._stored = StoredRun(self._client, self._experiment_id, self.run_id, self._grouped)
         if known:
             self._stored.go_on()
