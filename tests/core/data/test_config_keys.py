@@ -5,11 +5,11 @@ from structopt.config.composition import Settings, compose
 from structopt.core.data.config_keys import IGNORED, Purpose, ignored, relevant
 
 EXPECTED = {
-    Purpose.RESUMING_A_RUN: {"optimizer.epochs", "optimizer.tolerance", "threads", "tracker"},
-    Purpose.RESUMING_A_JOB: {"sweep", "resume", "tracker"},
-    Purpose.RESUMING_A_SWEEP: {"hydra/launcher", "hydra.launcher", "hydra.sweep.dir"},
-    Purpose.TRACKING: {"tracker", "sweep", "resume", "check", "time_decoding"},
-    Purpose.COMPARING: {"label", "tracker", "threads", "resume", "check", "data", "scale", "sweep", "time_decoding"},
+    Purpose.RESUMING_A_RUN: {"optimizer.epochs", "optimizer.tolerance", "threads", "tracker", "quiet"},
+    Purpose.RESUMING_A_JOB: {"sweep", "resume", "tracker", "quiet"},
+    Purpose.RESUMING_A_SWEEP: {"hydra/launcher", "hydra.launcher", "hydra.sweep.dir", "quiet"},
+    Purpose.TRACKING: {"tracker", "sweep", "resume", "check", "time_decoding", "quiet"},
+    Purpose.COMPARING: {"label", "tracker", "threads", "resume", "check", "data", "scale", "sweep", "time_decoding", "quiet"},
     Purpose.MULTIPLYING: {"data", "scale", "label", "experiment"},
 }
 
