@@ -85,11 +85,14 @@ def noted() -> Iterator[Signals]:
     replaced = [number for number, default in DEFAULTS.items() if signal.getsignal(number) is default]
     for number in replaced:
         signal.signal(number, _signals.handle)
+    unraisable = sys.unraisablehook
+    sys.unraisablehook = _all_but_interrupts(unraisable)
     compiling.BETWEEN.append(obey)
     try:
         yield _signals
     finally:
         compiling.BETWEEN.remove(obey)
+        sys.unraisablehook = unraisable
         _signals = None
         for number in replaced:
             signal.signal(number, DEFAULTS[number])
@@ -170,3 +173,13 @@ def silence_closed_terminal() -> None:
             except termios.error as error:
                 if error.args[0] == errno.EIO:
                     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+
+
+def _all_but_interrupts(hook: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """The hook for exceptions that Python drops, which is not called for interrupts: they are noted, and raised later."""
+
+    def call(dropped: Any) -> None:
+        if not (_signals is not None and _signals.number is not None and issubclass(dropped.exc_type, KeyboardInterrupt)):
+            hook(dropped)
+
+    return call

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 import structopt
-from structopt.run import history
+from structopt.kernels.waist import compiling
+from structopt.run import history, interruption
 from structopt.run.time_limit import TimeIsUp, at_most
-from tests.interrupts import hear_interrupts
+from tests.interrupts import hear_interrupts, heard_interrupts
 
 ENDLESS = ("inference=mplp", "inference.passes=2000000000", "inference.tolerance=0")  # a visit would take an hour
 MULTILABEL = ("task=multilabel", "tracker=none", "features.bias=true", *ENDLESS)
@@ -94,6 +95,18 @@ def test_while_predicting(tmp_path: Path) -> None:
     words = ("predict", f"model={folder}", f"input={corpus}", "output=out.multilabel", "threads=2")
     assert interrupt(start(tmp_path, "-c", PROGRAM, *words), "predicting").endswith("structopt: interrupted.\n")
     assert not (tmp_path / "out.multilabel").exists()
+
+
+def test_an_interrupt_that_was_dropped_while_compiling() -> None:
+    """Numba may drop the exception; it is raised again after the kernel, unless it has been heard."""
+    with heard_interrupts(), interruption.noted():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt), compiling.under_way("a kernel"):
+            pass
+        interruption.heard()
+        with compiling.under_way("a kernel"):
+            pass
 
 
 def test_time_limit() -> None:

@@ -5,12 +5,12 @@ from structopt.config.composition import Settings, compose
 from structopt.core.data.config_keys import IGNORED, Purpose, ignored, relevant
 
 EXPECTED = {
-    Purpose.RESUMING_A_RUN: {"optimizer.epochs", "optimizer.tolerance", "threads", "tracker", "max_expansion"},
-    Purpose.RESUMING_A_JOB: {"sweep", "resume", "tracker", "max_expansion"},
-    Purpose.RESUMING_A_SWEEP: {"hydra/launcher", "hydra.launcher", "hydra.sweep.dir"},
-    Purpose.TRACKING: {"tracker", "sweep", "resume", "check", "time_decoding", "max_expansion"},
+    Purpose.RESUMING_A_RUN: {"optimizer.epochs", "optimizer.tolerance", "threads", "tracker", "max_expansion", "quiet"},
+    Purpose.RESUMING_A_JOB: {"sweep", "resume", "tracker", "max_expansion", "quiet"},
+    Purpose.RESUMING_A_SWEEP: {"hydra/launcher", "hydra.launcher", "hydra.sweep.dir", "quiet"},
+    Purpose.TRACKING: {"tracker", "sweep", "resume", "check", "time_decoding", "max_expansion", "quiet"},
     Purpose.COMPARING: {
-        "label", "tracker", "threads", "resume", "check", "data", "scale", "sweep", "time_decoding", "max_expansion",
+        "label", "tracker", "threads", "resume", "check", "data", "scale", "sweep", "time_decoding", "max_expansion", "quiet",
     },
     Purpose.MULTIPLYING: {"data", "scale", "label", "experiment"},
 }  # fmt: skip
