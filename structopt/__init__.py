@@ -41,7 +41,8 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     from structopt.config import composition
     from structopt.config.overrides import check_single_run
     from structopt.errors import ConfigError
-    from structopt.run import folder_lock, stages
+    from structopt.process import folder_lock
+    from structopt.run import stages
 
     words = list(overrides)
     check_single_run(words)

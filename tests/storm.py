@@ -22,7 +22,8 @@ from pathlib import Path
 
 from structopt.command import main
 from structopt.model.folder import MANIFEST, read_folder
-from structopt.run import folder_lock, history
+from structopt.process import folder_lock
+from structopt.run import history
 from structopt.tracker.stores import import_mlflow
 from tests.interrupts import hear_interrupts
 

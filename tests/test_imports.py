@@ -16,7 +16,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
     frozenset({"kernels"}),
     frozenset({"core"}),
-    frozenset({"formats", "metrics", "templates", "datasets", "progress"}),
+    frozenset({"formats", "metrics", "templates", "datasets", "progress", "process"}),
     COMPONENTS | {"learning", "reference"},
     frozenset({"objective", "config"}),
     frozenset({"model"}),

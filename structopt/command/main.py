@@ -12,8 +12,8 @@ from structopt.command import streams
 from structopt.config.synonyms import SUBCOMMANDS, synonym_of
 from structopt.core import memory
 from structopt.errors import ConfigError, StructoptError, meaning, near
+from structopt.process import interruption
 from structopt.progress import console, display
-from structopt.run import interruption
 from structopt.sweep.exit_codes import DONE, MENDABLE, SweepInterrupted
 
 log = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ from structopt.config.hydra_errors import friendly
 from structopt.config.overrides import ADDED, spelled_out
 from structopt.config.search_path import conf_dir, register
 from structopt.errors import ConfigError, StructoptError, SystemRefusal
-from structopt.run import interruption
+from structopt.process import interruption
 from structopt.sweep import sweepers
 from structopt.sweep.exit_codes import DONE, SweepInterrupted
 from structopt.sweep.opening import Opening, Refused

@@ -7,6 +7,8 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from structopt.kernels.waist.record import Array
 
 
@@ -53,4 +55,4 @@ class Marginals(list[Array]):
 
 def _plain(column: Any) -> list[Any]:
     """A column as a list of Python's own values."""
-    return column.tolist() if hasattr(column, "tolist") else list(column)
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)

@@ -14,13 +14,14 @@ from typing import Any
 
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
+from structopt.process import interruption
+from structopt.process.time_limit import TimeIsUp, at_most
 from structopt.progress import console, phases
-from structopt.run import history, interruption
+from structopt.run import history
 from structopt.run.components import Components
 from structopt.run.evaluation import Metrics, evaluate, known
 from structopt.run.reading import TrainingData
 from structopt.run.report import closing_text, draw
-from structopt.run.time_limit import TimeIsUp, at_most
 from structopt.run.trainer import Trainer
 
 log = logging.getLogger(__name__)

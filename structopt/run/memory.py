@@ -27,6 +27,7 @@ REMEDIES = {
     "task.limit": "a task.limit",
 }
 """What to type for less memory, by the setting that a run must have for it."""
+FRUGAL = "dca"
 LEAST = {"factor_graph.order": 1, "features.min_count": -1, "threads": 1, "optimizer.average": False}
 """Values of these settings from which nothing can be saved."""
 
@@ -82,7 +83,9 @@ def checkpoint_bytes(state: Mapping[str, int], sizes: ProblemSizes) -> int:
 def advice(config: Mapping[str, Any]) -> str:
     """The settings of this run that can be changed for less memory."""
     remedies = [remedy for key, remedy in REMEDIES.items() if _can_change(config, key)]
-    return f"Type one or more of these: {'; '.join(remedies)}; or another optimizer (dca keeps two vectors of weights)."
+    if config["optimizer"]["name"] != FRUGAL:
+        remedies.append(f"optimizer={FRUGAL}, which keeps two vectors of weights")
+    return f"Type one or more of these: {'; '.join(remedies)}."
 
 
 def _can_change(config: Mapping[str, Any], key: str) -> bool:

@@ -12,8 +12,8 @@ from structopt.core.tracker import Tracker
 from structopt.kernels.waist import halting
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
+from structopt.process import interruption
 from structopt.progress import phases
-from structopt.run import interruption
 from structopt.run.history import History
 from structopt.run.observer import Observer, Row, Training
 from structopt.run.report import SHOWN

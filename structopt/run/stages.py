@@ -21,9 +21,10 @@ from structopt.learning import convex_start, guarded, mixing
 from structopt.model.model import Model, model_config
 from structopt.objective.fingerprint import digest_of
 from structopt.objective.pass_shards import Passes
+from structopt.process import folder_lock, interruption
 from structopt.progress import console, display, phases
 from structopt.progress.quiet import quietly
-from structopt.run import folder_lock, history, interruption, memory
+from structopt.run import history, memory
 from structopt.run.closing import Closing
 from structopt.run.components import Components, make_components
 from structopt.run.evaluation import Metrics

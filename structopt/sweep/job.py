@@ -19,9 +19,9 @@ from omegaconf.errors import OmegaConfBaseException
 from structopt.core.data.config_keys import RESUME_SWEEP, Purpose, relevant
 from structopt.core.data.splits import SplitPath
 from structopt.errors import StructoptError, SystemRefusal
+from structopt.process import folder_lock, interruption
 from structopt.progress import console
 from structopt.progress.quiet import quietly
-from structopt.run import folder_lock, interruption
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, PRUNED, SWEEP, TRACKING, read_json
 from structopt.sweep.launcher_watch import ended_with_launcher
 from structopt.sweep.ongoing import BASIC

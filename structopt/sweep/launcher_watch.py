@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from structopt.run import folder_lock, interruption
-from structopt.run.folder_lock import Holder
+from structopt.process import folder_lock, interruption
+from structopt.process.folder_lock import Holder
 
 POLL = 0.5
 GRACE = 10.0

@@ -14,8 +14,8 @@ from typing import Any
 
 from structopt.core.data.config_keys import RESUME_SWEEP
 from structopt.errors import ConfigError, StructoptError
+from structopt.process import folder_lock, interruption
 from structopt.progress import phases
-from structopt.run import folder_lock, interruption
 from structopt.run.records import FAILED, FINISHED, JOB, KILLED, MULTIRUN, SWEEP, read_json
 from structopt.sweep.exit_codes import DONE, code_of_jobs
 

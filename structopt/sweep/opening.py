@@ -12,7 +12,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf, flag_override
 
-from structopt.run import folder_lock
+from structopt.process import folder_lock
 
 if TYPE_CHECKING:
     from structopt.sweep.ongoing import Sweep

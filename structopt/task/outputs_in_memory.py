@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def listed_outputs(outputs: Any, count: int, form: str) -> list[Any]:
     DataError
         What is no list, or has another length.
     """
-    if isinstance(outputs, (str, bytes, Mapping)) or not hasattr(outputs, "__iter__"):
+    if isinstance(outputs, (str, bytes, Mapping)) or not isinstance(outputs, Iterable):
         raise refused(None, f"given={shown(outputs)} is no list of outputs. Give one for every instance: {form}.")
     entries = list(outputs)
     if len(entries) != count:
@@ -65,7 +65,7 @@ def listed_cells(output: Any, count: int, number: int, unit: str) -> list[Any]:
     """
     if output is None:
         return [None] * count
-    if isinstance(output, (str, bytes, Mapping)) or not hasattr(output, "__iter__"):
+    if isinstance(output, (str, bytes, Mapping)) or not isinstance(output, Iterable):
         raise refused(number, f"the given output {shown(output)} is no list. Give one cell for each of the {count} {unit}.")
     cells = list(output)
     if len(cells) != count:

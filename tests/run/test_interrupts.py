@@ -13,8 +13,9 @@ import pytest
 
 import structopt
 from structopt.kernels.waist import compiling
-from structopt.run import history, interruption
-from structopt.run.time_limit import TimeIsUp, at_most
+from structopt.process import interruption
+from structopt.process.time_limit import TimeIsUp, at_most
+from structopt.run import history
 from tests.interrupts import hear_interrupts, heard_interrupts
 
 ENDLESS = ("inference=mplp", "inference.passes=2000000000", "inference.tolerance=0")  # a visit would take an hour

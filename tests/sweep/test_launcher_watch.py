@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from structopt.run import interruption
-from structopt.run.folder_lock import LOCK, locked, start_of
+from structopt.process import interruption
+from structopt.process.folder_lock import LOCK, locked, start_of
 from structopt.sweep import launcher_watch
 from structopt.sweep.launcher_watch import LauncherWatch, ended_with_launcher
 

@@ -20,8 +20,8 @@ from hydra.core.global_hydra import GlobalHydra
 
 import structopt
 from structopt.command import main
+from structopt.process.folder_lock import LOCK, read_holder
 from structopt.run import records
-from structopt.run.folder_lock import LOCK, read_holder
 from structopt.sweep import job as sweep_job
 from structopt.sweep import ongoing
 from structopt.sweep import table as sweep_table

@@ -93,35 +93,44 @@ def _stopped_by(stop: Callable[[], None] | None) -> Iterator[None]:
         _stops.discard(stop)
 
 
+RUNS, CANCELLED = "runs", "cancelled"
+
+
 class _Task:
-    """A call that another thread makes, unless it is cancelled before it begins."""
+    """A call that another thread makes, unless it is cancelled before it begins.
+
+    An interrupt may come between any two steps of the waiting thread, so that each of them can be repeated.
+    """
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.function, self.arguments = function, arguments
         self.result: Any = None
         self.error: BaseException | None = None
-        self.claimed, self.running = _thread.allocate_lock(), _thread.allocate_lock()
-        self.running.acquire()
+        self.done = False
+        self._fate: dict[str, str] = {}  # who was first: `dict.setdefault` is one step
+        self._ended = _thread.allocate_lock()
+        self._ended.acquire()
 
     def run(self) -> None:
         """Make the call."""
-        if self.claimed.acquire(blocking=False):
-            try:
-                self.result = self.function(*self.arguments)
-            except BaseException as error:
-                self.error = error
-            finally:
-                self.running.release()
+        if self._fate.setdefault("is", RUNS) != RUNS:
+            return
+        try:
+            self.result = self.function(*self.arguments)
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.done = True
+            self._ended.release()
 
     def wait(self) -> None:
         """Wait for its end."""
-        while not self.running.acquire(timeout=TICK):
-            pass
-        self.running.release()  # so that it can be waited for again
+        while not self.done:
+            self._ended.acquire(timeout=TICK)
 
     def cancel(self) -> None:
         """See to it that the call does not begin; one that has begun is waited for."""
-        if not self.claimed.acquire(blocking=False):
+        if self._fate.setdefault("is", CANCELLED) == RUNS:
             self.wait()
 
 

@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any
 
 from structopt.kernels.waist import compiling
-from structopt.run import folder_lock
+from structopt.process import folder_lock
 
 DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 """The signals that end a run, and the handlers of them that are replaced."""

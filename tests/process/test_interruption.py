@@ -18,8 +18,8 @@ import pytest
 
 import structopt
 from structopt.command import main
-from structopt.run import interruption
-from structopt.run.folder_lock import LOCK
+from structopt.process import interruption
+from structopt.process.folder_lock import LOCK
 from tests.interrupts import hear_interrupts
 
 QUICK = ("task=multiclass", "task.limit=60", "tracker=none", "optimizer.epochs=3")

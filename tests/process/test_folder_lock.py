@@ -18,13 +18,13 @@ import pytest
 
 from structopt.command import main
 from structopt.errors import ConfigError, FolderInUseError
-from structopt.run import folder_lock
-from structopt.run.folder_lock import LOCK, Holder, locked, read_holder, start_of
+from structopt.process import folder_lock
+from structopt.process.folder_lock import LOCK, Holder, locked, read_holder, start_of
 from structopt.sweep.ongoing import Sweep
 
 HOLD = """
 import sys, pathlib
-from structopt.run.folder_lock import locked
+from structopt.process.folder_lock import locked
 with locked(pathlib.Path(sys.argv[1])):
     print("locked", flush=True)
     sys.stdin.read()
@@ -141,7 +141,7 @@ def test_one_of_many_takes_what_is_stale(tmp_path: Path) -> None:
     script = """
 import os, sys, pathlib
 from structopt.errors import FolderInUseError
-from structopt.run.folder_lock import locked
+from structopt.process.folder_lock import locked
 folder, inside = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[1]) / "inside"
 for child in range(8):
     if os.fork() == 0:

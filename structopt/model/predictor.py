@@ -1,0 +1,307 @@
+"""Predictions of a model: best outputs, lists of the k best, marginals, tables, scores on files."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from math import exp
+from numbers import Integral
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from structopt.config import compatibility, registry
+from structopt.core.ability import Ability
+from structopt.core.executor import Executor
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.inference import Inference
+from structopt.core.loss import Loss
+from structopt.core.scorer import Scorer
+from structopt.core.task import Task
+from structopt.errors import ConfigError, DataError
+from structopt.kernels.waist.record import Array
+from structopt.kernels.waist.signatures import Kernels
+from structopt.model.marginals import Marginals
+from structopt.model.pruning import Pruner
+from structopt.model.ranking import Scored, ranked_outputs
+from structopt.objective.decoding import KBest, k_best, log_partitions, marginals, predicted
+from structopt.objective.drivers import predicting
+from structopt.objective.examples import Examples
+
+Inputs = Sequence[Any] | str | PathLike[str]
+"""Instances in memory, or a file of them."""
+Given = Sequence[Any] | bool | None
+"""Outputs that are known in part, with None where they are open; True: the labels of the file."""
+
+log = logging.getLogger(__name__)
+
+
+class Predictor:
+    """Weights with everything needed to predict by them.
+
+    Parameters
+    ----------
+    config : mapping
+        The nodes task, features, factor_graph, inference and loss, without paths.
+    task, graph, inference : components
+        `task` is fitted.
+    scorer : Scorer
+    weights : float64, shape (dimension,)
+    temperature : float
+        1/beta of the loss, at which probabilities are given (1 where beta = inf).
+    pruner : Pruner or None
+        What leaves few candidates, where the graph asks for one.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        task: Task,
+        graph: FactorGraph,
+        inference: Inference,
+        scorer: Scorer,
+        weights: Array,
+        temperature: float,
+        pruner: Pruner | None = None,
+    ) -> None:
+        self.config, self.task, self.graph, self.inference = config, task, graph, inference.decoder()
+        self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
+        self.pruner = pruner
+        self._warned: set[str] = set()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the input columns."""
+        return tuple(self.task.columns)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label set: of tokens, cells, classes; the relations of trees; of sets of labels all that there are."""
+        return tuple(self.task.vocabulary()["labels"])
+
+    def __repr__(self) -> str:
+        """Name the components, and count labels and weights."""
+        names = ", ".join(f"{kind}={self.config[kind]['name']}" for kind in ("task", "factor_graph", "inference"))
+        loss = self.config["loss"]
+        numbers = "".join(f", {name}={float(loss[name]):g}" for name in ("beta", "gamma") if name in loss)
+        return f"Model({names}, loss={loss['name']}{numbers}; {len(self.labels)} labels, {self.scorer.count} weights)"
+
+    @cached_property
+    def gibbs(self) -> bool:
+        """Whether the loss gives a distribution over outputs: its beta is finite."""
+        loss: Loss = registry.create("loss", self.config["loss"])
+        return loss.temperature > 0.0
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        """Kernels of features and inference."""
+        return predicting(self.scorer, self.graph, self.inference)
+
+    def examples(self, corpus: Any, given: Sequence[Any] | None = None, executor: Executor | None = None) -> Examples:
+        """Encode a corpus for this model, and warn once of each column that the corpus lacks: it is read as padding."""
+        for name in self.task.missing_columns(corpus):
+            if name not in self._warned:
+                self._warned.add(name)
+                log.warning("%s has no column '%s'; the model reads it as padding.", corpus.path, name)
+        encoded = self.task.encode(corpus, given)
+        if self.pruner is not None:
+            encoded = self.pruner.prune(encoded, executor=executor).encoded
+        return Examples.build(encoded, self.graph, self.scorer, self.inference)
+
+    def given_labels(self, corpus: Any) -> Sequence[Any]:
+        """The labels that a corpus read from a file has already, for `examples` to keep.
+
+        Raises
+        ------
+        DataError
+            If it has no column of labels.
+        ConfigError
+            If the task's files have no place for labels that are known in part.
+        """
+        labels = self.task.given_labels(corpus)
+        if labels is None:
+            raise DataError(corpus.path, None, "partial=true needs the label column, with _ for every token that is free.")
+        return labels
+
+    def predict(self, instances: Inputs, executor: Executor | None = None, *, given: Given = None) -> list[Any]:
+        """Best output of every instance, as the task writes it: for example a list of labels, one a token, or a label.
+
+        Parameters
+        ----------
+        instances : sequence, or str or Path
+            As the task's ``corpus`` takes them. For example sentences, each a sequence of words, of tuples of cells in the order
+            of `columns`, or a mapping from column name to sequence; mappings from index to value, or rows of values. A string or
+            a path is a file, whose labels need not be known.
+        executor : Executor or None
+            None: one thread.
+        given : sequence, bool or None
+            What is known of the outputs, and kept: one output an instance, with None where it is open. Lists of labels, heads or
+            pairs (head, relation), one a word; a class; mappings from label to True or False; rows of labels of cells. Of a
+            file, True keeps its labels, where ``_`` is open.
+
+        Raises
+        ------
+        DataError
+            For instances or given outputs of another form than the task's.
+        ConfigError
+            If no output agrees with what is given.
+        """
+        return self.best_outputs(self._read(instances, given, executor), executor)
+
+    def predict_k_best(
+        self, instances: Inputs, k: int, executor: Executor | None = None, *, given: Given = None
+    ) -> list[list[Scored]]:
+        """The k best outputs of every instance, the best first; fewer where there are fewer.
+
+        Parameters
+        ----------
+        k : int
+            At least 1.
+        instances, executor, given
+            See `predict`.
+
+        Returns
+        -------
+        list of lists of Scored
+            Tuples (score, output, probability).
+
+        Raises
+        ------
+        CompatibilityError
+            If the inference makes no such lists; the message names those that do.
+        ConfigError
+            For a k below 1.
+        DataError
+            See `predict`.
+        """
+        if isinstance(k, bool) or not isinstance(k, Integral) or k < 1:
+            raise ConfigError(f"k={k!r} must be a whole number, at least 1.")
+        provided = compatibility.check_option(f"k={k}", Ability.K_BEST, self.inference, self.graph)
+        examples, executor = self._read(instances, given, executor), executor or registry.serial()
+        lists = self.k_best_outputs(examples, int(k), executor)
+        ranked = ranked_outputs(self.task, self.graph, examples, lists, int(k))
+        if not self.gibbs or Ability.MARGINALS not in provided:
+            return [[Scored(*pair) for pair in pairs] for pairs in ranked]
+        T = self.temperature
+        values = log_partitions(examples, self.kernels, self.weights, executor, T).tolist()
+        return [
+            [Scored(score, output, min(exp((score - value) / T), 1.0)) for score, output in pairs]
+            for value, pairs in zip(values, ranked, strict=True)
+        ]
+
+    def predict_columns(self, columns: Mapping[str, Sequence[Any]]) -> list[Any]:
+        """Best outputs of a table's rows, as of `predict`; the task's ``input_schema`` says which columns there are.
+
+        Parameters
+        ----------
+        columns : mapping of column name to sequence of cells
+            For example ``tokens`` and further columns of sentences; a column that is missing or all empty counts as padding.
+
+        Raises
+        ------
+        DataError
+            For a table that is not as the schema says.
+        """
+        return self._predict_rows(self.task.input_schema.checked(columns))
+
+    def predict_table(self, columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """Best outputs of a table's rows as a table, with columns as the task's ``output_schema`` says.
+
+        Raises
+        ------
+        DataError
+            For a table that is not as the ``input_schema`` says, or outputs that are not as many as theirs says.
+        """
+        table = self.task.input_schema.checked(columns)
+        outputs = self.output_table(self._predict_rows(table))
+        self.task.output_schema.check_outputs(outputs, table)
+        return outputs
+
+    def output_table(self, outputs: Sequence[Any]) -> dict[str, list[Any]]:
+        """Outputs as columns of the task's ``output_schema``: for example ``labels``, or ``heads`` and ``relations``."""
+        return self.task.output_table(outputs)
+
+    def _predict_rows(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        return self.predict(self.task.instances(table))
+
+    def marginals(self, instances: Inputs, executor: Executor | None = None, *, given: Given = None) -> Marginals:
+        """Probabilities of the choices that outputs are made of, one array an instance, and a table that names them all.
+
+        At the temperature 1/beta of the loss; at 1, where beta = inf. With `given` they are those of the outputs that agree.
+
+        Parameters
+        ----------
+        instances, executor, given
+            See `predict`.
+
+        Returns
+        -------
+        Marginals
+            A list of arrays; its `table` has named columns.
+
+        Raises
+        ------
+        CompatibilityError
+            If the inference gives no marginals; the message names those that do.
+        ConfigError, DataError
+            See `predict`.
+        """
+        compatibility.check_option("model.marginals", Ability.MARGINALS, self.inference, self.graph)
+        examples = self._read(instances, given, executor)
+        of_parts, view = self._part_marginals(examples, executor), self.task.view
+        arrays = self.graph.probabilities(view, examples.encoded, examples.structure, of_parts)
+
+        @cache
+        def choices() -> list[dict[str, Array]]:
+            return self.graph.choices(view, examples.encoded, examples.structure, of_parts)
+
+        def columns(index: int) -> dict[str, Any]:
+            return self.task.marginal_columns(examples.encoded, index, choices()[index])
+
+        return Marginals(arrays, self.labels, self.task.instance, columns)
+
+    def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
+        """Best outputs of an encoded corpus, in the scheme of the files."""
+        return self.task.written(self._outputs(examples, executor))
+
+    def view_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
+        """Probabilities of an encoded corpus, as of `marginals`."""
+        of_parts = self._part_marginals(examples, executor)
+        return self.graph.probabilities(self.task.view, examples.encoded, examples.structure, of_parts)
+
+    def _part_marginals(self, examples: Examples, executor: Executor | None) -> list[Array]:
+        """Marginals of the parts that the task's view is read from."""
+        group, executor = self.graph.views[self.task.view], executor or registry.serial()
+        return marginals(examples, self.kernels, self.weights, group, executor, self.temperature)
+
+    def _read(self, instances: Inputs, given: Given, executor: Executor | None) -> Examples:
+        """Encode instances in memory, or those of a file, with what is given and kept."""
+        if isinstance(instances, (str, PathLike)):
+            corpus = self.task.read(instances, labelled=False)
+            if given is True:
+                return self.examples(corpus, self.given_labels(corpus), executor)
+        else:
+            corpus = self.task.corpus(instances)
+        if given is True:
+            raise ConfigError("given=True keeps the labels of a file, and these instances are in memory. Give a list of outputs.")
+        kept = None if given is None or given is False else self.task.kept_outputs(corpus, given)
+        return self.examples(corpus, kept, executor)
+
+    def k_best_outputs(self, examples: Examples, k: int, executor: Executor | None = None) -> list[KBest]:
+        """The k best outputs of every instance of an encoded corpus."""
+        return k_best(examples, self.kernels, self.weights, k, executor or registry.serial())
+
+    def evaluate(self, path: str | Path, executor: Executor | None = None) -> dict[str, float]:
+        """Metrics on a labelled file."""
+        return self.report(path, executor)[0]
+
+    def report(self, path: str | Path, executor: Executor | None = None) -> tuple[dict[str, float], str]:
+        """Metrics on a labelled file, and the task's table of them."""
+        corpus = self.task.read(path)
+        outputs = self._outputs(self.examples(corpus, executor=executor), executor)
+        return self.task.evaluate(corpus, outputs), self.task.report(corpus, outputs)
+
+    def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
+        executor = executor or registry.serial()
+        return predicted(examples, self.task, self.graph, self.inference, self.kernels, self.weights, executor)
