@@ -64,7 +64,9 @@ def _refuse_what_configs_lack(word: str) -> None:
 
 def _compare(word: str, key: str, saved: Mapping[str, Any], typed: Mapping[str, Any]) -> None:
     """Raise where a typed value is not the run's; of a choice the name counts, since the run keeps its parameters."""
-    before, now = _value(saved, key), _value(validate(_with(saved, key, _value(typed, key))), key)
+    before, now = _value(saved, key), _value(typed, key)
+    if not key.endswith(".name"):  # with another component the rest of the saved config is none that could be validated
+        now = _value(validate(_with(saved, key, now)), key)
     if before == now:
         return
     allowed = f"{', '.join(CHANGEABLE)} and tracker's parameters"

@@ -7,6 +7,7 @@ an instance from a config node that it checks first.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +15,7 @@ from structopt.config.presets import preset
 from structopt.config.schema import REQUIRED, Parameter, coerce, of_class, of_source
 from structopt.config.synonyms import KEYS, synonym_of
 from structopt.core.component import Component, unset
-from structopt.core.entry_points import Installed
+from structopt.core.entry_points import Installed, path_entries
 from structopt.core.entry_points import installed as discovered
 from structopt.core.executor import Executor
 from structopt.errors import ConfigError, did_you_mean, form_of, meaning
@@ -91,11 +92,16 @@ def described(component: Installed) -> list[Parameter]:
 
     Their defaults are those that its config file sets.
     """
+    return list(_described(component, path_entries()))
+
+
+@cache
+def _described(component: Installed, entries: tuple[tuple[str, float], ...]) -> tuple[Parameter, ...]:
     module, _, name = component.entry_point.value.partition(":")
     parameters = of_source(module, name)
     if parameters is None:
         parameters = list(schema(load(component.kind, component.name)).values())
-    return preset(component.kind, component.name, parameters)
+    return tuple(preset(component.kind, component.name, parameters))
 
 
 def unknown_parameter(kind: str, name: str, key: str, elsewhere: Sequence[str] = ()) -> str:

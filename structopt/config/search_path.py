@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
+
+from structopt.core.entry_points import path_entries
 
 
 def conf_dir() -> str:
@@ -22,14 +25,24 @@ def conf_dir() -> str:
 
 def plugin_packages() -> list[EntryPoint]:
     """Return the plugins' config packages, sorted."""
-    return sorted(entry_points(group="structopt.conf"), key=lambda point: (point.name, point.value))
+    return list(_packages(path_entries()))
+
+
+@lru_cache(maxsize=4)
+def _packages(entries: tuple[tuple[str, float], ...]) -> tuple[EntryPoint, ...]:
+    return tuple(sorted(entry_points(group="structopt.conf"), key=lambda point: (point.name, point.value)))
 
 
 def conf_folders() -> list[Path]:
     """Return the folders of config files, the core's first, in Hydra's order of search."""
-    specs = [find_spec(point.value) for point in plugin_packages()]
+    return list(_folders(path_entries()))
+
+
+@lru_cache(maxsize=4)
+def _folders(entries: tuple[tuple[str, float], ...]) -> tuple[Path, ...]:
+    specs = [find_spec(point.value) for point in _packages(entries)]
     plugins = [Path(folder) for spec in specs if spec for folder in spec.submodule_search_locations or ()]
-    return [Path(conf_dir()), *plugins]
+    return (Path(conf_dir()), *plugins)
 
 
 class PluginSearchPath(SearchPathPlugin):

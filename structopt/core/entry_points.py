@@ -74,7 +74,7 @@ def installed(kind: str) -> dict[str, Installed]:
         If two distributions claim one name.
     """
     components: dict[str, Installed] = {}
-    for component in _listed(kind, _path_entries()):
+    for component in _listed(kind, path_entries()):
         rival = components.setdefault(component.name, component)
         if rival.distribution != component.distribution:
             owners = " and ".join(sorted((rival.distribution, component.distribution)))
@@ -82,8 +82,8 @@ def installed(kind: str) -> dict[str, Installed]:
     return components
 
 
-def _path_entries() -> tuple[tuple[str, float], ...]:
-    """Where distributions can be, and when each of these folders was changed last."""
+def path_entries() -> tuple[tuple[str, float], ...]:
+    """Return where distributions can be, and when each of these folders was changed last: the key of what is cached of them."""
     return tuple((entry, os.stat(entry).st_mtime if os.path.exists(entry) else 0.0) for entry in sys.path)
 
 

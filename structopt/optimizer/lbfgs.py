@@ -24,7 +24,7 @@ DECREASE, CURVATURE = 1e-4, 0.9  # constants of the strong Wolfe conditions (Noc
 
 KERNEL_MODULES = (
     "structopt.kernels.learn.lbfgs", "structopt.kernels.waist.passes", "structopt.kernels.features.bundles",
-    "structopt.kernels.arrays.coordinates", "scipy.optimize",
+    "structopt.kernels.features.attribute_columns", "structopt.kernels.arrays.coordinates", "scipy.optimize",
 )  # fmt: skip
 
 

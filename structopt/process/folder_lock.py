@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from structopt.errors import ConfigError, FolderInUseError
+from structopt.errors import FolderInUseError, SystemRefusal
 
 log = logging.getLogger(__name__)
 
@@ -104,7 +104,7 @@ def locked(folder: Path, wait: float = 0.0) -> Iterator[None]:
     ------
     FolderInUseError
         If another process or thread holds it all the while.
-    ConfigError
+    SystemRefusal
         If the folder cannot be made or written.
     """
     resolved = folder.resolve()
@@ -181,8 +181,7 @@ def _acquired(folder: Path, end: float) -> _Lock:
                 lock.made_folder = is_new
                 return lock
         except OSError as error:
-            why = f"no run can be kept in this folder ({error.strerror}). Name one that can be made and written."
-            raise ConfigError(f"{folder}: {why}") from error
+            raise SystemRefusal(error) from error
         except FolderInUseError:
             if time.monotonic() >= end:
                 raise

@@ -160,8 +160,8 @@ def _check_entries(path: Path, values: Mapping[str, Any]) -> None:
     required, types = REQUIRED.get(path.name, ()), TYPES.get(path.name, {})
     if absent := [key for key in required if key not in values]:
         raise ConfigError(f"{path}: the entry {absent[0]} is missing. {REMEDY}")
-    try:
-        for key, value in values.items():
+    for key, value in values.items():
+        try:
             coerce(key, value, SCORES if path.name == METRICS else types.get(key, Any))
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error} {REMEDY}") from None
+        except ConfigError as error:
+            raise ConfigError(f"{path}: the entry {key} is not of the type that a run writes. {REMEDY}") from error

@@ -171,6 +171,13 @@ def arcs_of(offsets: list[int], arcs: list[int]) -> SparseVectors:
     return SparseVectors(np.array(offsets), np.array(arcs, np.int32), np.ones(len(arcs)))
 
 
+class FewExamples(SimpleNamespace):
+    """Examples of which a prediction asks how many they are."""
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+
 class Parser:
     """A model with the methods that `predict` calls, which return fixed trees and probabilities."""
 
@@ -181,7 +188,7 @@ class Parser:
 
     def examples(self, trees: Any, labels: None, executor: Any) -> Any:
         encoded = self.task.encode(trees, labels)
-        return SimpleNamespace(encoded=encoded, structure=self.graph.build(encoded))
+        return FewExamples(encoded=encoded, structure=self.graph.build(encoded))
 
     def best_outputs(self, examples: Any, executor: Any) -> list[Any]:
         return decoded(self.task, self.graph, examples, arcs_of([0, 2, 3], [1, 3, 0]))

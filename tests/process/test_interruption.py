@@ -29,9 +29,9 @@ import sys, time
 from structopt.command import main
 from structopt.run import closing
 def slowly(*arguments):
-    print("evaluating", flush=True)
+    print("reporting", flush=True)
     time.sleep(60)
-closing.evaluate = slowly
+closing.Closing.report = slowly
 sys.exit(main.main())
 """
 
@@ -67,7 +67,7 @@ def test_a_signal_ends_a_run(
     raising_once(monkeypatch, Checkpoint, "write", number)
     assert main.main([*QUICK, f"hydra.run.dir={tmp_path}"]) == CODES[number]
     by = "" if number == signal.SIGINT else f" by {number.name}"
-    assert f"structopt: interrupted{by}. A run goes on with: structopt resume={tmp_path}\n" in capsys.readouterr().err
+    assert f"structopt: interrupted{by}. The run goes on with: structopt resume={tmp_path}\n" in capsys.readouterr().err
     assert (tmp_path / "metrics.json").is_file() and not (tmp_path / LOCK).exists()
     assert structopt.load(tmp_path)
     assert {one: signal.getsignal(one) for one in interruption.DEFAULTS} == interruption.DEFAULTS
@@ -76,11 +76,11 @@ def test_a_signal_ends_a_run(
 
 @pytest.mark.parametrize("method", ["save", "evaluate"])
 def test_a_signal_in_the_closing_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
-    """It is done first: model and metrics are there."""
+    """Model and metrics are there all the same."""
     from structopt.model.model import Model
-    from structopt.run import stages
+    from structopt.run import closing
 
-    raising_once(monkeypatch, Model if method == "save" else stages, method, signal.SIGTERM)
+    raising_once(monkeypatch, Model if method == "save" else closing, method, signal.SIGTERM)
     assert main.main([*QUICK, f"hydra.run.dir={tmp_path}"]) == 143
     assert (tmp_path / "metrics.json").is_file() and structopt.load(tmp_path)
 
@@ -168,7 +168,7 @@ def test_an_impatient_user(tmp_path: Path) -> None:
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, preexec_fn=hear_interrupts, **pipes) as process:
         assert process.stdout is not None
-        while "evaluating" not in process.stdout.readline():
+        while "reporting" not in process.stdout.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         time.sleep(1.2)

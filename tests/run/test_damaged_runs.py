@@ -58,7 +58,7 @@ def test_configs_that_are_none(run: Path, capsys: pytest.CaptureFixture[str], te
         ("seed: 0", "seed: -1", "seed=-1 is too small: at least 0."),
         ("threads: 1\n", "", "truncated or altered (the key threads is missing). Take it from a backup, or train again."),
         ("  name: multiclass", "  name: [1]", "task needs the name of a component: type task=NAME. Installed: "),
-        ("sweep:\n  resume: false", "sweep: 3", "sweep=3 is not a"),
+        ("sweep:\n  resume: false", "sweep: 3", "sweep=3 is a number, and sweep takes a mapping"),
     ],
 )
 def test_configs_with_other_values(run: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, reason: str) -> None:
@@ -119,15 +119,15 @@ def test_records_of_runs(run: Path, finished: Path, tmp_path: Path, capsys: pyte
     metrics = run / "metrics.json"
     for text, reason in (
         ("{", "this is not JSON"), ("[" * 100_000, "this is not JSON"), ("[]", "this is no JSON object."),
-        ('{"dev": 3}', "dev=3 is not a Mapping"), ('{"dev": {"f1": "x"}}', "dev.f1=x is not a float"),
+        ('{"dev": 3}', "the entry dev is not of the type"), ('{"dev": {"f1": "x"}}', "the entry dev is not of the type"),
     ):  # fmt: skip
         metrics.write_text(text)
         assert said().startswith(f"{metrics}: {reason}")
     shutil.copy(finished / "metrics.json", metrics)
     job, facts = run / "job.json", {"number": 0, "overrides": [], "status": "FINISHED", "config": {"seed": 0}, "files": {}}
     for change, reason in (
-        ({"overrides": "x"}, "overrides=x is not a Sequence"), ({"config": []}, "config=[] is not a Mapping"),
-        ({"error": {}}, "error={} is not a str"),
+        ({"overrides": "x"}, "the entry overrides is not of the type"), ({"config": []}, "the entry config is not of the type"),
+        ({"error": {}}, "the entry error is not of the type"),
     ):  # fmt: skip
         job.write_text(json.dumps(facts | change))
         assert said().startswith(f"{job}: {reason}")

@@ -299,10 +299,10 @@ def test_jobs_end_with_their_sweep(tmp_path: Path) -> None:
 @pytest.mark.parametrize("last", [False, True])
 def test_an_interrupt_that_was_swallowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: bool) -> None:
     """It ends the sweep after the pass in which it came, or after the job, where that was saving its model."""
+    from structopt.run.closing import Closing
     from structopt.run.held_out import HeldOut
-    from structopt.run.stages import _TrainingRun
 
-    holder, method = (_TrainingRun, "close") if last else (HeldOut, "scores")
+    holder, method = (Closing, "report") if last else (HeldOut, "scores")
     original = getattr(holder, method)
 
     def swallow(self: Any, *arguments: Any) -> Any:
