@@ -72,9 +72,10 @@ class Display:
                 self._shown = ""
 
     def close(self) -> None:
-        """Take the line away for good."""
-        self._closed.set()
-        self.clear()
+        """Take the line away for good: nothing is written afterwards."""
+        with self._lock:
+            self._closed.set()
+            self.clear()
 
     def _watch(self) -> None:
         while not self._closed.wait(REFRESH):
@@ -90,7 +91,10 @@ class Display:
             self._last = time.monotonic()
             where = f"; log: {_shortest(self.log)}" if self.log else ""
             since = clock(self._last - self._began)
-            self._write(f"structopt: {plain_line() or f'working, {since}'}{where}\n")
+            line = f"structopt: {plain_line() or f'working, {since}'}{where}\n"
+            with self._lock:
+                if not self._closed.is_set():
+                    self._write(line)
 
     def _show(self, line: str) -> None:
         with self._lock:
