@@ -4,6 +4,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from structopt.process.time_limit import alarm
+
 SOON = 0.3
 """Seconds until `interrupted_soon` interrupts."""
 
@@ -27,10 +29,5 @@ def heard_interrupts() -> Iterator[None]:
 @contextmanager
 def interrupted_soon() -> Iterator[None]:
     """Ctrl-C comes, once."""
-    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    timer = signal.setitimer(signal.ITIMER_REAL, SOON)
-    try:
+    with alarm(SOON, signal.default_int_handler):
         yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *timer)
-        signal.signal(signal.SIGALRM, handler)

@@ -99,7 +99,7 @@ def _elements(value: str) -> str:
     parts = _divided(value[1:-1])
     if ends == "{}":
         pairs = [part.partition(":") for part in parts]
-        return "{" + ", ".join(f"{key.strip().strip(chr(39) + chr(34))}: {_element(one)}" for key, _, one in pairs) + "}"
+        return "{" + ", ".join(key.strip().strip("'\"") + ": " + _element(one) for key, _, one in pairs) + "}"
     return "[" + ", ".join(map(_element, parts)) + "]"
 
 

@@ -127,7 +127,7 @@ def _verify(folder: Path) -> None:
         if not (folder / name).is_file():
             raise ModelError(f"{folder / name}: the file is missing; the model is not complete.")
         if durable_files.digest(folder / name) != expected.get(name):
-            raise ModelError(f"{folder / name}: truncated or altered since it was saved. Take it from a backup, or train again.")
+            raise ModelError(f"{folder / name}: truncated or altered since it was saved. {durable_files.TAKE_ANOTHER}")
 
 
 def _is_file_name(name: str) -> bool:

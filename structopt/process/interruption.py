@@ -23,8 +23,9 @@ from structopt.process import folder_lock
 
 DEFAULTS: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 """The signals that end a run, and the handlers of them that are replaced."""
-if hasattr(signal, "SIGHUP"):  # Windows has none
-    DEFAULTS[signal.SIGHUP] = signal.SIG_DFL
+HANGUP = getattr(signal, "SIGHUP", None)  # Windows has none
+if HANGUP is not None:
+    DEFAULTS[HANGUP] = signal.SIG_DFL
 ONE_EVENT = 1.0
 """Seconds in which further signals count as the first: shells and terminals send some twice."""
 
@@ -63,7 +64,7 @@ class Signals:
                 prepare()
             if not self.put_off:
                 raise KeyboardInterrupt
-        elif number != getattr(signal, "SIGHUP", None) and time.monotonic() - self._came > ONE_EVENT:
+        elif number != HANGUP and time.monotonic() - self._came > ONE_EVENT:
             end_at_once(128 + number)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class TimeIsUp(BaseException):  # no Exception: no handler of errors on the way shall take it for one
@@ -22,13 +22,20 @@ def at_most(seconds: float) -> Iterator[None]:
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         raise TimeIsUp
-    handler = signal.signal(signal.SIGALRM, _raise)
+    with alarm(seconds, _raise):
+        yield
+
+
+@contextmanager
+def alarm(seconds: float, handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    """Have a handler called once so many seconds have passed, unless the work within has ended; in the main thread."""
+    before = signal.signal(signal.SIGALRM, handler)
     timer = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, *timer)
-        signal.signal(signal.SIGALRM, handler)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _raise(number: int, frame: FrameType | None) -> NoReturn:

@@ -49,9 +49,6 @@ class Display:
         self._began = self._last = time.monotonic()
         threading.Thread(target=self._watch, name="structopt-progress", daemon=True).start()
 
-    def entered(self, phase: Phase) -> None:
-        """Nothing: the display looks by itself, so that short phases cost nothing."""
-
     def left(self, phase: Phase) -> None:
         """Leave a line of a long phase on a terminal."""
         if self.silent or is_quiet() or not _is_terminal():

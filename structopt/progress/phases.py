@@ -58,10 +58,7 @@ class Phase:
 
 
 class Listener(Protocol):
-    """Who is told of phases."""
-
-    def entered(self, phase: Phase) -> None:
-        """A phase begins."""
+    """Who is told of phases that end."""
 
     def left(self, phase: Phase) -> None:
         """A phase has ended, well or not."""
@@ -86,8 +83,6 @@ def phase(
         return
     entered = Phase(name, str(what), visits, line, remark, lasting)
     _under_way.append(entered)
-    for listener in _listeners:
-        listener.entered(entered)
     try:
         yield
     finally:
@@ -103,7 +98,7 @@ def under_way() -> tuple[Phase, ...]:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Tell a listener of the phases that are entered and left."""
+    """Tell a listener of the phases that are left."""
     _listeners.append(listener)
     try:
         yield
