@@ -1,0 +1,142 @@
+"""Constituent trees in the brackets of the Penn Treebank: read with the line of every node, and written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from structopt.errors import DataError
+
+TOKEN = re.compile(r"\n|[()]|[^\s()]+")
+EMPTY = "-NONE-"
+"""The label of elements without a word: traces, and zeros."""
+ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
+"""How brackets are written that are words."""
+
+
+class Node(NamedTuple):
+    """A constituent, or a word with its tag.
+
+    Attributes
+    ----------
+    label : str
+        As the file writes it, function tags included; empty for a root without a label.
+    children : tuple of Node
+        Empty for a word.
+    word : str
+        Empty for a constituent.
+    line : int
+        Where it begins in its file, from 1.
+    """
+
+    label: str
+    children: tuple[Node, ...] = ()
+    word: str = ""
+    line: int = 0
+
+    def leaves(self) -> Iterator[Node]:
+        """The words of the constituent with their tags, from left to right."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if node.children:
+                stack.extend(reversed(node.children))
+            else:
+                yield node
+
+    def __str__(self) -> str:
+        """The tree in brackets, on one line."""
+        written: list[str] = []
+        stack: list[Node | str] = [self]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, str):
+                written.append(item)
+            elif item.children:
+                written.append(f"({item.label}")
+                stack.append(")")
+                for child in reversed(item.children):
+                    stack += [child, " "]
+            else:
+                written.append(f"({item.label} {item.word})")
+        return "".join(written)
+
+
+@dataclass
+class _Open:
+    """A bracket that is not closed yet."""
+
+    line: int
+    words: list[str]
+    children: list[Node]
+
+
+def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
+    """Return the trees of a text, any number of lines a tree and of trees a line; O(characters).
+
+    A node is ``(LABEL word)`` or ``(LABEL node node ...)``; only the outermost may have no label: ``( (S ...))``.
+
+    Parameters
+    ----------
+    text : str
+    path : str or Path
+        The file, for errors.
+    limit : int or None
+        Trees to read.
+
+    Raises
+    ------
+    DataError
+        Brackets that do not match, text outside of all brackets, a node without label or without words, a node with several
+        words or with words beside nodes.
+    """
+    trees: list[Node] = []
+    stack: list[_Open] = []
+    line = 1
+    for match in TOKEN.finditer(text):
+        token = match.group()
+        if token == "\n":
+            line += 1
+        elif token == "(":
+            stack.append(_Open(line, [], []))
+        elif token != ")":
+            if not stack:
+                _refuse(path, line, f"{token!r} stands outside of all brackets. Write a tree as (S (NP (NN rain)) (VP (VBZ falls))).")
+            stack[-1].words.append(token)
+        else:
+            if not stack:
+                _refuse(path, line, "this ) closes no bracket. Remove it, or add the ( that is missing before it.")
+            node = _closed(stack.pop(), path, outermost=not stack)
+            if stack:
+                stack[-1].children.append(node)
+            else:
+                trees.append(node)
+                if len(trees) == limit:
+                    return trees
+    if stack:
+        _refuse(path, stack[0].line, f"the tree that begins here lacks {len(stack)} closing bracket{'s' if len(stack) > 1 else ''}.")
+    return trees
+
+
+def _closed(bracket: _Open, path: str | Path, outermost: bool) -> Node:
+    """The node of a bracket that is complete."""
+    line, words, children = bracket.line, bracket.words, bracket.children
+    if children:
+        if len(words) > 1:
+            _refuse(path, line, f"the constituent {words[0]} has the word {words[1]!r} beside constituents. Give the word a tag: (TAG {words[1]}).")
+        if not words and not outermost:
+            _refuse(path, line, "a constituent within a tree has no label. Write (LABEL ...).")
+        return Node(words[0] if words else "", tuple(children), "", line)
+    if len(words) == 2:
+        return Node(words[0], (), words[1], line)
+    if len(words) > 2:
+        _refuse(path, line, f"({' '.join(words[:4])}{' ...' if len(words) > 4 else ''}) has {len(words) - 1} words. A tag has one: (TAG word).")
+    what = f"({words[0]}) has no word" if words else "() is empty"
+    _refuse(path, line, f"{what}. Write (TAG word), or (LABEL ...) around constituents.")
+
+
+def _refuse(path: str | Path, line: int, message: str) -> NoReturn:
+    raise DataError(path, line, message)

@@ -1,0 +1,1 @@
+"""Weighted context-free grammars on pruned charts: inside-outside, CKY, k best, max-rule decoding."""

@@ -1,0 +1,224 @@
+"""Outside weights of a chart's nodes, and marginals of all parts; the inside pass undone span by span, the widest first.
+
+The outside weight of a node is multiplied by its span's scale and divided by the weight of all trees, so that outside times inside
+is the node's marginal.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf
+
+from structopt.kernels.arrays.semirings import SUM, plus, times
+from structopt.kernels.grammar.charts import span_number
+from structopt.kernels.grammar.inside import (
+    anchored_pair,
+    first_anchor,
+    node_of,
+    node_scores,
+    pair_weight,
+    weight,
+)
+from structopt.kernels.waist.signatures import inlined
+
+
+@inlined
+def fill_outside(semiring, c, i, n, parts, x, z):
+    """Fill x.outside and the marginals z, given the inside weights, of which the root's is not zero."""
+    zero = 0.0 if semiring == SUM else -inf
+    last = c.spans[i + 1] - 1
+    x.outside[: c.node[last] + c.bottoms[last] + c.tops[last]] = zero
+    z[:] = 0.0
+    root = root_node(c, i, n)
+    x.outside[root] = 1.0 / x.inside[root] if semiring == SUM else -x.inside[root]
+    for width in range(n, 0, -1):
+        for b in range(n - width + 1):
+            span = span_number(n, b, b + width)
+            undo_node_scores(semiring, c, i, n, span, 1, parts, x, z)
+            undo_steps(semiring, c, i, n, span, parts, x, z)
+            undo_node_scores(semiring, c, i, n, span, 0, parts, x, z)
+            if width == 1:
+                write_tags(c, i, n, b, z)
+            elif fill_pairs_bar(semiring, c, c.spans[i] + span, x):
+                undo_anchored_rule(semiring, c, i, n, b, b + width, parts, x, z)
+                undo_pairs(semiring, c, i, n, b, b + width, x)
+                undo_rules(semiring, c, x, z)
+
+
+@inlined
+def root_node(c, i, n):
+    """The node of the root symbol over the whole sentence; -1 where there is none."""
+    return node_of(c, c.spans[i] + span_number(n, 0, n), 1, c.root)
+
+
+@inlined
+def probability(semiring, outside, inside):
+    """Marginal, of outside and inside weight."""
+    return outside * inside if semiring == SUM else exp(outside + inside)
+
+
+@inlined
+def undo_node_scores(semiring, c, i, n, span, layer, parts, x, z):
+    """Write the marginals of the bottoms (layer 0) or tops (1) of a span; then their outside weights include their own scores."""
+    zero = 0.0 if semiring == SUM else -inf
+    cell, scores = c.spans[i] + span, node_scores(c, i, n, parts)
+    first = c.rules + c.steps + n * c.tags
+    begin = c.node[cell] + (c.bottoms[cell] if layer == 1 else 0)
+    for v in range(begin, begin + (c.tops[cell] if layer == 1 else c.bottoms[cell])):
+        if x.outside[v] != zero:
+            z[first + v] = probability(semiring, x.outside[v], x.inside[v])
+        if scores[v] != 0.0:
+            x.outside[v] = times(semiring, x.outside[v], weight(semiring, scores[v]))
+
+
+@inlined
+def undo_steps(semiring, c, i, n, span, parts, x, z):
+    """Outside weights of the bottoms of a span, and marginals of the steps to its tops."""
+    zero, cell = 0.0 if semiring == SUM else -inf, c.spans[i] + span
+    symbols, first, bottoms = c.node_symbols[c.first[cell] :], c.node[cell], c.bottoms[cell]
+    for v in range(bottoms, bottoms + c.tops[cell]):
+        x.slots[c.symbols + symbols[v]] = first + v
+    anchor = x.anchor_of[c.spans[i + 1] - c.spans[i] + span]
+    gold = c.anchor_rule[c.anchors[i] + anchor] if anchor >= 0 else -1
+    extra = weight(semiring, parts[first_anchor(c, i, n) + anchor]) if anchor >= 0 else 0.0
+    for v in range(bottoms):
+        inside = x.inside[first + v]
+        if inside == zero:
+            continue
+        for u in range(c.bottom_steps[symbols[v]], c.bottom_steps[symbols[v] + 1]):
+            above = x.slots[c.symbols + c.step_top[u]]
+            if above < 0 or x.outside[above] == zero:
+                continue
+            w = times(semiring, x.step[u], extra) if u == gold else x.step[u]
+            message = times(semiring, x.outside[above], w)
+            x.outside[first + v] = plus(semiring, x.outside[first + v], message)
+            marginal = probability(semiring, message, inside)
+            z[c.rules + u] += marginal
+            if u == gold:
+                z[first_anchor(c, i, n) + anchor] += marginal
+    for v in range(bottoms, bottoms + c.tops[cell]):
+        x.slots[c.symbols + symbols[v]] = -1
+
+
+@inlined
+def write_tags(c, i, n, b, z):
+    """Copy the marginals of a word's bottoms to its tags."""
+    cell = c.spans[i] + span_number(n, b, b + 1)
+    tags, nodes = c.rules + c.steps + b * c.tags, c.rules + c.steps + n * c.tags + c.node[cell]
+    for v in range(c.bottoms[cell]):
+        for t in range(c.tags):
+            if c.tag_symbol[t] == c.node_symbols[c.first[cell] + v]:
+                z[tags + t] = z[nodes + v]
+
+
+@inlined
+def fill_pairs_bar(semiring, c, cell, x):
+    """Fill x.pairs_bar, for every pair of symbols that has rules, with the outside weight of the pair; return whether any has one.
+
+    x.seen marks the left symbols of pairs that have, whose rows of x.pairs and of x.pairs_bar are set.
+    """
+    zero, N = 0.0 if semiring == SUM else -inf, x.symbols
+    symbols, first = c.node_symbols[c.first[cell] :], c.node[cell]
+    for A in range(N):
+        x.above[A] = zero
+    some = False
+    for v in range(c.bottoms[cell]):
+        x.above[symbols[v]] = x.outside[first + v]
+        some = some or x.outside[first + v] != zero
+    if not some:
+        return False
+    for B in range(N):
+        x.seen[B] = 0
+        for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
+            total = zero
+            for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
+                above = x.above[c.parent[r]]
+                if above != zero:
+                    total = plus(semiring, total, times(semiring, above, x.rule[r]))
+            if total != zero and x.seen[B] == 0:
+                x.seen[B] = 1
+                for C in range(N):
+                    x.pairs[B * N + C], x.pairs_bar[B * N + C] = zero, zero
+            if x.seen[B] == 1:
+                x.pairs_bar[B * N + c.right[g]] = total
+    return True
+
+
+@inlined
+def undo_pairs(semiring, c, i, n, b, e, x):
+    """Outside weights of the tops in the halves of b..e, and M of the span again, in x.pairs; without the anchored pair's split."""
+    zero, N, first = 0.0 if semiring == SUM else -inf, x.symbols, c.spans[i]
+    split, gold = anchored_pair(c, i, n, b, e, x)
+    scale = x.scale[span_number(n, b, e)]
+    for k in range(b + 1, e):
+        l, r = span_number(n, b, k), span_number(n, k, e)
+        cl, cr = first + l, first + r
+        if c.tops[cl] == 0 or c.tops[cr] == 0:
+            continue
+        factor = exp(x.scale[l] + x.scale[r] - scale) if semiring == SUM else 0.0
+        lv, rv = c.node[cl] + c.bottoms[cl], c.node[cr] + c.bottoms[cr]
+        ls, rs = c.node_symbols[c.first[cl] + c.bottoms[cl] :], c.node_symbols[c.first[cr] + c.bottoms[cr] :]
+        for p in range(c.tops[cl]):
+            B = ls[p]
+            if x.seen[B] == 0 or x.inside[lv + p] == zero:
+                continue
+            row, bar = x.pairs[B * N : (B + 1) * N], x.pairs_bar[B * N : (B + 1) * N]
+            left, down = times(semiring, factor, x.inside[lv + p]), zero
+            for q in range(c.tops[cr]):
+                C = rs[q]
+                if k == split and B == c.left[gold] and C == c.right[gold]:
+                    continue
+                right = x.inside[rv + q]
+                row[C] = plus(semiring, row[C], times(semiring, left, right))
+                down = plus(semiring, down, times(semiring, bar[C], right))
+                x.outside[rv + q] = plus(semiring, x.outside[rv + q], times(semiring, bar[C], left))
+            x.outside[lv + p] = plus(semiring, x.outside[lv + p], times(semiring, factor, down))
+
+
+@inlined
+def undo_rules(semiring, c, x, z):
+    """Marginals of the rules at a span, given M."""
+    zero, N = 0.0 if semiring == SUM else -inf, x.symbols
+    for B in range(N):
+        if x.seen[B] == 0:
+            continue
+        x.seen[B] = 0
+        for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
+            pair = x.pairs[B * N + c.right[g]]
+            if pair != zero:
+                for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
+                    above = x.above[c.parent[r]]
+                    if above != zero:
+                        z[r] += probability(semiring, times(semiring, above, x.rule[r]), pair)
+
+
+@inlined
+def undo_anchored_rule(semiring, c, i, n, b, e, parts, x, z):
+    """Outside weights and marginals of the anchored rule of a span, and of the other rules of its pair at its split."""
+    zero = 0.0 if semiring == SUM else -inf
+    span = span_number(n, b, e)
+    k, g = anchored_pair(c, i, n, b, e, x)
+    if k < 0:
+        return
+    pair = pair_weight(semiring, c, i, n, b, k, e, g, x.scale[span], x)
+    if pair == zero:
+        return
+    anchor = x.anchor_of[span]
+    rule = c.anchor_rule[c.anchors[i] + anchor]
+    part = first_anchor(c, i, n) + anchor
+    extra, total = weight(semiring, parts[part]), zero
+    for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
+        above = x.above[c.parent[r]]
+        if above == zero:
+            continue
+        message = times(semiring, above, times(semiring, x.rule[r], extra) if r == rule else x.rule[r])
+        marginal = probability(semiring, message, pair)
+        z[r] += marginal
+        if r == rule:
+            z[part] += marginal
+        total = plus(semiring, total, message)
+    l, r = span_number(n, b, k), span_number(n, k, e)
+    u, v = node_of(c, c.spans[i] + l, 1, c.left[g]), node_of(c, c.spans[i] + r, 1, c.right[g])
+    factor = exp(x.scale[l] + x.scale[r] - x.scale[span]) if semiring == SUM else 0.0
+    total = times(semiring, total, factor)
+    x.outside[u] = plus(semiring, x.outside[u], times(semiring, total, x.inside[v]))
+    x.outside[v] = plus(semiring, x.outside[v], times(semiring, total, x.inside[u]))
