@@ -30,6 +30,7 @@ NEEDS = {
     Ability.EXACT: "an exact value",
     Ability.UPPER: "an upper bound",
     Ability.CONVEX: "a convex value",
+    Ability.ROUNDING: "outputs made of marginals",
 }
 SOURCES = {
     Ability.MAP: "the best output comes from",
@@ -38,6 +39,7 @@ SOURCES = {
     Ability.EXACT: "exact values come from",
     Ability.UPPER: "upper bounds come from",
     Ability.CONVEX: "convex values come from",
+    Ability.ROUNDING: "outputs made of marginals come from",
 }
 
 
@@ -100,6 +102,12 @@ def check_task(task: Task, factor_graph: FactorGraph, name: str = "") -> None:
         f"factor_graph={name_of('factor_graph', factor_graph)} offers {', '.join(factor_graph.views)}. "
         f"Factor graphs that offer {task.view}: {others}."
     )
+
+
+def check_rounding(task: Task, inference: Inference, factor_graph: FactorGraph) -> None:
+    """Raise where a task asks for outputs made of marginals, and the inference makes none."""
+    if task.rounds_marginals:
+        check_option("task.decoding=max_rule", Ability.ROUNDING, inference, factor_graph)
 
 
 def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:

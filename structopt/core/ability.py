@@ -9,7 +9,8 @@ class Ability(Flag):
     """What an inference provides, and what a loss or an optimizer requires of it.
 
     EXACT: the value is the maximum, or log Z. UPPER: it is never below. CONVEX: it is a convex function of the scores, the
-    same at every visit, and the marginals are a subgradient of it; so that their planes lie below the loss.
+    same at every visit, and the marginals are a subgradient of it; so that their planes lie below the loss. ROUNDING: it makes
+    outputs of its marginals.
     """
 
     MAP = auto()
@@ -18,3 +19,4 @@ class Ability(Flag):
     EXACT = auto()
     UPPER = auto()
     CONVEX = auto()
+    ROUNDING = auto()

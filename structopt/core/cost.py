@@ -38,15 +38,15 @@ class Cost(Component):
 
     @abstractmethod
     def of_variables(self, labels: Sequence[str], gold: Array, lengths: Array, numbers: Mapping[str, float]) -> Array:
-        """What it costs to miss the gold part of each variable, shape (variables,).
+        """What it costs to miss the gold part of each unit of its role (`FactorGraph.counted`), shape (units,): of each variable.
 
         Parameters
         ----------
         labels : sequence of str
-        gold : int32, shape (variables,)
+        gold : int32, shape (units,)
             Gold label numbers.
         lengths : int64, shape (instances,)
-            Variables of each instance.
+            Units of each instance.
         numbers : mapping
             The loss's ``cost_weights``.
         """

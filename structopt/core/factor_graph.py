@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from structopt.core.component import Component
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.data.targets import AllowedParts, Targets
@@ -55,6 +56,24 @@ class GraphTraits:
     closed_forms: bool = False
 
 
+class Counted(NamedTuple):
+    """What a cost counts in a role: units of every instance, each with a gold part.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Names of what gold says of a unit.
+    gold : int32, shape (units,)
+        Their numbers.
+    lengths : int64, shape (instances,)
+        Units of each instance.
+    """
+
+    labels: tuple[str, ...]
+    gold: Array
+    lengths: Array
+
+
 class Pruned(NamedTuple):
     """A corpus with few candidates.
 
@@ -75,7 +94,7 @@ class Pruned(NamedTuple):
 class Pruning(ABC):
     """A coarser model and what its marginals prune, declared by a factor graph (`FactorGraph.pruning`).
 
-    A run trains the coarser model with ``inference=exact``, or loads it, and hands its marginals to `prune`. Users give that
+    A run trains the coarser model with ``inference=exact``, or loads it, and hands its outputs to `prune`. Users give that
     model as ``factor_graph.pruner``, and ``factor_graph.pruner_C`` where it is trained.
 
     Attributes
@@ -97,6 +116,8 @@ class Pruning(ABC):
         What outputs are to a user, in the plural.
     numbered : str
         What the task numbers, to a user: a model that is given must number it alike.
+    from_counts : bool
+        Whether its training begins at relative frequencies (`FactorGraph.classes`), where it may also end: with no passes.
     """
 
     group: ClassVar[str]
@@ -104,6 +125,7 @@ class Pruning(ABC):
     shared_options: ClassVar[tuple[str, ...]] = ()
     outputs: ClassVar[str]
     numbered: ClassVar[str]
+    from_counts: ClassVar[bool] = False
 
     model: str | None
     epochs: int
@@ -120,20 +142,42 @@ class Pruning(ABC):
         """The numbers that decide which candidates are kept, which are saved with the coarser model."""
 
     @abstractmethod
-    def prune(self, encoded: Encoded, structure: Structure, marginals: Array, best: Array, keep_gold: bool) -> Pruned:
+    def prune(self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool) -> Pruned:
         """Return the corpus with the candidates that are kept.
 
         Parameters
         ----------
-        encoded, structure : Encoded, Structure
-            The corpus and its coarser graphs.
-        marginals : float64
-            Of all parts of the group, one instance after the other.
-        best : int64
-            Indices, in `marginals`, of the parts of the best outputs, which are always kept.
+        graph : FactorGraph
+            The coarser one, fitted.
+        encoded : Encoded
+        coarse : CoarseOutputs
+            The coarser model's, on the corpus.
         keep_gold : bool
             Whether the candidates of the gold outputs are kept as well.
         """
+
+
+class CoarseOutputs(Protocol):
+    """What a coarser model says of a corpus, computed when it is asked for.
+
+    Attributes
+    ----------
+    structure : Structure
+        Its graphs.
+    """
+
+    @property
+    def structure(self) -> Structure:
+        """See above."""
+
+    def subset(self, first: int, last: int) -> CoarseOutputs:
+        """The same of the instances first <= i < last, so that a large corpus need not be in memory at once."""
+
+    def marginals(self) -> Array:
+        """Of all parts of `Pruning.group`, float64, one instance after the other."""
+
+    def best(self) -> Array:
+        """Indices, among the `marginals`, of the parts of the best outputs, which are always kept."""
 
 
 class FactorGraph(Component):
@@ -144,6 +188,19 @@ class FactorGraph(Component):
     """
 
     kind_of_component: ClassVar[str] = "factor_graph"
+
+    def fit(self, encoded: Encoded) -> None:
+        """Learn of the training corpus what its structures are built from, such as the rules of a grammar; nothing by default.
+
+        Raises `ConfigError` for a corpus of which it cannot learn that.
+        """
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """All that `fit` learnt, as JSON values, and arrays by names without dots; nothing by default."""
+        return {}, {}
+
+    def restore(self, state: SavedState) -> None:
+        """Undo `state`: the graph is fitted as it was."""
 
     @property
     @abstractmethod
@@ -217,6 +274,11 @@ class FactorGraph(Component):
         if role not in self.roles:
             raise ConfigError(f"The cost counts parts of the role {role}, and this graph has: {', '.join(self.roles)}.")
 
+    def counted(self, role: str, encoded: Encoded) -> Counted:
+        """What costs count in a role, whose prices `cost` takes: by default the variables."""
+        assert encoded.gold is not None
+        return Counted(encoded.labels, encoded.gold, np.diff(encoded.offsets))
+
     def cost(
         self,
         encoded: Encoded,
@@ -232,8 +294,8 @@ class FactorGraph(Component):
         Parameters
         ----------
         encoded, structure : the corpus and its graphs
-        weights : float64, shape (variables,)
-            What it costs to miss each variable.
+        weights : float64, shape (units,)
+            What it costs to miss each unit that is `counted`: by default, each variable.
         role : str
             What counts, one of `roles`.
         gold : SparseVectors or None
@@ -249,7 +311,8 @@ class FactorGraph(Component):
             return self.allowed(encoded, structure, role).weighted(-weights)
         gold = self.gold(encoded, structure) if gold is None else gold
         _, inside = structure.numbered_in(self.roles[role], gold)
-        return SparseVectors(encoded.offsets, gold.parts[inside], -weights)
+        ends = np.cumsum(np.concatenate([[0], self.counted(role, encoded).lengths]))
+        return SparseVectors(ends.astype(np.int64), gold.parts[inside], -weights)
 
     def probabilities(self, name: str, encoded: Encoded, structure: Structure, marginals: list[Array]) -> list[Array]:
         """The probabilities that users read, an array an instance, of the marginals of the group that a view is read from.
@@ -291,6 +354,26 @@ class FactorGraph(Component):
     @property
     def pruning(self) -> Pruning | None:
         """The coarser model that is to prune its structures; None: nothing is pruned."""
+        return None
+
+    @property
+    def classes(self) -> Mapping[str, Array]:
+        """Of part groups whose configurations are choices of a generative model: the class of each, int64, shape (width,).
+
+        The relative frequency of attribute a with configuration c is n(a, c) / n(class of c), counted over the gold outputs: of
+        the rules of a grammar, with the symbol above as the class. Empty, the default: there is no such model.
+        """
+        return {}
+
+    def nearest(self, encoded: Encoded, structure: Structure) -> SparseVectors | None:
+        """Part scores whose best outputs are, of those that the structures allow, the nearest to gold, also where gold is none.
+
+        None, the default: every gold output is allowed, or it is not known.
+        """
+        return None
+
+    def configuration_names(self, group: str) -> list[Any] | None:
+        """Names of the configurations of a part group that `fit` learnt, by which warm starts match weights; None: the task's."""
         return None
 
     def admit(self, encoded: Encoded) -> tuple[Encoded, str]:

@@ -232,6 +232,10 @@ class SparseFeatures(Scorer):
     def expand(self, compressed: Array, out: Array | None = None) -> Array:
         """See `Scorer`."""
 
+    def tables_of(self, array: Array) -> dict[str, Array] | None:
+        """Views of an array over the weights by part group, shape (attributes, configurations); None where weights are shared."""
+        return None
+
     def prepare(self, encoded: Encoded, structure: Structure) -> Any:
         """The record that the kernels open, and where the parts of the instances begin."""
         return self.record(encoded, structure), structure.parts

@@ -11,10 +11,18 @@ from structopt.kernels.waist.record import Array, Record
 
 
 class InferenceKernels(NamedTuple):
-    """The algorithms of one inference on one kind of structure, with the signatures of `structopt.kernels.waist.signatures`."""
+    """The algorithms of one inference on one kind of structure, with the signatures of `structopt.kernels.waist.signatures`.
+
+    Attributes
+    ----------
+    solve, k_best
+    round
+        Makes an output of the marginals that `solve` has just left, with all that it has left in its work record.
+    """
 
     solve: Any
     k_best: Any = None
+    round: Any = None
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,11 @@ class StructureKind:
     lists : bool
         Whether the algorithms of ``inference=exact`` list the k best outputs (`InferenceKernels.k_best`). Said here, so that
         components are checked against each other before anything compiled is loaded.
+    rounds : bool
+        Likewise, whether they make outputs of marginals (`InferenceKernels.round`).
+    incomplete : bool
+        Whether an instance may have no output at all, as a sentence that no tree of a grammar spans. It is then predicted by
+        the empty vector, which the graph's views and the task read as a fallback; elsewhere that is an error.
     """
 
     name: str
@@ -44,6 +57,8 @@ class StructureKind:
     vertices: Callable[[Record, int, int, int], Array] | None = field(default=None, compare=False)
     loopy: bool = False
     lists: bool = False
+    rounds: bool = False
+    incomplete: bool = False
 
     def __str__(self) -> str:
         return self.name

@@ -61,6 +61,9 @@ class Task(Component):
         Whether training data may leave gold outputs open (``task.partial=true``).
     pictures : bool
         Whether there is a `write_picture`.
+    rounds_marginals : bool
+        Whether outputs are made of the marginals by the inference (`structopt.core.structure_kind.InferenceKernels.round`), and
+        not the best ones.
     reading : TypedDict
         The keys of the config's node ``features`` that its constructor takes as ``features``, if it does; the others are the
         scorer's.
@@ -76,6 +79,7 @@ class Task(Component):
     view: str = "labels"
     partial: bool = False
     pictures: bool = False
+    rounds_marginals: bool = False
 
     @property
     @abstractmethod

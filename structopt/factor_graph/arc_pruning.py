@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from structopt.core.data.encoded import ROOT, Encoded
-from structopt.core.data.structure import Structure
-from structopt.core.factor_graph import Pruned, Pruning
+from structopt.core.factor_graph import CoarseOutputs, FactorGraph, Pruned, Pruning
 from structopt.factor_graph.ragged import ends_of
 from structopt.factor_graph.tree_corpora import trees_of
 from structopt.kernels.waist.record import Array
@@ -60,18 +59,18 @@ class ArcPruning(Pruning):
         """The least probability, as a share of the best head's, and the most heads of a token."""
         return {"ratio": self.ratio, "max_heads": self.max_heads}
 
-    def prune(self, encoded: Encoded, structure: Structure, marginals: Array, best: Array, keep_gold: bool) -> Pruned:
+    def prune(self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool) -> Pruned:
         """See `Pruning`.
 
         The metrics are the candidate heads a token, and the share of the gold arcs that are kept without `keep_gold`.
         """
-        trees = trees_of(encoded)
+        trees, structure = trees_of(encoded), coarse.structure
         head, modifier = structure.part_tokens["arc"].T
         heads = np.where(head == ROOT, modifier, head)
         token = np.repeat(trees.offsets[:-1], np.diff(structure.spans("arc")[1])) + modifier
         tokens = int(trees.offsets[-1])
-        keep = probable(marginals, ends_of(np.bincount(token, minlength=tokens)), self.ratio, self.max_heads)
-        keep[best] = True
+        keep = probable(coarse.marginals(), ends_of(np.bincount(token, minlength=tokens)), self.ratio, self.max_heads)
+        keep[coarse.best()] = True
         recall = None
         if trees.heads is not None:
             gold = heads == trees.heads[token]

@@ -8,12 +8,20 @@ from importlib import import_module
 from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.factor_graph.chain_and_tree_vertices import chain_vertices, single_vertices, tree_vertices
 from structopt.factor_graph.factor_vertices import factor_vertices
+from structopt.factor_graph.grammar.chart_vertices import chart_vertices
 
 
 def _algorithms(module: str) -> InferenceKernels:
     """The algorithms of a module of `structopt.kernels`, which are compiled when they are first asked for."""
     algorithms = import_module(f"structopt.kernels.{module}")
     return InferenceKernels(algorithms.solve, algorithms.k_best)
+
+
+def _grammars() -> InferenceKernels:
+    """The algorithms on charts of grammars."""
+    from structopt.kernels.grammar import grammar, max_rule
+
+    return InferenceKernels(grammar.solve, grammar.k_best, max_rule.max_rule)
 
 
 CHAIN = StructureKind("chain", partial(_algorithms, "chain.linear_chain"), chain_vertices, lists=True)
@@ -26,5 +34,7 @@ PROJECTIVE = StructureKind(
     "projective", partial(_algorithms, "trees.projective"), partial(tree_vertices, projective=True), lists=True
 )
 """Eisner's algorithm, and inside-outside on its chart."""
+GRAMMAR = StructureKind("grammar", _grammars, chart_vertices, lists=True, rounds=True, incomplete=True)
+"""CKY, inside-outside, lazy lists of the k best trees; a sentence may have no tree."""
 LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
 """Variables and factors of any shape; no algorithm is exact on all of them but a listing."""

@@ -95,7 +95,7 @@ class LinearChain(FactorGraph):
             parts.append((start + anchor + history * L + y)[active])
             owners.append(sentence[active])
             start = start + group.width
-        return _sparse(np.concatenate(owners), np.concatenate(parts), len(encoded))
+        return SparseVectors.of_parts(np.concatenate(owners), np.concatenate(parts), len(encoded))
 
     def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
         """Label parts that the gold labels may have."""
@@ -170,18 +170,6 @@ def _ngram_name(order: int) -> str:
 def _shift(y: Array, distance: int) -> Array:
     """The label `distance` positions earlier; the first `distance` entries are never used."""
     return np.concatenate([np.zeros(min(distance, len(y)), y.dtype), y[: max(0, len(y) - distance)]])
-
-
-def _sparse(owners: Array, parts: Array, m: int) -> SparseVectors:
-    """Group (instance, part) pairs into one sparse vector an instance, counting repeated parts."""
-    order = np.lexsort((parts, owners))
-    owners, parts = owners[order], parts[order]
-    fresh = np.ones(len(parts), bool)
-    fresh[1:] = (parts[1:] != parts[:-1]) | (owners[1:] != owners[:-1])
-    first = np.flatnonzero(fresh)
-    counts = np.diff(np.append(first, len(parts)))
-    offsets = np.searchsorted(owners[first], np.arange(m + 1)).astype(np.int64)
-    return SparseVectors(offsets, parts[first].astype(np.int32), counts.astype(np.float64))
 
 
 def _excluded(encoded: Encoded) -> tuple[Array, Array]:

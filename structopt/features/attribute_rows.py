@@ -127,6 +127,10 @@ class AttributeRows(Supported):
         ends = np.cumsum([group.width * group.size for group in self.groups])[:-1]
         return [block.reshape(g.size, g.width) for block, g in zip(np.split(array, ends), self.groups, strict=True)]
 
+    def tables_of(self, array: Array) -> dict[str, Array]:
+        """Views of an array over the weights by part group."""
+        return {group.name: view for group, view in zip(self.groups, self.split(array), strict=True)}
+
     def widened(self, more: Array) -> AttributeRows:
         """The same features with further weights that may move."""
         return self.of(self.groups, self.with_more(more))
@@ -150,8 +154,10 @@ def _counted(groups: Sequence[RowGroup]) -> str:
 
 
 def _table(group: PartGroup, encoded: Encoded) -> AttributeTable:
-    """Attributes of a group's positions: the task's, or the one constant attribute, or both on anchored transitions."""
+    """Attributes of a group's positions: the task's, or the one constant attribute, or both on anchored transitions; or none."""
     positions = int(group.offsets[-1])
+    if not group.scored:
+        return AttributeTable(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)  # of no position: there may be very many
     if group.tied or group.name not in encoded.tables:
         return AttributeTable(np.arange(positions + 1, dtype=np.int64), np.zeros(positions, np.int32), None, 1)
     table = encoded.tables[group.name]
@@ -194,5 +200,7 @@ def _gold_positions(index: int, structure: Structure, gold: SparseVectors) -> tu
 
 def _most_entries(group: PartGroup, table: AttributeTable) -> int:
     """The most attributes that an instance has in this group, counted at each position."""
+    if not group.scored:
+        return 0
     ends = table.offsets[group.offsets]
     return int(np.diff(ends).max(initial=0))

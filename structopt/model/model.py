@@ -15,7 +15,7 @@ from structopt.kernels.waist.record import Array
 from structopt.model.folder import SavedModel, read_folder, write_folder
 from structopt.model.predictor import Predictor
 from structopt.model.pruning import Pruner
-from structopt.model.restoring import check_together, create, restoring, weights_of
+from structopt.model.restoring import check_together, create, graph_state, restore_graph, restoring, weights_of
 from structopt.objective import scoring
 
 
@@ -33,6 +33,7 @@ class Model(Predictor):
         node = {"name": name, **options}
         inference = registry.create("inference", node)
         compatibility.check_solves(inference, self.graph)
+        compatibility.check_rounding(self.task, inference.decoder(), self.graph)
         rest = self.scorer, self.weights, self.temperature, self.pruner
         return Model({**self.config, "inference": node}, self.task, self.graph, inference, *rest)
 
@@ -43,6 +44,8 @@ class Model(Predictor):
         layout, scorer_arrays = scoring.stored(self.scorer)
         vocabulary = {"task": task_values, "features": layout, "temperature": self.temperature}
         arrays = {"weights": self.scorer.compress(self.weights), **scorer_arrays}
+        learnt, graph_arrays = graph_state(self.graph)
+        vocabulary, arrays = vocabulary | learnt, arrays | graph_arrays
         if self.pruner is not None:
             vocabulary["pruner"], pruner_arrays = self.pruner.state()
             arrays |= _named("pruner", pruner_arrays)
@@ -71,6 +74,8 @@ class Model(Predictor):
         name = config["task"]["name"]
         with restoring(folder, f"task={name}"):
             task.restore(vocabulary["task"], saved.arrays_of("task"))
+        with restoring(folder, f"factor_graph={config['factor_graph']['name']}"):
+            restore_graph(graph, vocabulary, saved.arrays)
         with restoring(folder, "the features"):
             scorer = scoring.restored(vocabulary["features"], saved.arrays)
             weights = weights_of(scorer, saved.arrays)

@@ -304,4 +304,5 @@ class Predictor:
 
     def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
         executor = executor or registry.serial()
-        return predicted(examples, self.task, self.graph, self.inference, self.kernels, self.weights, executor)
+        of = self.task, self.graph, self.inference, self.kernels, self.weights
+        return predicted(examples, *of, executor, self.temperature)

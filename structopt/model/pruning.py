@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,16 @@ from structopt.config import registry
 from structopt.core.data import ranges
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
+from structopt.core.data.structure import Structure
 from structopt.core.executor import Executor
-from structopt.core.factor_graph import Pruned, Pruning
+from structopt.core.factor_graph import FactorGraph, Pruned, Pruning
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError, NumericalError
 from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
-from structopt.model.restoring import weights_of
-from structopt.objective import scoring
+from structopt.model.restoring import graph_state, restore_graph, weights_of
+from structopt.objective import relative_frequencies, scoring
 from structopt.objective.decoding import best_outputs, marginals
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
@@ -33,18 +35,21 @@ class Pruner:
     ----------
     pruning : Pruning
         What the factor graph declares.
-    graph : mapping
+    node : mapping
         The node ``factor_graph`` of the coarser model's config.
     scorer : Scorer
     weights : float64, shape (dimension,)
     temperature : float
         At which its marginals are taken.
+    graph : FactorGraph
+        The coarser one, fitted.
     """
 
-    def __init__(self, pruning: Pruning, graph: Mapping[str, Any], scorer: Scorer, weights: Array, temperature: float) -> None:
-        self.pruning, self.node = pruning, dict(graph)
+    def __init__(
+        self, pruning: Pruning, node: Mapping[str, Any], scorer: Scorer, weights: Array, temperature: float, graph: FactorGraph
+    ) -> None:
+        self.pruning, self.node, self.graph = pruning, dict(node), graph
         self.scorer, self.weights, self.temperature = scorer, weights, temperature
-        self.graph = registry.create("factor_graph", self.node)
         self.inference = registry.create("inference", {"name": "exact"})
 
     @classmethod
@@ -67,15 +72,19 @@ class Pruner:
             If the weights come out not finite.
         """
         graph, inference = registry.create("factor_graph", pruning.graph), registry.create("inference", {"name": "exact"})
+        graph.fit(encoded)
         loss = registry.create("loss", {"name": "crf", "beta": 1.0, "gamma": 0.0})
         optimizer = registry.create("optimizer", {"name": "dca", "C": pruning.C, "epochs": pruning.epochs})
         problem = Problem.of(encoded, graph, loss, inference, scorer.fit, Settings(pruning.C, seed))
-        state = optimizer.init(problem, np.zeros(problem.dimension))
+        initial = np.zeros(problem.dimension)
+        if pruning.from_counts:
+            initial = relative_frequencies.weights(problem.scorer, encoded, problem.structure, problem.targets.points, graph)
+        state = optimizer.init(problem, initial)
         for _ in range(pruning.epochs):
             state, _ = optimizer.step(problem, state)
         if not ranges.finite(optimizer.weights(state)):
             raise NumericalError("The pruner's weights came out not finite. Set a smaller factor_graph.pruner_C.")
-        return cls(pruning, pruning.graph, problem.scorer, optimizer.weights(state), loss.temperature)
+        return cls(pruning, pruning.graph, problem.scorer, optimizer.weights(state), loss.temperature, graph)
 
     @classmethod
     def of_model(cls, model: Any, task: Task, pruning: Pruning) -> Pruner:
@@ -110,18 +119,15 @@ class Pruner:
                 f"factor_graph.pruner: {pruning.model} numbers {pruning.numbered} differently. Train it with the same task.* "
                 "options on the same task.train, or leave factor_graph.pruner=null to train one in this run."
             )
-        return cls(pruning, node, model.scorer, model.weights, model.temperature)
+        return cls(pruning, node, model.scorer, model.weights, model.temperature, model.graph)
 
     def prune(self, encoded: Encoded, keep_gold: bool = False, executor: Executor | None = None) -> Pruned:
         """Return the corpus with the candidates that are kept; `keep_gold`: with those of the gold outputs too.
 
         The cost is that of marginals and best outputs of the coarser model.
         """
-        examples, executor = Examples.build(encoded, self.graph, self.scorer, self.inference), executor or registry.serial()
-        kernels, group = predicting(self.scorer, self.graph, self.inference), self.pruning.group
-        listed = marginals(examples, kernels, self.weights, group, executor, self.temperature)
-        best, _ = examples.structure.active_in(group, best_outputs(examples, kernels, self.weights, executor))
-        return self.pruning.prune(encoded, examples.structure, np.concatenate([np.zeros(0), *listed]), best, keep_gold)
+        coarse = _Coarse(self, encoded, executor or registry.serial())
+        return self.pruning.prune(self.graph, encoded, coarse, keep_gold)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """What a saved model keeps of it, as JSON values and arrays."""
@@ -129,7 +135,8 @@ class Pruner:
         values = {
             "factor_graph": self.node, "features": layout, "temperature": self.temperature, **self.pruning.thresholds
         }  # fmt: skip
-        return values, {"weights": self.scorer.compress(self.weights), **arrays}
+        learnt, graph_arrays = graph_state(self.graph)
+        return values | learnt, {"weights": self.scorer.compress(self.weights), **arrays, **graph_arrays}
 
     @classmethod
     def restore(cls, pruning: Pruning, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> Pruner:
@@ -137,7 +144,42 @@ class Pruner:
         state = SavedState(values, arrays)
         node, scorer = state.within("factor_graph"), scoring.restored(state.within("features").values, arrays)
         node.string("name", [pruning.graph["name"]])
-        return cls(pruning, node.values, scorer, weights_of(scorer, arrays), state.positive("temperature"))
+        graph = registry.create("factor_graph", node.values)
+        restore_graph(graph, values, arrays)
+        return cls(pruning, node.values, scorer, weights_of(scorer, arrays), state.positive("temperature"), graph)
+
+
+class _Coarse:
+    """What a pruner's model says of a corpus: see `structopt.core.factor_graph.CoarseOutputs`."""
+
+    def __init__(self, pruner: Pruner, encoded: Encoded, executor: Executor) -> None:
+        self.pruner, self.encoded, self.executor = pruner, encoded, executor
+        self.kernels = predicting(pruner.scorer, pruner.graph, pruner.inference)
+
+    @cached_property
+    def examples(self) -> Examples:
+        """The corpus with the coarser graphs."""
+        return Examples.build(self.encoded, self.pruner.graph, self.pruner.scorer, self.pruner.inference)
+
+    @property
+    def structure(self) -> Structure:
+        """The coarser graphs."""
+        return self.examples.structure
+
+    def subset(self, first: int, last: int) -> _Coarse:
+        """The same of some instances."""
+        return _Coarse(self.pruner, self.encoded.subset(first, last), self.executor)
+
+    def marginals(self) -> Array:
+        """Marginals of the parts that the pruning looks at."""
+        of, group = self.pruner, self.pruner.pruning.group
+        listed = marginals(self.examples, self.kernels, of.weights, group, self.executor, of.temperature)
+        return np.concatenate([np.zeros(0), *listed])
+
+    def best(self) -> Array:
+        """Parts of the best outputs, among those."""
+        outputs = best_outputs(self.examples, self.kernels, self.pruner.weights, self.executor)
+        return self.structure.active_in(self.pruner.pruning.group, outputs)[0]
 
 
 def _same(one: tuple[Mapping[str, Any], Mapping[str, Array]], other: tuple[Mapping[str, Any], Mapping[str, Array]]) -> bool:

@@ -60,6 +60,21 @@ def weights_of(scorer: Scorer, arrays: Mapping[str, Array]) -> Array:
     return scorer.expand(SavedState({}, arrays).array("weights", np.float64, (scorer.count,)))
 
 
+GRAPH = "graph"
+"""What a fitted factor graph learnt, among the values; its arrays' names begin with it and a dot."""
+
+
+def graph_state(graph: FactorGraph) -> tuple[dict[str, Any], dict[str, Array]]:
+    """What a factor graph learnt of the training corpus, as values and arrays of a model folder; nothing where it learnt nothing."""
+    values, arrays = graph.state()
+    return ({GRAPH: values} if values or arrays else {}), {f"{GRAPH}.{name}": array for name, array in arrays.items()}
+
+
+def restore_graph(graph: FactorGraph, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Undo `graph_state`; a graph that learns something, without it, is a `ModelError`."""
+    graph.restore(SavedState({GRAPH: {}} | dict(values), arrays).within(GRAPH, f"{GRAPH}."))
+
+
 def check_together(
     task: Task, graph: FactorGraph, inference: Inference, scorer: Scorer, weights: Array, name: str = ""
 ) -> None:
@@ -70,6 +85,7 @@ def check_together(
     """
     compatibility.check_task(task, graph, name)
     compatibility.check_solves(inference, graph)
+    compatibility.check_rounding(task, inference, graph)
     encoded = task.encode(task.corpus(task.instances(task.input_schema.checked(task.input_example()))))
     examples = Examples.build(encoded, graph, scorer, inference)
     if not isinstance(scorer, SparseFeatures):

@@ -10,12 +10,22 @@ from typing import Any
 import numpy as np
 
 from structopt.core.data.encoded import Encoded
+from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.model.folder import find_model
 from structopt.model.model import Model
+
+
+COUNTS = "counts"
+"""The name that stands for relative frequencies in the training data, where others name an earlier model."""
+
+
+def asks_for_counts(node: Mapping[str, Any] | None) -> bool:
+    """Whether the config's node ``warm_start`` asks for relative frequencies (`structopt.objective.relative_frequencies`)."""
+    return bool(node) and node is not None and node["model"] == COUNTS
 
 
 class WarmStart:
@@ -37,7 +47,7 @@ class WarmStart:
     @classmethod
     def of(cls, node: Mapping[str, Any] | None) -> WarmStart | None:
         """The start that the config's node ``warm_start`` asks for; None where it names no model."""
-        return cls(node["model"], node["vocabulary"]) if node and node["model"] else None
+        return cls(node["model"], node["vocabulary"]) if node and node["model"] and not asks_for_counts(node) else None
 
     def fit(self, task: Task, corpus: Any) -> Encoded:
         """Fit a task to its training corpus, and keep the vocabulary where that is asked for.
@@ -57,7 +67,7 @@ class WarmStart:
             )
         return task.fit(corpus, self.model.task)
 
-    def transfer(self, task: Task, scorer: Scorer) -> tuple[Scorer, Array]:
+    def transfer(self, task: Task, graph: FactorGraph, scorer: Scorer) -> tuple[Scorer, Array]:
         """Carry over every weight that the new model has too.
 
         Of attributes, those whose part group, name and labels exist there; hashed weights keep their indices, if the hashing
@@ -65,8 +75,8 @@ class WarmStart:
 
         Parameters
         ----------
-        task : Task
-            The fitted task of the new model.
+        task, graph : Task, FactorGraph
+            Of the new model, fitted.
         scorer : Scorer
             Of the new one.
 
@@ -80,7 +90,7 @@ class WarmStart:
         ConfigError
             If the two models' features have nothing in common.
         """
-        earlier, matches = self.model.scorer, _Names(self.model.task, task, self.vocabulary == "union")
+        earlier, matches = self.model.scorer, _Names((self.model.task, self.model.graph), (task, graph), self.vocabulary == "union")
         weights = scorer.carried(earlier, matches, self.model.weights)
         moving = weights != 0
         if earlier.support is not None:
@@ -94,8 +104,8 @@ class WarmStart:
 class _Names:
     """Matches by name: see `structopt.core.scorer.Matches`. Where the earlier vocabulary was kept, codes were too."""
 
-    def __init__(self, earlier: Task, task: Task, kept: bool) -> None:
-        self.tasks = earlier, task
+    def __init__(self, earlier: tuple[Task, FactorGraph], own: tuple[Task, FactorGraph], kept: bool) -> None:
+        self.models, self.tasks = (earlier, own), (earlier[0], own[0])
         self._groups: dict[str, tuple[int, int, int]] = {}
         self.attributes = cache(self._attributes)
         self.configurations = cache(self._configurations)
@@ -121,7 +131,7 @@ class _Names:
         return matches
 
     def _configurations(self, group: str, earlier: int, width: int) -> tuple[Array, Array]:
-        old, new = (_named(task, group, n) for task, n in zip(self.tasks, (earlier, width), strict=True))
+        old, new = (_named(*model, group, n) for model, n in zip(self.models, (earlier, width), strict=True))
         return _matches(old, new)
 
 
@@ -136,10 +146,11 @@ def _padded(names: Sequence[str], size: int) -> list[Any]:
     return known + [("constant", k) for k in range(size - len(known))]
 
 
-def _named(task: Task, group: str, width: int) -> list[Any]:
-    """Names of the configurations of a part: as the task calls them, or tuples of labels; in their order."""
-    if (names := task.configuration_names(group)) is not None:
-        return list(names)
+def _named(task: Task, graph: FactorGraph, group: str, width: int) -> list[Any]:
+    """Names of the configurations of a part: as graph or task call them, or tuples of labels; in their order."""
+    for names in (graph.configuration_names(group), task.configuration_names(group)):
+        if names is not None:
+            return list(names)
     labels, length = tuple(task.labels), 1
     while len(labels) ** length < width:
         length += 1

@@ -66,18 +66,32 @@ def marginals(
 
     def shard(bounds: tuple[int, int]) -> int:
         space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
-        return int(run_driver(marginal_pass, own_kernels, data, space, temperature, *bounds, theta, begins, offsets, flat))
+        first, last = bounds
+        while first < last:
+            rest = temperature, first, last, theta, begins, offsets, flat
+            reached = int(run_driver(marginal_pass, own_kernels, data, space, *rest))
+            _check_reached(examples, reached)
+            first = reached if reached >= 0 else -reached
+        return first
 
-    for reached in executor.map(shard, examples.shards()):
-        _check_reached(reached)
+    for _ in executor.map(shard, examples.shards()):
+        pass
     return [flat[a:b] for a, b in pairwise(offsets.tolist())]
 
 
 def predicted(
-    examples: Examples, task: Task, graph: FactorGraph, inference: Inference, kernels: Kernels, weights: Array, executor: Executor
+    examples: Examples,
+    task: Task,
+    graph: FactorGraph,
+    inference: Inference,
+    kernels: Kernels,
+    weights: Array,
+    executor: Executor,
+    temperature: float = 1.0,
 ) -> list[Any]:
-    """Predictions: the best outputs at the temperature at which the inference predicts, decoded by the task."""
-    return decoded(task, graph, examples, best_outputs(examples, kernels, weights, executor, inference.decoding_temperature))
+    """Predictions, decoded by the task: the best outputs, or those made of the marginals at a temperature where it asks for that."""
+    at = (temperature or 1.0) if task.rounds_marginals else inference.decoding_temperature
+    return decoded(task, graph, examples, best_outputs(examples, kernels, weights, executor, at))
 
 
 def decoded(task: Task, graph: FactorGraph, examples: Examples, outputs: SparseVectors) -> list[Any]:
@@ -108,16 +122,24 @@ def _listed(examples: Examples, kernels: Kernels, weights: Array, temperature: f
     while first < last:
         rest = temperature, first, last, theta, offsets, parts, counts
         reached = int(run_driver(output_pass, kernels, data, space, *rest))
-        _check_reached(reached)
-        end = int(offsets[reached - first])
-        lists.append(SparseVectors(offsets[: reached - first + 1].copy(), parts[:end].copy(), counts[:end].copy()))
-        first = reached
+        _check_reached(examples, reached)
+        solved = reached if reached >= 0 else -1 - reached
+        end = int(offsets[solved - first])
+        lists.append(SparseVectors(offsets[: solved - first + 1].copy(), parts[:end].copy(), counts[:end].copy()))
+        if reached < 0:
+            lists.append(_no_output())
+        first = solved + (reached < 0)
     return joined(lists)
 
 
-def _check_reached(reached: int) -> None:
-    """Refuse an instance without an output, for which the drivers return -1 - i."""
-    if reached < 0:
+def _no_output() -> SparseVectors:
+    """The prediction for one instance that has no output."""
+    return SparseVectors(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
+
+
+def _check_reached(examples: Examples, reached: int) -> None:
+    """Refuse an instance without an output, for which the drivers return -1 - i, unless that is to be expected."""
+    if reached < 0 and not examples.structure.kind.incomplete:
         raise ConfigError(f"The constraints allow no output for instance {-reached}; loosen the partial labels.")
 
 
@@ -148,7 +170,9 @@ def _instance_k_best(
     values, offsets, parts, counts = np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
     count = int(kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work))
     count = int(np.count_nonzero(values[:count] > -np.inf))  # the best come first; those that break constraints last
-    _check_reached(count or -1 - i)
+    _check_reached(examples, count or -1 - i)
+    if not count:
+        return KBest(values[:0], _no_output())
     end = int(offsets[count])
     return KBest(values[:count], SparseVectors(offsets[: count + 1], parts[:end].copy(), counts[:end].copy()))
 

@@ -35,7 +35,8 @@ def compose(
         evaluate = evaluate.py_func
     closed_forms = graph.calculus or Calculus(stand_ins.no_entropy, stand_ins.no_slope, stand_ins.no_conditionals)
     lists = inference.k_best or stand_ins.no_k_best
-    return Kernels(*features, evaluate, inference.solve, lists, graph.rounding or stand_ins.no_rounding, *closed_forms)
+    rounding = inference.round or graph.rounding or stand_ins.no_rounding
+    return Kernels(*features, evaluate, inference.solve, lists, rounding, *closed_forms)
 
 
 def run_driver(driver: Any, kernels: Kernels, data: Data, space: Space, *arguments: Any) -> Any:

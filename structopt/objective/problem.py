@@ -174,7 +174,7 @@ class Problem:
         scorer = features(encoded, structure, seen)
         graphs = partial(graph.build, positional=positional)
         examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs)
-        costs = loss.variable_costs(encoded.labels, encoded.gold, np.diff(encoded.offsets))
+        costs = loss.variable_costs(*graph.counted(loss.role, encoded))
         cost = graph.cost(encoded, structure, costs, loss.role, targets.points)
         graph_kernels = GraphKernels(graph.calculus if positional else None, graph.rounding)
         return cls(examples, targets, cost, loss, inference, settings, graph_kernels, executor, judge)

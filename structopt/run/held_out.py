@@ -57,7 +57,8 @@ class HeldOut:
         """Metrics of the predictions on a split."""
         corpus, examples = self.splits[split]
         of = self.components
-        outputs = predicted(examples, of.task, of.graph, of.inference.decoder(), self.kernels, weights, of.executor)
+        decoder, temperature = of.inference.decoder(), of.loss.temperature
+        outputs = predicted(examples, of.task, of.graph, decoder, self.kernels, weights, of.executor, temperature)
         return of.task.evaluate(corpus, outputs)
 
     def dev_score(self, weights: Array) -> float:

@@ -14,7 +14,8 @@ from structopt.core.loss import Beginning
 from structopt.core.scorer import Scorer
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
-from structopt.model.warm_start import WarmStart
+from structopt.model.warm_start import WarmStart, asks_for_counts
+from structopt.objective import relative_frequencies
 from structopt.objective.problem import Problem, Settings
 from structopt.progress import phases
 from structopt.run.components import Components
@@ -55,18 +56,21 @@ class _Weights:
 
     initial: Array
 
-    def __init__(self, components: Components, warm_start: WarmStart | None, seed: int) -> None:
-        self.components, self.warm_start, self.seed = components, warm_start, seed
+    def __init__(self, components: Components, warm_start: WarmStart | None, from_counts: bool, seed: int) -> None:
+        self.components, self.warm_start, self.from_counts, self.seed = components, warm_start, from_counts, seed
 
     def lay_out(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> Scorer:
         """Fit the scorer; `initial` are then the first weights."""
         scorer = self.components.scorer.fit(encoded, structure, gold)
         if scorer.note:
             log.info("features: %s", scorer.note)
+        if self.from_counts:
+            self.initial = relative_frequencies.weights(scorer, encoded, structure, gold, self.components.graph)
+            return scorer
         if self.warm_start is None:
             self.initial = scorer.initial(self.seed)
             return scorer
-        widened, self.initial = self.warm_start.transfer(self.components.task, scorer)
+        widened, self.initial = self.warm_start.transfer(self.components.task, self.components.graph, scorer)
         log.warning("warm start: %s", self.warm_start.counts)
         return widened
 
@@ -80,8 +84,9 @@ def read(config: Mapping[str, Any], components: Components) -> TrainingData:
     pruned, held_out = PrunedSplits(components), HeldOut(components)
     with phases.phase("featurising", task.files["train"].name):
         encoded = _admitted(components, warm_start.fit(task, corpus) if warm_start else task.fit(corpus))
+        components.graph.fit(encoded)
         pruned.fit(config, encoded)
-        weights = _Weights(components, warm_start, config["seed"])
+        weights = _Weights(components, warm_start, asks_for_counts(config.get("warm_start")), config["seed"])
         judge = held_out.dev_score if "dev" in task.files else None
         problem = _problem(config, components, pruned.prune("train", encoded), weights, judge)
     seconds = watch.seconds

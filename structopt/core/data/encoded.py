@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
@@ -165,44 +165,6 @@ class EncodedGraphs(Encoded):
         return int(starts[first]), int(starts[last])
 
 
-@dataclass(frozen=True, kw_only=True)
-class EncodedConstituents(Encoded):
-    """A corpus of constituent trees as arrays: one variable a word, its tag.
-
-    `labels` are the tags, `gold` the gold tag of every word, and `allowed` the tags that a word may have: one, where tags are
-    given. The table ``tag`` has one row a word.
-
-    Attributes
-    ----------
-    categories : tuple of str
-        The labels of constituents; the first is that of the root.
-    constituents : (int64 of shape (instances + 1,), int32 of shape (constituents, 3)), or None
-        Where the gold constituents of each sentence begin; of each the number of its label (-1 where training did not show it)
-        and its first word and the one after its last, counted within the sentence. Parents stand before their children, and
-        children from left to right. Words are no constituents. None for unlabelled input.
-    candidates : Candidates or None
-        What a pruner left of the symbols of each span; None: all.
-    """
-
-    categories: tuple[str, ...]
-    constituents: tuple[Array, Array] | None = None
-    candidates: Candidates | None = None
-
-    def subset(self, first: int, last: int) -> Self:
-        """The sentences first <= i < last."""
-        constituents = None
-        if self.constituents is not None:
-            starts, gold = self.constituents
-            constituents = starts[first : last + 1] - starts[first], gold[starts[first] : starts[last]]
-        candidates = None if self.candidates is None else self.candidates.subset(first, last)
-        return replace(
-            self, **self._sliced(EncodedConstituents, first, last), constituents=constituents, candidates=candidates
-        )  # fmt: skip
-
-    def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
-        return super()._rows("label" if name == "tag" else name, first, last)
-
-
 @dataclass(frozen=True)
 class Candidates:
     """The symbols that the spans of sentences may have, below and above the unary step of a span.
@@ -234,3 +196,41 @@ class Candidates:
             self.symbols, self.spans[first : last + 1] - begin, self.offsets[begin : end + 1] - a, self.bottoms[begin:end],
             self.numbers[a:b],
         )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedConstituents(Encoded):
+    """A corpus of constituent trees as arrays: one variable a word, its tag.
+
+    `labels` are the tags, `gold` the gold tag of every word, and `allowed` the tags that a word may have: one, where tags are
+    given. The table ``label`` has one row a word.
+
+    Attributes
+    ----------
+    categories : tuple of str
+        The labels of constituents; the first is that of the root.
+    constituents : (int64 of shape (instances + 1,), int32 of shape (constituents, 3)), or None
+        Where the gold constituents of each sentence begin; of each the number of its label (-1 where training did not show it)
+        and its first word and the one after its last, counted within the sentence. Parents stand before their children, and
+        children from left to right. Words are no constituents. None for unlabelled input.
+    candidates : Candidates or None
+        What a pruner left of the symbols of each span; None: all.
+    words : sequence of str
+        The words, with which trees are written.
+    """
+
+    categories: tuple[str, ...]
+    words: Sequence[str]
+    constituents: tuple[Array, Array] | None = None
+    candidates: Candidates | None = None
+
+    def subset(self, first: int, last: int) -> Self:
+        """The sentences first <= i < last."""
+        constituents = None
+        if self.constituents is not None:
+            starts, gold = self.constituents
+            constituents = starts[first : last + 1] - starts[first], gold[starts[first] : starts[last]]
+        candidates = None if self.candidates is None else self.candidates.subset(first, last)
+        words = self.words[int(self.offsets[first]) : int(self.offsets[last])]
+        known = self._sliced(EncodedConstituents, first, last)
+        return replace(self, **known, constituents=constituents, candidates=candidates, words=words)

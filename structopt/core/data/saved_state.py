@@ -113,6 +113,13 @@ class SavedState:
             self.refuse(name, f"{words}, at least {least} of them")
         return list(entries)
 
+    def lists(self, name: str) -> list[list[str]]:
+        """A list of lists of strings."""
+        entries = self._list(name, expected := "a list of lists of strings")
+        if not all(isinstance(entry, (list, tuple)) and all(isinstance(one, str) for one in entry) for entry in entries):
+            self.refuse(name, expected)
+        return [list(entry) for entry in entries]
+
     def numbered(self, name: str, least: int, most: int) -> dict[str, int]:
         """A mapping of strings to whole numbers from `least` to `most`."""
         value = self._value(name)

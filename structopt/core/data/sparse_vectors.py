@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from structopt.kernels.waist.record import Array
 
 
@@ -22,6 +24,17 @@ class SparseVectors:
     offsets: Array
     parts: Array
     values: Array
+
+    @classmethod
+    def of_parts(cls, instances: Array, parts: Array, count: int) -> SparseVectors:
+        """How often each of `count` instances has each part, given pairs of instance and part in any order."""
+        order = np.lexsort((parts, instances))
+        instances, parts = instances[order], parts[order]
+        fresh = np.ones(len(parts), bool)
+        fresh[1:] = (parts[1:] != parts[:-1]) | (instances[1:] != instances[:-1])
+        first = np.flatnonzero(fresh)
+        offsets = np.searchsorted(instances[first], np.arange(count + 1)).astype(np.int64)
+        return cls(offsets, parts[first].astype(np.int32), np.diff(np.append(first, len(parts))).astype(np.float64))
 
     def subset(self, first: int, last: int) -> SparseVectors:
         """Those of the instances first <= i < last."""

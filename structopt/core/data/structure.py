@@ -28,12 +28,15 @@ class PartGroup:
     offsets : int64, shape (instances + 1,)
         Where the positions of each instance begin.
     tied : bool
+    scored : bool
+        Whether features score its parts; others have costs alone, or tell what an output is.
     """
 
     name: str
     width: int
     offsets: Array
     tied: bool = False
+    scored: bool = True
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,14 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Direction = Literal["left", "right", "head"]
-ROOT = "ROOT"
-"""The label of the outermost constituent."""
+Chain = tuple[str, ...]
+"""The symbols of a unary step, top first; the last is the bottom."""
 BETWEEN = "@"
-"""Begins the symbols that binarization makes; a label of the treebank that begins so is refused."""
+"""Begins the symbols that binarization makes."""
+CHILDREN = "["
+"""Stands in symbols between, before the labels of children that they remember."""
+PARENT = "^"
+"""Stands between a label and those above that it remembers."""
 
 
 class Tree(NamedTuple):
@@ -43,13 +47,13 @@ class Span(NamedTuple):
     Attributes
     ----------
     chain : tuple of str
-        The symbols of its unary step, top first; the last is the bottom.
+        The symbols of its unary step.
     left, right : Span or None
         None over a single word.
     begin, end : int
     """
 
-    chain: tuple[str, ...]
+    chain: Chain
     left: Span | None
     right: Span | None
     begin: int
@@ -115,7 +119,7 @@ class Binarization:
 
     def _annotated(self, tree: Tree, above: Sequence[str]) -> str:
         """A label with those above; tags remember none."""
-        return "^".join([tree.label, *above]) if tree.children else tree.label
+        return PARENT.join([tree.label, *above]) if tree.children else tree.label
 
     def _halves(self, tree: Tree, symbol: str, above: tuple[str, ...]) -> tuple[Span, Span]:
         """The two spans below a constituent of two children or more."""
@@ -130,7 +134,7 @@ class Binarization:
             seen = (*seen, labels[first] if from_left else labels[last - 1])
             first, last = first + from_left, last - (not from_left)
             remembered = ",".join(seen[len(seen) - self.horizontal :]) if self.horizontal else ""
-            halves.append((from_left, child, f"{BETWEEN}{symbol}" + (f"[{remembered}]" if remembered else "")))
+            halves.append((from_left, child, f"{BETWEEN}{symbol}" + (f"{CHILDREN}{remembered}]" if remembered else "")))
         rest = children[first]
         for depth in range(len(halves) - 1, -1, -1):
             from_left, child, _ = halves[depth]
@@ -161,7 +165,12 @@ def _trees(span: Span) -> tuple[Tree, ...]:
         children = (*_trees(span.left), *_trees(span.right))
     if span.bottom.startswith(BETWEEN):
         return children
-    tree = Tree(span.bottom.partition("^")[0] if children else span.bottom, children, span.begin, span.end)
+    tree = Tree(span.bottom.partition(PARENT)[0] if children else span.bottom, children, span.begin, span.end)
     for symbol in reversed(span.chain[:-1]):
-        tree = Tree(symbol.partition("^")[0], (tree,), span.begin, span.end)
+        tree = Tree(symbol.partition(PARENT)[0], (tree,), span.begin, span.end)
     return (tree,)
+
+
+def coarse(symbol: str) -> str:
+    """What a symbol is without what it remembers: its symbol in a grammar with horizontal=0 and vertical=1."""
+    return symbol.partition(PARENT)[0].partition(CHILDREN)[0] if symbol.startswith(BETWEEN) else symbol.partition(PARENT)[0]

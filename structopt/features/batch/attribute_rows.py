@@ -134,9 +134,13 @@ def _share(rows: Supported, layout: RowGroup, group: BatchGroup, start: int, wid
 
 
 def _row_starts(structure: Structure) -> list[Array]:
-    """Where the row of every position begins in a vector over the parts of all instances, group by group."""
+    """Where the row of every position begins in a vector over the parts of all instances, group by group; of scored groups."""
     row_starts, before = [], np.zeros(len(structure), np.int64)
     for group in structure.groups:
+        if not group.scored:
+            row_starts.append(np.zeros(0, np.int64))
+            before += np.diff(group.offsets) * group.width
+            continue
         first = structure.parts[:-1] + before - group.offsets[:-1] * group.width  # of a position 0 of each instance
         row_starts.append(np.repeat(first, np.diff(group.offsets)) + np.arange(int(group.offsets[-1])) * group.width)
         before += np.diff(group.offsets) * group.width

@@ -4,6 +4,8 @@ A position of part group g with attributes a (values v_a) has the scores  s[p, :
 a group of this kind (one position a token, a row of label weights an attribute), transition features another (a row of
 label-pair weights), and tied transitions a third: one position an instance with a single attribute that is always on.
 
+Parts of a group without attributes have the score 0; its positions need no offsets.
+
 A gradient of the block is sparse by rows: `touched` attributes, and one row of the group's width for each of them.
 """
 
@@ -105,6 +107,10 @@ def scores(features, theta, i, s):
     for g in range(groups):
         width, start = np.int64(x.widths[g]), x.starts[g]
         first, last = x.positions[g * stride + i], x.positions[g * stride + i + 1]
+        if x.attributes[g] == x.attributes[g + 1]:
+            s[part : part + (last - first) * width] = 0.0
+            part += (last - first) * width
+            continue
         W = rows_of(theta, x.weights[g], x.attributes[g + 1] - x.attributes[g], width)
         S = rows_of(s, part, last - first, width)
         for p in range(last - first):
@@ -150,6 +156,10 @@ def pullback(features, i, r, gradient):
     for k in range(groups):
         width, start = np.int64(x.widths[k]), x.starts[k]
         first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
+        if x.attributes[k] == x.attributes[k + 1]:
+            g.counts[k] = 0
+            part += (last - first) * width
+            continue
         R = rows_of(r, part, last - first, width)
         G = rows_of(g.rows, row_start, (len(g.rows) - row_start) // width, width)
         slot, chosen, touched = g.slot[x.attributes[k] : x.attributes[k + 1]], g.touched[before:], 0
@@ -283,6 +293,9 @@ def accumulate(features, i, r, dense):
     for k in range(groups):
         width, start = np.int64(x.widths[k]), x.starts[k]
         first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
+        if x.attributes[k] == x.attributes[k + 1]:
+            part += (last - first) * width
+            continue
         R = rows_of(r, part, last - first, width)
         G = rows_of(dense, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
         for p in range(last - first):
@@ -309,6 +322,8 @@ def spans(features, i, starts, widths):
     for k in range(groups):
         width, start = np.int64(x.widths[k]), x.starts[k]
         first, last = start + x.positions[k * stride + i], start + x.positions[k * stride + i + 1]
+        if x.attributes[k] == x.attributes[k + 1]:
+            continue
         for j in range(x.offsets[first], x.offsets[last]):
             starts[listed] = x.weights[k] + x.ids[j] * width
             widths[listed] = width

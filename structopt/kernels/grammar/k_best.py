@@ -20,9 +20,9 @@ from structopt.kernels.waist.signatures import inlined
 RULE, SPLIT, LEFT, RIGHT, FIRST, SECOND, NEXT = range(7)
 """Of a candidate: number of its rule or step, or -1 for a word; where the right half begins, 0 for a step; the nodes below (-1: none)
 and the ranks of their trees; the next candidate of the list that it is in."""
-TREES, BEST, WORST, PENDING, HEAP, FILLED = range(6)
+TREES, BEST, WORST, PENDING, HEAP, FILLED, EXHAUSTED = range(7)
 """Of a node: how many trees it has; the first and the last of their candidates; the one whose followers are not in the heap yet, -1:
-none; the root of its heap, -1: empty; whether all ways to make it were put there."""
+none; the root of its heap, -1: empty; whether all ways to make it were put there; whether it has no further trees."""
 
 
 class Search(NamedTuple):
@@ -34,8 +34,9 @@ class Search(NamedTuple):
     values : (candidates,)
     candidates : (candidates, 7)
     children : (candidates, 2) first child and next sibling in a pairing heap
-    nodes : (nodes, 6)
+    nodes : (nodes, 7)
     ends : (nodes, 3) begin and end of each node's span, and its layer: 0 bottom, 1 top
+    requests : (2 n + 2, 2) nodes and ranks that are asked for
     """
 
     used: np.ndarray
@@ -44,6 +45,7 @@ class Search(NamedTuple):
     children: np.ndarray
     nodes: np.ndarray
     ends: np.ndarray
+    requests: np.ndarray
 
 
 @inlined
@@ -51,8 +53,8 @@ def open_search(c, i, n, size):
     """Begin a search in the chart of sentence i, with room for `size` candidates."""
     last = c.spans[i + 1] - 1
     nodes = c.node[last] + c.bottoms[last] + c.tops[last]
-    state, ends = np.full((nodes, 6), -1, np.int64), np.empty((nodes, 3), np.int64)
-    state[:, TREES], state[:, FILLED] = 0, 0
+    state, ends = np.full((nodes, 7), -1, np.int64), np.empty((nodes, 3), np.int64)
+    state[:, TREES], state[:, FILLED], state[:, EXHAUSTED] = 0, 0, 0
     for b in range(n):
         for e in range(b + 1, n + 1):
             cell = c.spans[i] + span_number(n, b, e)
@@ -60,7 +62,8 @@ def open_search(c, i, n, size):
                 of = ends[c.node[cell] + v]
                 of[0], of[1], of[2] = b, e, 1 if v >= c.bottoms[cell] else 0
     return Search(
-        np.zeros(2, np.int64), np.empty(size), np.empty((size, 7), np.int64), np.empty((size, 2), np.int64), state, ends
+        np.zeros(2, np.int64), np.empty(size), np.empty((size, 7), np.int64), np.empty((size, 2), np.int64), state, ends,
+        np.empty((2 * n + 2, 2), np.int64),
     )  # fmt: skip
 
 
@@ -179,41 +182,84 @@ def fill_ways(h, c, i, n, s, x, v):
 
 
 @inlined
-def has_rank(h, c, i, n, s, x, v, rank):
-    """Make trees of a node until it has one of this rank; return whether there is one."""
-    if h.nodes[v, TREES] > rank:
-        return True
-    if h.nodes[v, FILLED] == 0:
-        fill_ways(h, c, i, n, s, x, v)
-    while h.nodes[v, TREES] <= rank:
+def is_settled(h, v, rank):
+    """Whether it is known if a node has a tree of this rank; no node counts as one that has."""
+    return v < 0 or h.nodes[v, TREES] > rank or h.nodes[v, EXHAUSTED] == 1
+
+
+@inlined
+def has_tree(h, v, rank):
+    """Whether a node whose trees of this rank are settled has one."""
+    return v < 0 or h.nodes[v, TREES] > rank
+
+
+@inlined
+def unsettled(h, first, first_rank, second, second_rank):
+    """The first of two nodes for which it is not known whether they have trees of these ranks, and the rank; -1 for none."""
+    if not is_settled(h, first, first_rank):
+        return first, first_rank
+    if not is_settled(h, second, second_rank):
+        return second, second_rank
+    return -1, -1
+
+
+@inlined
+def has_rank(h, c, i, n, s, x, root, rank):
+    """Make trees of a node until it has one of this rank; return whether there is one. It does not recurse.
+
+    Requests stand on a stack: each waits for those of nodes below it, of which it makes at most two at a time.
+    """
+    h.requests[0, 0], h.requests[0, 1], size = root, rank, 1
+    while size > 0 and h.used[1] == 0:
+        v, wanted = h.requests[size - 1, 0], h.requests[size - 1, 1]
+        if is_settled(h, v, wanted):
+            size -= 1
+            continue
+        if h.nodes[v, FILLED] == 0:
+            fill_ways(h, c, i, n, s, x, v)
+            continue
         q = h.nodes[v, PENDING]
-        if q >= 0:
-            h.nodes[v, PENDING] = -1
-            rule, split, left, right = h.candidates[q, RULE], h.candidates[q, SPLIT], h.candidates[q, LEFT], h.candidates[q, RIGHT]
-            a, b = h.candidates[q, FIRST], h.candidates[q, SECOND]
-            base = h.values[q] - value_of(h, left, a) - value_of(h, right, b)
-            if right >= 0 and has_rank(h, c, i, n, s, x, right, b + 1):
-                value = base + value_of(h, left, a) + value_of(h, right, b + 1)
-                add_candidate(h, v, value, rule, split, left, right, a, b + 1)
-            if left >= 0 and b == 0 and has_rank(h, c, i, n, s, x, left, a + 1):
-                value = base + value_of(h, left, a + 1) + value_of(h, right, b)
-                add_candidate(h, v, value, rule, split, left, right, a + 1, b)
-        if h.used[1] == 1 or h.nodes[v, HEAP] < 0:
-            return False
-        q = h.nodes[v, HEAP]
-        h.nodes[v, HEAP] = without_root(h, q)
+        follows = q >= 0
+        if not follows:
+            q = h.nodes[v, HEAP]
+            if q < 0:
+                h.nodes[v, EXHAUSTED] = 1
+                continue
         left, right = h.candidates[q, LEFT], h.candidates[q, RIGHT]
-        if left >= 0:
-            has_rank(h, c, i, n, s, x, left, h.candidates[q, FIRST])
-        if right >= 0:
-            has_rank(h, c, i, n, s, x, right, h.candidates[q, SECOND])
-        if h.nodes[v, TREES] == 0:
-            h.nodes[v, BEST] = q
+        a, b = h.candidates[q, FIRST], h.candidates[q, SECOND]
+        if follows:
+            below, of_rank = unsettled(h, left, a + 1 if b == 0 else a, right, b + 1)
         else:
-            h.candidates[h.nodes[v, WORST], NEXT] = q
-        h.nodes[v, WORST], h.nodes[v, PENDING] = q, q
-        h.nodes[v, TREES] += 1
-    return True
+            below, of_rank = unsettled(h, left, a, right, b)
+        if below >= 0:
+            h.requests[size, 0], h.requests[size, 1] = below, of_rank
+            size += 1
+        elif follows:
+            h.nodes[v, PENDING] = -1
+            add_followers(h, v, q)
+        else:
+            h.nodes[v, HEAP] = without_root(h, q)
+            if h.nodes[v, TREES] == 0:
+                h.nodes[v, BEST] = q
+            else:
+                h.candidates[h.nodes[v, WORST], NEXT] = q
+            h.nodes[v, WORST], h.nodes[v, PENDING] = q, q
+            h.nodes[v, TREES] += 1
+    return h.used[1] == 0 and has_tree(h, root, rank)
+
+
+@inlined
+def add_followers(h, v, q):
+    """Put the candidates that follow one that was taken out into the heap of its node; the trees below are settled."""
+    rule, split, left, right = h.candidates[q, RULE], h.candidates[q, SPLIT], h.candidates[q, LEFT], h.candidates[q, RIGHT]
+    a, b = h.candidates[q, FIRST], h.candidates[q, SECOND]
+    base = h.values[q] - value_of(h, left, a) - value_of(h, right, b)
+    if right >= 0 and has_tree(h, right, b + 1):
+        value = base + value_of(h, left, a) + value_of(h, right, b + 1)
+        add_candidate(h, v, value, rule, split, left, right, a, b + 1)
+    if left >= 0 and b == 0 and has_tree(h, left, a + 1):
+        value = base + value_of(h, left, a + 1) + value_of(h, right, b)
+        add_candidate(h, v, value, rule, split, left, right, a + 1, b)
 
 
 @inlined

@@ -1,0 +1,129 @@
+"""What is read off outputs and marginals of charts: constituents; and the scores by which an output is the nearest to gold."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structopt.core.data.constituents import Bracketings
+from structopt.core.data.encoded import EncodedConstituents
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
+from structopt.factor_graph.grammar.charts import Cells, ends_of_spans
+from structopt.factor_graph.grammar.rules import Rules
+from structopt.factor_graph.ragged import ends_of
+from structopt.kernels.waist.record import Array
+
+LEAST_PROBABILITY = 1e-3
+"""Constituents that are less probable are not listed."""
+
+
+def bracketings(
+    trees: EncodedConstituents, rules: Rules, cells: Cells, structure: Structure, outputs: SparseVectors
+) -> Bracketings:
+    """The constituents of outputs, read off their nodes.
+
+    Where several steps have the same bottom and top, the numbers of their uses say which of them the tree has; where it has
+    several of these, they are given to its spans from left to right in the order of their numbers.
+    """
+    sentence, span, bottom, top = _spans(structure, cells, outputs)
+    begin, end = (ends[span] for ends in ends_of_spans(trees.offsets))
+    order = np.lexsort((-end, begin, sentence))
+    sentence, begin, end, bottom, top = (one[order] for one in (sentence, begin, end, bottom, top))
+    step = _steps(rules, structure, outputs, sentence, bottom, top)
+    first, categories = rules.chain_categories
+    counts = np.diff(first)[step]
+    index = np.repeat(first[step] - ends_of(counts)[:-1], counts) + np.arange(int(counts.sum()))
+    listed = np.stack([categories[index], np.repeat(begin, counts), np.repeat(end, counts)], axis=1)
+    of_words = np.full(int(trees.offsets[-1]), -1, np.int32)
+    words = end - begin == 1
+    of_words[trees.offsets[sentence[words]] + begin[words]] = bottom[words] - rules.first_tag
+    offsets = ends_of(np.bincount(np.repeat(sentence, counts), minlength=len(trees)))
+    return Bracketings(offsets, listed.astype(np.int32), of_words)
+
+
+def _spans(structure: Structure, cells: Cells, outputs: SparseVectors) -> tuple[Array, Array, Array, Array]:
+    """The spans that outputs have: sentence, number among the spans of all sentences, bottom symbol and top symbol."""
+    node, _ = structure.active_in("node", outputs)
+    node = np.sort(node)  # bottom and top of a span become neighbours
+    starts = ends_of(cells.sizes)
+    span = np.searchsorted(starts, node, side="right") - 1
+    symbol = cells.symbols[cells.starts[cells.lists[span]] + node - starts[span]].astype(np.int64)
+    sentence = np.searchsorted(cells.spans, span[::2], side="right") - 1
+    return sentence, span[::2], symbol[::2], symbol[1::2]
+
+
+def _steps(rules: Rules, structure: Structure, outputs: SparseVectors, sentence: Array, bottom: Array, top: Array) -> Array:
+    """The step of every span, given its bottom and its top."""
+    N = len(rules.symbols)
+    keys = rules.bottoms * N + rules.tops  # ascending
+    wanted = bottom * N + top
+    step = np.searchsorted(keys, wanted)
+    several = np.searchsorted(keys, wanted, side="right") - step > 1
+    if several.any():
+        used, values = structure.active_in("step", outputs)
+        left = {(int(i), int(u)): int(k) for i, u, k in zip(used // len(keys), used % len(keys), values, strict=True)}
+        for at in np.flatnonzero(several).tolist():
+            step[at] = _taken(left, int(sentence[at]), range(int(step[at]), int(np.searchsorted(keys, wanted[at], side="right"))))
+    return step
+
+
+def _taken(left: dict[tuple[int, int], int], sentence: int, steps: range) -> int:
+    """The first of some steps of which a sentence has uses left, one less from then on; the first of all where it has none."""
+    for step in steps:
+        if left.get((sentence, step), 0) > 0:
+            left[sentence, step] -= 1
+            return step
+    return steps[0]
+
+
+def probable_constituents(rules: Rules, cells: Cells, trees: EncodedConstituents, marginals: list[Array]) -> list[Array]:
+    """The constituents of each sentence with their probabilities, given the marginals of its nodes.
+
+    That of a constituent is the larger one of the probabilities that its label stands below the step of its span, and above;
+    labels within a longer chain of labels are not listed. Shape (constituents, 4): category, first word, the word after its last,
+    probability; parents first.
+    """
+    begin, end = ends_of_spans(trees.offsets)
+    tables = []
+    for i, values in enumerate(marginals):
+        spans = np.arange(cells.spans[i], cells.spans[i + 1])
+        sizes = cells.sizes[spans]
+        span = np.repeat(spans, sizes)
+        lists = cells.lists[span]
+        within = np.arange(len(span)) - np.repeat(ends_of(sizes)[:-1], sizes)
+        category = rules.category[cells.symbols[cells.starts[lists] + within]]
+        kept = (category >= 0) & (values > 0)
+        layer = within >= cells.bottoms[lists]
+        key = ((span - spans[0]) * len(rules.categories) + category)[kept]
+        names, places = np.unique(key, return_inverse=True)
+        p = np.stack([np.bincount(places, values[kept] * (layer[kept] == one), len(names)) for one in (False, True)]).max(axis=0)
+        likely = p >= LEAST_PROBABILITY
+        names, p = names[likely], p[likely]
+        at = spans[0] + names // len(rules.categories)
+        table = np.stack([names % len(rules.categories), begin[at], end[at], np.minimum(p, 1.0)], axis=1)
+        tables.append(table[np.lexsort((-table[:, 3], -table[:, 2], table[:, 1]))])
+    return tables
+
+
+def scores_of_gold(trees: EncodedConstituents, rules: Rules, cells: Cells, structure: Structure) -> SparseVectors:
+    """1 for nodes whose labels are those of gold constituents at their spans, -1 for those of other labels."""
+    assert trees.constituents is not None
+    starts, gold = trees.constituents
+    lengths, C = np.diff(trees.offsets), len(rules.categories)
+    sentence = np.repeat(np.arange(len(trees)), np.diff(starts))
+    category, first, last = gold.T.astype(np.int64)
+    n = lengths[sentence]
+    cell = cells.spans[sentence] + first * n - first * (first - 1) // 2 + last - first - 1
+    right = np.unique((cell * C + category)[category >= 0])
+    sizes = cells.sizes
+    span = np.repeat(np.arange(len(sizes)), sizes)
+    within = np.arange(len(span)) - np.repeat(ends_of(sizes)[:-1], sizes)
+    of_node = rules.category[cells.symbols[cells.starts[cells.lists[span]] + within]]
+    labelled = np.flatnonzero(of_node >= 0)
+    keys = span[labelled] * C + of_node[labelled]
+    values = np.where(np.isin(keys, right), 1.0, -1.0)
+    begins, offsets = structure.spans("node")
+    owner = np.searchsorted(cells.spans, span[labelled], side="right") - 1
+    parts = labelled - offsets[owner] + begins[owner]
+    ends = np.searchsorted(owner, np.arange(len(trees) + 1)).astype(np.int64)
+    return SparseVectors(ends, parts.astype(np.int32), values)

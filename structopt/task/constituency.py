@@ -1,0 +1,256 @@
+"""Constituency: a tree of phrases over every sentence, from the brackets of treebanks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+
+from structopt.core.data.constituents import Bracketings
+from structopt.core.data.encoded import EncodedConstituents
+from structopt.core.data.saved_state import SavedState
+from structopt.core.data.table_schema import Column, Schema, example_sentences
+from structopt.core.task import Ranked, Task
+from structopt.errors import ConfigError, DataError
+from structopt.formats.text_files import write_text
+from structopt.formats.trees import constituent_picture, treebank
+from structopt.formats.trees.penn import Node
+from structopt.formats.trees.treebank import Treebank
+from structopt.kernels.waist.record import Array
+from structopt.metrics import brackets
+from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task.key_checks import check_keys
+from structopt.task.lexicon import Lexicon
+from structopt.task.phrases import Phrases, phrases_of, trees_with
+from structopt.task.split_files import checked_paths, files_of
+
+
+class Reading(TypedDict, total=False):
+    """The keys of the config's node ``features`` that this task takes."""
+
+    min_count: int
+
+
+class Constituency(Task):
+    """A tree of labelled phrases over the words of every sentence.
+
+    Empty elements, phrases without words, function tags and phrases over nothing but a phrase of their own label are left out of
+    what is learnt; scores are EVALB's, on the trees of the files.
+
+    Parameters
+    ----------
+    train, dev, test : str or None
+        Files of Penn brackets: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without `train`, the small corpus shipped with
+        the package is used for all three.
+    limit : int or None
+        Number of training sentences to read.
+    encoding : str
+        Encoding of the files.
+    tags : str
+        Where the tags of the words come from. ``gold``: the trees; where an input has no tag, the model chooses one. ``column``:
+        the input, which must have them. ``model``: the model `tagger`; of the training split, its trees. ``free``: the model
+        chooses all tags, in training too.
+    tagger : str or None
+        A run or model folder of a task that labels words; for ``tags=model``.
+    decoding : str
+        ``viterbi``: the best tree. ``max_rule``: the tree that maximises the product of the marginals of its rules.
+    default_C : float
+        C for optimizers that are not given one.
+    default_C_by : mapping or None
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``.
+    features : mapping
+        ``min_count``: words that fewer words of the training data are count as their class, such as ``<cap-ed>``. The other keys
+        are the scorer's.
+    """
+
+    reading = Reading
+
+    columns = ("tokens", "tags")
+    main_metric = "bracket_f1"
+    unit = "words"
+    instance = "sentence"
+    view = "constituents"
+    pictures = True
+    output_schema = Schema((Column("tree", "string"),))
+
+    def __init__(
+        self,
+        train: str | None = None,
+        dev: str | None = None,
+        test: str | None = None,
+        limit: int | None = None,
+        encoding: str = "utf8",
+        tags: Literal["gold", "column", "model", "free"] = "gold",
+        tagger: str | None = None,
+        decoding: Literal["viterbi", "max_rule"] = "viterbi",
+        default_C: float = 1.0,
+        default_C_by: Mapping[str, float] | None = None,
+        features: Mapping[str, Any] | None = None,
+    ) -> None:
+        features = features or {}
+        check_keys("features", features, Reading.__annotations__)
+        if (tags == "model") != (tagger is not None):
+            raise ConfigError("task.tags=model takes its tags from a model: give both task.tags=model and task.tagger=FOLDER, or neither.")
+        self._paths = checked_paths(train, dev, test, limit)
+        self.limit, self.encoding, self.default_C = limit, encoding, default_C
+        self.default_C_by = dict(default_C_by or {})
+        self.tags, self.tagger, self.rounds_marginals = tags, tagger, decoding == "max_rule"
+        self.labels: tuple[str, ...] = ()
+        self._lexicon, self._phrases = Lexicon(int(features.get("min_count", 1))), Phrases()
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
+        return files_of(self._paths, "ptb")
+
+    def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Treebank:
+        """Read trees in brackets; also words, with tags or without, where they need not be `labelled`."""
+        return treebank.read(path, limit, labelled, self.encoding)
+
+    def corpus(self, instances: Sequence[Any]) -> Treebank:
+        """Make an unlabelled corpus of sentences: sequences of words or of pairs (word, tag), mappings, trees."""
+        return treebank.in_memory(instances)
+
+    @property
+    def input_schema(self) -> Schema:
+        """The words of a sentence and, where there are any, their tags."""
+        return Schema((Column("tokens", "string", 1), Column("tags", "string", 1, required=False, like="tokens", filler="")))
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Return the sentences of a table: mappings from column name to cells."""
+        return self.input_schema.records(table)
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """Return two sentences of words of the training data."""
+        words, tags = self._lexicon.example(6)
+        return example_sentences({"tokens": words, "tags": tags})
+
+    def fit(self, corpus: Treebank, earlier: Constituency | None = None) -> EncodedConstituents:
+        """Learn labels, tags and words from the training trees, beside those of an `earlier` task; encode them."""
+        if corpus.trees is None:
+            raise DataError(corpus.path, None, "training needs trees in brackets, and this has words only.")
+        parsed = [phrases_of(tree, corpus.path) for tree in corpus.trees]
+        self._phrases.fit(parsed, corpus.trees, None if earlier is None else earlier._phrases)
+        self._lexicon.fit(corpus.words, [one.tags for one in parsed], None if earlier is None else earlier._lexicon)
+        self.labels = self._phrases.categories
+        return self._encoded(corpus, corpus.tags)
+
+    def encode(self, corpus: Treebank, given: Sequence[Any] | None = None) -> EncodedConstituents:
+        """Encode a corpus with the labels, tags and words of the training trees."""
+        if self.tags == "column":
+            _check_tagged(corpus)
+        return self._encoded(corpus, corpus.tags)
+
+    def decode(self, encoded: EncodedConstituents, view: Bracketings) -> list[Node]:
+        """Return trees; where no tree was found, one that branches to the right."""
+        return trees_with(self._phrases, self._lexicon.tags, encoded, view)
+
+    def outcomes(self, gold: Treebank, predicted: Sequence[Node]) -> InstanceCounts:
+        """Return the counts of every sentence that scores are made of."""
+        return brackets.outcomes(_trees(gold), predicted, gold.path)
+
+    def report(self, corpus: Treebank, predicted: Sequence[Node]) -> str:
+        """Return the scores as a table of text."""
+        return brackets.table(self.outcomes(corpus, predicted))
+
+    def output_table(self, outputs: Sequence[Node]) -> dict[str, list[str]]:
+        """Return each tree in brackets, on one line."""
+        return {"tree": [str(tree) for tree in outputs]}
+
+    def marginal_columns(self, encoded: Any, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
+        """Return the columns ``label``, ``begin`` and ``end`` (first and last word, from 1) and ``probability``."""
+        return {**choices, "label": [self.labels[label] for label in choices["label"].tolist()]}
+
+    def write_outputs(
+        self,
+        corpus: Treebank,
+        target: str | Path,
+        outputs: Sequence[Node],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[Ranked] | None = None,
+        k_best: int = 1,
+    ) -> None:
+        """Write a tree a line: see `structopt.formats.trees.treebank.write`."""
+        named = None if probabilities is None else [self._named(table) for table in probabilities]
+        treebank.write(corpus, target, outputs, named, ranked, self.encoding)
+
+    def write_picture(
+        self,
+        corpus: Treebank,
+        number: int,
+        target: str | Path,
+        outputs: Sequence[Node],
+        probabilities: Sequence[Array] | None = None,
+    ) -> None:
+        """Draw the tree of a sentence (from 1) as SVG; phrases that are not in gold are marked where the file has trees.
+
+        Raises
+        ------
+        DataError
+            The corpus has no such sentence, or the file cannot be written.
+        """
+        if not 1 <= number <= len(corpus):
+            message = f"there is no sentence {number} to draw: the file has {len(corpus)}, counted from 1."
+            raise DataError(corpus.path, None, message)
+        gold = None if corpus.trees is None else corpus.trees[number - 1]
+        named = None if probabilities is None else self._named(probabilities[number - 1])
+        write_text(target, constituent_picture.draw(outputs[number - 1], named, gold))
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        """Return the labels of phrases, and the tags."""
+        return {"labels": list(self.labels), "tags": list(self._lexicon.tags)}
+
+    def attribute_names(self, group: str = "label") -> list[str]:
+        """Return the words and classes of words."""
+        return self._lexicon.names if group == "label" else []
+
+    def configuration_names(self, group: str) -> list[Any] | None:
+        """Return the tags, for the parts of words."""
+        return list(self._lexicon.tags) if group == "label" else None
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return labels, tags and words."""
+        values, arrays = self._lexicon.state()
+        return values | self._phrases.state(), arrays
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Restore what `state` returned."""
+        state = SavedState(values, arrays)
+        self._phrases, self._lexicon = Phrases.restore(state), Lexicon.restore(state)
+        self.labels = self._phrases.categories
+
+    def _named(self, table: Array) -> dict[tuple[str, int, int], float]:
+        """Probabilities by label, first word, and the word after the last."""
+        return {(self._phrases.written(self.labels[int(c)]), int(b), int(e)): float(p) for c, b, e, p in table.tolist()}
+
+    def _encoded(self, corpus: Treebank, tags: Sequence[Sequence[str]]) -> EncodedConstituents:
+        offsets = np.cumsum([0, *map(len, corpus.words)]).astype(np.int64)
+        given = [[""] * len(one) for one in tags] if self.tags == "free" else tags
+        table, allowed = self._lexicon.encode(corpus.words, given)
+        gold = constituents = None
+        if corpus.trees is not None:
+            parsed = [phrases_of(tree, corpus.path) for tree in corpus.trees]
+            gold = self._lexicon.tag_numbers([tag for one in parsed for tag in one.tags])
+            constituents = self._phrases.encode(parsed)
+        words = tuple(word for sentence in corpus.words for word in sentence)
+        return EncodedConstituents(
+            offsets, {"label": table}, self._lexicon.tags, gold, allowed, categories=self.labels, words=words,
+            constituents=constituents,
+        )  # fmt: skip
+
+
+def _trees(corpus: Treebank) -> tuple[Node, ...]:
+    if corpus.trees is None:
+        raise DataError(corpus.path, None, "there are no trees to compare with: this has words only.")
+    return corpus.trees
+
+
+def _check_tagged(corpus: Treebank) -> None:
+    """Refuse words without tags."""
+    for line, words, tags in zip(corpus.lines, corpus.words, corpus.tags, strict=True):
+        for word, tag in zip(words, tags, strict=True):
+            if not tag:
+                message = f"the word {word!r} has no tag, and this model takes tags from its input (task.tags=column). Write word_TAG."
+                raise DataError(corpus.path, line, message)
