@@ -19,9 +19,9 @@ def _algorithms(module: str) -> InferenceKernels:
 
 def _grammars() -> InferenceKernels:
     """The algorithms on charts of grammars."""
-    from structopt.kernels.grammar import grammar, max_rule
+    from structopt.kernels.grammar import grammar
 
-    return InferenceKernels(grammar.solve, grammar.k_best, max_rule.max_rule)
+    return InferenceKernels(grammar.solve, grammar.k_best, grammar.max_rule)
 
 
 CHAIN = StructureKind("chain", partial(_algorithms, "chain.linear_chain"), chain_vertices, lists=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.errors import DataError
-from structopt.formats.trees.penn import EMPTY, Node, bare_label
+from structopt.formats.trees.penn import EMPTY, Node
 from structopt.kernels.waist.record import Array
 from structopt.metrics.instance_counts import InstanceCounts
 
@@ -40,8 +40,9 @@ class Brackets(NamedTuple):
 
 
 def label_of(text: str) -> str:
-    """A label as it is compared: without function tags, and the other one where two are equal."""
-    label = bare_label(text)
+    """A label without function tags and indices: cut at the first ``-`` or ``=`` that does not begin it."""
+    cuts = [cut for cut in (text.find("-", 1), text.find("=", 1)) if cut > 0]
+    label = text[: min(cuts)] if cuts else text
     return EQUAL.get(label, label)
 
 
@@ -131,7 +132,3 @@ def _half(n: dict[str, float]) -> dict[str, float]:
 
 def _share(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
-
-
-def table(counts: InstanceCounts) -> str:
-    return str(counts.scores())

@@ -97,9 +97,13 @@ def cells_of(encoded: EncodedConstituents, rules: Rules) -> Cells:
 
 
 def all_symbols(encoded: EncodedConstituents, rules: Rules) -> Cells:
-    """Every symbol at every span, given the tags of the words: O(words^2) of them."""
-    between = np.unique(rules.binary[:, 2])
-    longer = [(between, rules.reachable_tops(between)), (between, np.zeros(1, np.int64))]
+    """Every symbol at every span, given the tags of the words: O(words^2) of them.
+
+    Spans of several words have the symbols of all constituents and between them, also the few that no rule makes: where symbols
+    have consecutive numbers, kernels work on vectors.
+    """
+    phrases = np.arange(1, rules.first_tag)
+    longer = [(phrases, phrases), (phrases, np.zeros(1, np.int64))]
     assert encoded.allowed is not None
     rows, kind = np.unique(encoded.allowed, axis=0, return_inverse=True)
     lists = longer

@@ -140,9 +140,3 @@ def _closed(bracket: _Open, path: str | Path, outermost: bool) -> Node:
 
 def _refuse(path: str | Path, line: int, message: str) -> NoReturn:
     raise DataError(path, line, message)
-
-
-def bare_label(text: str) -> str:
-    """A label without function tags and indices: cut at the first ``-`` or ``=`` that does not begin it."""
-    cuts = [cut for cut in (text.find("-", 1), text.find("=", 1)) if cut > 0]
-    return text[: min(cuts)] if cuts else text

@@ -7,11 +7,11 @@ from math import inf
 import numpy as np
 
 from structopt.kernels.grammar.charts import span_number
-from structopt.kernels.grammar.inside import anchored_pair, first_anchor, node_of, node_scores
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.grammar.inside import anchored_pair, first_anchor, top_node, node_scores
+from structopt.kernels.waist.signatures import merged
 
 
-@inlined
+@merged
 def trace(c, i, n, parts, x, z):
     """Write the indicators of the best tree to z, given inside weights in the semiring MAX; there is one.
 
@@ -20,7 +20,7 @@ def trace(c, i, n, parts, x, z):
     z[:] = 0.0
     nodes = c.rules + c.steps + n * c.tags
     x.stack[0], x.stack[1], size = 0, n, 1
-    top = node_of(c, c.spans[i] + span_number(n, 0, n), 1, c.root)
+    top = top_node(c, c.spans[i] + span_number(n, 0, n), c.root)
     x.chosen[0] = top
     while size > 0:
         size -= 1
@@ -42,7 +42,7 @@ def trace(c, i, n, parts, x, z):
             size += 1
 
 
-@inlined
+@merged
 def best_step(c, i, n, span, top, parts, x, z):
     """Mark the best unary step to a top node, and return its bottom node."""
     cell = c.spans[i] + span
@@ -64,7 +64,7 @@ def best_step(c, i, n, span, top, parts, x, z):
     return bottom
 
 
-@inlined
+@merged
 def best_rule(c, i, n, b, e, symbol, parts, x, z):
     """Mark the best rule below a bottom symbol; return the split and the nodes below."""
     anchor = x.anchor_of[span_number(n, b, e)]

@@ -88,6 +88,7 @@ class Scratch(NamedTuple):
     scale : (S,) logarithms by which the weights of a span's nodes were divided
     above : (N,) outside weights of the bottoms of one span, by symbol
     pairs, pairs_bar : (N * N,) weights of pairs of tops at one span, inside and outside
+    filled : (1,) the semiring that the charts were last filled in
     """
 
     symbols: Int
@@ -105,6 +106,7 @@ class Scratch(NamedTuple):
     above: Floats
     pairs: Floats
     pairs_bar: Floats
+    filled: Ints
 
 
 SCRATCH = RecordLayout(Scratch)

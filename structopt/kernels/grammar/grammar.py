@@ -1,4 +1,4 @@
-"""Exact inference with weighted context-free grammars: CKY, and inside-outside."""
+"""Exact inference with weighted context-free grammars: CKY, inside-outside, lists of the k best trees, max-rule decoding."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ import numpy as np
 
 from structopt.kernels.arrays.semirings import LOG, MAX, SUM
 from structopt.kernels.grammar.best_tree import trace
-from structopt.kernels.grammar.charts import SCRATCH, open_charts, open_scratch
+from structopt.kernels.grammar.charts import SCRATCH, open_charts, open_scratch, span_number
 from structopt.kernels.grammar.inside import fill_inside
+from structopt.kernels.grammar.k_best import has_rank, open_search, ranked, write_tree
 from structopt.kernels.grammar.outside import fill_outside, root_node
 from structopt.kernels.waist.record import Record
-from structopt.kernels.grammar.k_best import has_rank, open_search, ranked, write_tree
-from structopt.kernels.waist.signatures import K_BEST, SOLVE, inlined, kernel
+from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, kernel, merged
 from structopt.kernels.waist.target import list_parts
+
+CANDIDATES = 4096
+"""Room for candidates of the first search for k best trees; doubled where it is too little."""
+LOST = 1e-8
+"""How far the marginals of a word's bottoms may be from 1; beyond that, weights were lost to the range of numbers."""
 
 
 def scratch(symbols: int, rules: int, steps: int, longest: int, nodes: int) -> Record:
@@ -23,11 +28,11 @@ def scratch(symbols: int, rules: int, steps: int, longest: int, nodes: int) -> R
     return SCRATCH.pack(
         symbols=symbols, slots=np.full(2 * symbols, -1, np.int32), lefts=symbols + 1, seen=symbols, anchor_of=2 * spans,
         stack=4 * longest, chosen=2 * longest, rule=rules, step=steps, inside=nodes, outside=nodes, scale=spans, above=symbols,
-        pairs=symbols * symbols, pairs_bar=symbols * symbols,
+        pairs=symbols * symbols, pairs_bar=symbols * symbols, filled=1,
     )  # fmt: skip
 
 
-@inlined
+@merged
 def place_anchors(c, i, x):
     """Note which anchors the spans of a sentence have."""
     spans = c.spans[i + 1] - c.spans[i]
@@ -37,25 +42,21 @@ def place_anchors(c, i, x):
         x.anchor_of[shift + c.anchor_span[a]] = a - c.anchors[i]
 
 
-@inlined
-def set_weights(semiring, scores, weights):
+@merged
+def set_weights(semiring, scores, first, weights):
     """Set weights of rules or steps from scores; in the semiring SUM they are at most 1, and their divisor's logarithm is returned."""
     top = -inf
     for r in range(len(weights)):
-        top = max(top, scores[r])
-    if semiring != SUM or top == -inf:
-        weights[:] = scores[: len(weights)]
-        return 0.0
+        top = max(top, scores[first + r])
+    divided = semiring == SUM and top > -inf
     for r in range(len(weights)):
-        weights[r] = exp(scores[r] - top)
-    return top
+        weights[r] = exp(scores[first + r] - top) if divided else scores[first + r]
+    return top if divided else 0.0
 
 
-@inlined
-def fill(semiring, c, i, n, s, x):
-    """Fill the inside weights; return the logarithm of the weight of all trees."""
-    rules, steps = set_weights(semiring, s, x.rule), set_weights(semiring, s[c.rules :], x.step)
-    fill_inside(semiring, c, i, n, s, x)
+@merged
+def value_of_root(semiring, c, i, n, x, rules, steps):
+    """The logarithm of the weight of all trees, given inside weights; -inf where there is no tree, or the weight was lost."""
     root = root_node(c, i, n)
     if root < 0:
         return -inf
@@ -66,50 +67,64 @@ def fill(semiring, c, i, n, s, x):
     return log(x.inside[root]) + x.scale[n - 1] + (n - 1) * rules + (2 * n - 1) * steps
 
 
+@merged
+def lost(c, i, n, z):
+    """Whether marginals are not what they must be: those of each word's bottoms sum to 1."""
+    nodes = c.rules + c.steps + n * c.tags
+    for b in range(n):
+        cell, total = c.spans[i] + span_number(n, b, b + 1), 0.0
+        for v in range(c.node[cell], c.node[cell] + c.bottoms[cell]):
+            total += z[nodes + v]
+        if not abs(total - 1.0) < LOST:
+            return True
+    return False
+
+
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
     """max_z' s^T z' + temperature * H(z') over the trees of a grammar, and its maximiser z; the scores are overwritten.
 
-    Returns -inf, with z = 0, where the chart has no tree. Where the range of the weights exceeds that of floating-point numbers,
+    Returns -inf, with z = 0, where the chart has no tree. Weights are products of exponentials, scaled span by span. Where a span's
+    weights range over more than floating-point numbers do, the marginals of a word no longer sum to 1, or none are left; then
     logarithms take over.
     """
     c, x = open_charts(structure), open_scratch(work)
     n = c.tokens[i + 1] - c.tokens[i]
     place_anchors(c, i, x)
-    if temperature == 0.0:
-        value = fill(MAX, c, i, n, s, x)
+    semiring = MAX if temperature == 0.0 else SUM
+    if temperature > 0.0:
+        for r in range(len(s)):
+            s[r] /= temperature
+    while True:
+        rules, steps = set_weights(semiring, s, 0, x.rule), set_weights(semiring, s, c.rules, x.step)
+        fill_inside(semiring, c, i, n, s, x)
+        value = value_of_root(semiring, c, i, n, x, rules, steps)
+        x.filled[0] = semiring
+        if semiring == MAX:
+            break
         if value > -inf:
-            trace(c, i, n, s, x, z)
-        else:
-            z[:] = 0.0
-        return value
-    for r in range(len(s)):
-        s[r] /= temperature
-    value = fill(SUM, c, i, n, s, x)
-    if value > -inf:
-        fill_outside(SUM, c, i, n, s, x, z)
-        return temperature * value
-    value = fill(LOG, c, i, n, s, x)
-    if value > -inf:
-        fill_outside(LOG, c, i, n, s, x, z)
-    else:
+            fill_outside(semiring, c, i, n, s, x, z)
+        if semiring == LOG or (value > -inf and not lost(c, i, n, z)):
+            break
+        semiring = LOG
+    if value == -inf:
         z[:] = 0.0
+        return -inf
+    if semiring == MAX:
+        trace(c, i, n, s, x, z)
+        return value
     return temperature * value
-
-
-CANDIDATES = 4096
-"""Room for candidates of the first search; doubled where it is too little."""
 
 
 @kernel(K_BEST)
 def k_best(structure, i, s, k, values, offsets, parts, counts, work):
     """List the k best trees, best first, as the signature says; return how many there are."""
+    offsets[0] = 0
+    z = np.empty(len(s))
+    if solve(structure, i, s, 0.0, z, values[:0], work) == -inf:
+        return 0
     c, x = open_charts(structure), open_scratch(work)
     n = c.tokens[i + 1] - c.tokens[i]
-    place_anchors(c, i, x)
-    offsets[0] = 0
-    if fill(MAX, c, i, n, s, x) == -inf:
-        return 0
     root, size, trees = root_node(c, i, n), CANDIDATES, 0
     while True:
         h = open_search(c, i, n, size)
@@ -119,10 +134,38 @@ def k_best(structure, i, s, k, values, offsets, parts, counts, work):
         if h.used[1] == 0:
             break
         size *= 2
-    z = np.empty(len(s))
     for q in range(trees):
         z[:] = 0.0
         write_tree(h, c, i, n, x, root, q, z)
         values[q] = h.values[ranked(h, root, q)]
         offsets[q + 1] = list_parts(z, offsets[q], parts, counts)
     return trees
+
+
+@kernel(ROUND)
+def max_rule(structure, i, z, work):
+    """Replace marginals by the tree that maximises the sum of log mu over its anchored rules and steps, the identity included.
+
+        mu(A -> B C, i, k, j) = O_bottom(A, i, j) w(A -> B C) I_top(B, i, k) I_top(C, k, j) / Z,   mu of steps likewise
+
+    The logarithm of an outside weight and that of an inside weight add up to that of a node's marginal, so that this is the best
+    tree with the rules' own scores and, at its nodes, log mu(node): at those of rules both stand. Words have no rules; their
+    bottoms have the inside weight alone. It reads what `solve` has left; after a maximisation z is a tree, and remains.
+    """
+    c, x = open_charts(structure), open_scratch(work)
+    semiring, n = x.filled[0], c.tokens[i + 1] - c.tokens[i]
+    if semiring == MAX:
+        return
+    s, nodes = np.zeros(len(z)), c.rules + c.steps + n * c.tags
+    for r in range(c.rules):
+        s[r] = log(x.rule[r]) if semiring == SUM else x.rule[r]
+    for u in range(c.steps):
+        s[c.rules + u] = log(x.step[u]) if semiring == SUM else x.step[u]
+    for v in range(nodes, len(z) - (c.anchors[i + 1] - c.anchors[i])):
+        s[v] = log(z[v]) if z[v] > 0.0 else -inf
+    for b in range(n):
+        cell = c.spans[i] + span_number(n, b, b + 1)
+        for v in range(c.node[cell], c.node[cell] + c.bottoms[cell]):
+            if s[nodes + v] > -inf:
+                s[nodes + v] = log(x.inside[v]) if semiring == SUM else x.inside[v]
+    solve(structure, i, s, 0.0, z, s[:0], work)

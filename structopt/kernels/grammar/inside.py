@@ -18,7 +18,7 @@ import numpy as np
 
 from structopt.kernels.arrays.semirings import SUM, plus, times
 from structopt.kernels.grammar.charts import span_number
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import inlined, merged
 
 
 @inlined
@@ -27,7 +27,7 @@ def weight(semiring, score):
     return exp(score) if semiring == SUM else score
 
 
-@inlined
+@merged
 def fill_inside(semiring, c, i, n, parts, x):
     """Fill x.inside and x.scale, given x.rule, x.step and the parts' scores (divided by the temperature)."""
     for width in range(1, n + 1):
@@ -49,7 +49,7 @@ def fill_inside(semiring, c, i, n, parts, x):
             normalize(semiring, c, c.spans[i] + span, span, x)
 
 
-@inlined
+@merged
 def clear(semiring, c, span, x):
     """Set the nodes of a span to zero."""
     zero = 0.0 if semiring == SUM else -inf
@@ -58,13 +58,13 @@ def clear(semiring, c, span, x):
         x.inside[v] = zero
 
 
-@inlined
+@merged
 def node_scores(c, i, n, parts):
     """The scores of a sentence's nodes, the first of which has number 0."""
     return parts[c.rules + c.steps + n * c.tags :]
 
 
-@inlined
+@merged
 def add_tags(semiring, c, i, n, b, parts, x):
     """Give the bottoms of a word their weights."""
     span = span_number(n, b, b + 1)
@@ -84,7 +84,7 @@ def add_tags(semiring, c, i, n, b, parts, x):
             x.inside[v] = exp(x.inside[v] - x.scale[span])
 
 
-@inlined
+@merged
 def open_slots(c, cell, x):
     """Note which node each bottom symbol of a span has."""
     symbols, first = c.node_symbols[c.first[cell] :], c.node[cell]
@@ -92,7 +92,7 @@ def open_slots(c, cell, x):
         x.slots[symbols[v]] = first + v
 
 
-@inlined
+@merged
 def close_slots(c, cell, x):
     """Undo `open_slots`, and empty the pairs."""
     symbols = c.node_symbols[c.first[cell] :]
@@ -100,7 +100,7 @@ def close_slots(c, cell, x):
         x.slots[symbols[v]] = -1
 
 
-@inlined
+@merged
 def sum_pairs(semiring, c, i, n, b, e, parts, x):
     """Fill x.pairs with M of the span b..e, and x.lefts with its left symbols; return by what M is divided, a logarithm."""
     zero = 0.0 if semiring == SUM else -inf
@@ -109,27 +109,24 @@ def sum_pairs(semiring, c, i, n, b, e, parts, x):
     if semiring == SUM:
         reference = -inf
         for k in range(b + 1, e):
-            l, r = span_number(n, b, k), span_number(n, k, e)
-            if c.tops[first + l] > 0 and c.tops[first + r] > 0:
-                reference = max(reference, x.scale[l] + x.scale[r])
+            at, after = span_number(n, b, k), span_number(n, k, e)
+            if c.tops[first + at] > 0 and c.tops[first + after] > 0:
+                reference = max(reference, x.scale[at] + x.scale[after])
         if reference == -inf:
             reference = 0.0
     split, gold = anchored_pair(c, i, n, b, e, x)
     count = 0
     for k in range(b + 1, e):
-        l, r = span_number(n, b, k), span_number(n, k, e)
-        cl, cr = first + l, first + r
+        at, after = span_number(n, b, k), span_number(n, k, e)
+        cl, cr = first + at, first + after
         if c.tops[cl] == 0 or c.tops[cr] == 0:
             continue
-        factor = exp(x.scale[l] + x.scale[r] - reference) if semiring == SUM else 0.0
+        factor = exp(x.scale[at] + x.scale[after] - reference) if semiring == SUM else 0.0
         if semiring == SUM and factor == 0.0:
             continue
         lv, rv = c.node[cl] + c.bottoms[cl], c.node[cr] + c.bottoms[cr]
         ls, rs = c.node_symbols[c.first[cl] + c.bottoms[cl] :], c.node_symbols[c.first[cr] + c.bottoms[cr] :]
         for p in range(c.tops[cl]):
-            left = times(semiring, factor, x.inside[lv + p])
-            if left == zero:
-                continue
             B = ls[p]
             if x.seen[B] == 0:
                 x.seen[B] = 1
@@ -137,19 +134,71 @@ def sum_pairs(semiring, c, i, n, b, e, parts, x):
                 count += 1
                 for C in range(N):
                     x.pairs[B * N + C] = zero
-            row = x.pairs[B * N : (B + 1) * N]
-            held = k == split and B == c.left[gold]
-            before = row[c.right[gold]] if held else zero
-            for q in range(c.tops[cr]):
-                C = rs[q]
-                row[C] = plus(semiring, row[C], times(semiring, left, x.inside[rv + q]))
-            if held:
-                row[c.right[gold]] = before
+        held = k == split
+        before = x.pairs[c.left[gold] * N + c.right[gold]] if held else zero
+        runs = is_run(c.node_symbols, c.first[cl] + c.bottoms[cl], c.tops[cl]) and is_run(
+            c.node_symbols, c.first[cr] + c.bottoms[cr], c.tops[cr]
+        )
+        if semiring == SUM and runs:
+            add_products(x.pairs, ls[0] * N + rs[0], N, factor, x.inside, lv, c.tops[cl], rv, c.tops[cr])
+        else:
+            for p in range(c.tops[cl]):
+                left, row = times(semiring, factor, x.inside[lv + p]), ls[p] * N
+                if left != zero:
+                    for q in range(c.tops[cr]):
+                        C = row + rs[q]
+                        x.pairs[C] = plus(semiring, x.pairs[C], times(semiring, left, x.inside[rv + q]))
+        if held:
+            x.pairs[c.left[gold] * N + c.right[gold]] = before
     x.lefts[count:] = -1
     return reference
 
 
-@inlined
+SHORTEST = 4
+"""Consecutive symbols from which on vectors pay."""
+
+
+@merged
+def is_run(symbols, first, count):
+    """Whether `count` of ascending symbols, from index `first` on, are consecutive, and enough for loops over vectors."""
+    return count >= SHORTEST and symbols[first + count - 1] - symbols[first] == count - 1
+
+
+@merged
+def add_multiple(out, start, factor, row, begin, count):
+    """out[start + t] += factor * row[begin + t] for 0 <= t < count.
+
+    Unsigned offsets instead of slices: without reference counts and negative indices this becomes vector instructions.
+    """
+    o, r = np.uint64(start), np.uint64(begin)
+    for t in range(np.uint64(count)):
+        out[o + t] += factor * row[r + t]
+
+
+@merged
+def add_products(out, start, stride, factor, values, left, lefts, right, rights):
+    """out[start + stride * p + q] += factor * values[left + p] * values[right + q]."""
+    for p in range(np.uint64(lefts)):
+        add_multiple(out, np.uint64(start) + np.uint64(stride) * p, factor * values[np.uint64(left) + p], values, right, rights)
+
+
+@merged
+def dot(one, start, other, begin, count):
+    """Sum of one[start + t] * other[begin + t] for 0 <= t < count, in four sums, which need not wait for each other."""
+    o, r, n = np.uint64(start), np.uint64(begin), np.uint64(count)
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = n - n % np.uint64(4)
+    for t in range(np.uint64(0), whole, np.uint64(4)):
+        a += one[o + t] * other[r + t]
+        b += one[o + t + np.uint64(1)] * other[r + t + np.uint64(1)]
+        c += one[o + t + np.uint64(2)] * other[r + t + np.uint64(2)]
+        d += one[o + t + np.uint64(3)] * other[r + t + np.uint64(3)]
+    for t in range(whole, n):
+        a += one[o + t] * other[r + t]
+    return (a + b) + (c + d)
+
+
+@merged
 def anchored_pair(c, i, n, b, e, x):
     """Split, and pair of symbols, of the anchored rule of a span; -1 where there is none."""
     anchor = x.anchor_of[span_number(n, b, e)]
@@ -159,7 +208,7 @@ def anchored_pair(c, i, n, b, e, x):
     return np.int64(c.anchor_split[a]), np.int64(c.pair[c.anchor_rule[a]])
 
 
-@inlined
+@merged
 def apply_rules(semiring, c, x):
     """Add the rules of all pairs to the bottoms of the span."""
     zero, N = 0.0 if semiring == SUM else -inf, x.symbols
@@ -170,25 +219,37 @@ def apply_rules(semiring, c, x):
         x.seen[B] = 0
         for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
             pair = x.pairs[B * N + c.right[g]]
-            if pair != zero:
-                for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
-                    v = x.slots[c.parent[r]]
-                    if v >= 0:
-                        x.inside[v] = plus(semiring, x.inside[v], times(semiring, x.rule[r], pair))
+            if pair == zero:
+                continue
+            r, count = c.pair_rules[g], c.pair_rules[g + 1] - c.pair_rules[g]
+            v = x.slots[c.parent[r]]
+            if semiring == SUM and is_run(c.parent, r, count) and v >= 0 and x.slots[c.parent[r + count - 1]] == v + count - 1:
+                add_multiple(x.inside, v, pair, x.rule, r, count)
+                continue
+            for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
+                v = x.slots[c.parent[r]]
+                if v >= 0:
+                    x.inside[v] = plus(semiring, x.inside[v], times(semiring, x.rule[r], pair))
 
 
 @inlined
-def node_of(c, cell, layer, symbol):
-    """The node of a symbol at a span: of its bottoms (layer 0), or tops (layer 1); -1 for none."""
-    begin = c.bottoms[cell] if layer == 1 else 0
-    count = c.tops[cell] if layer == 1 else c.bottoms[cell]
-    for v in range(begin, begin + count):
-        if c.node_symbols[c.first[cell] + v] == symbol:
-            return c.node[cell] + v
+def index_of(symbols, begin, end, symbol):
+    """The index of a symbol among symbols[begin:end], counted from `begin`; -1 where it is not there."""
+    for v in range(begin, end):
+        if symbols[v] == symbol:
+            return v - begin
     return -1
 
 
-@inlined
+@merged
+def top_node(c, cell, symbol):
+    """The node of a top symbol at a span; -1 for none."""
+    begin = c.first[cell] + c.bottoms[cell]
+    v = index_of(c.node_symbols, begin, begin + c.tops[cell], symbol)
+    return c.node[cell] + c.bottoms[cell] + v if v >= 0 else -1
+
+
+@merged
 def add_anchored_rule(semiring, c, i, n, b, e, scale, parts, x):
     """Add the rules of the pair, at the split, that the anchored rule of a span has: it is not in M."""
     zero = 0.0 if semiring == SUM else -inf
@@ -208,26 +269,26 @@ def add_anchored_rule(semiring, c, i, n, b, e, scale, parts, x):
             x.inside[v] = plus(semiring, x.inside[v], times(semiring, w, pair))
 
 
-@inlined
+@merged
 def pair_weight(semiring, c, i, n, b, k, e, g, scale, x):
     """Weight of the tops of pair g at b..k and k..e, divided by exp(scale) in the semiring SUM."""
     zero = 0.0 if semiring == SUM else -inf
-    l, r = span_number(n, b, k), span_number(n, k, e)
-    u, v = node_of(c, c.spans[i] + l, 1, c.left[g]), node_of(c, c.spans[i] + r, 1, c.right[g])
+    at, after = span_number(n, b, k), span_number(n, k, e)
+    u, v = top_node(c, c.spans[i] + at, c.left[g]), top_node(c, c.spans[i] + after, c.right[g])
     if u < 0 or v < 0:
         return zero
     pair = times(semiring, x.inside[u], x.inside[v])
-    return exp(x.scale[l] + x.scale[r] - scale) * pair if semiring == SUM else pair
+    return exp(x.scale[at] + x.scale[after] - scale) * pair if semiring == SUM else pair
 
 
-@inlined
+@merged
 def first_anchor(c, i, n):
     """The part of the first anchor of a sentence."""
     last = c.spans[i + 1] - 1
     return c.rules + c.steps + n * c.tags + c.node[last] + c.bottoms[last] + c.tops[last]
 
 
-@inlined
+@merged
 def add_node_scores(semiring, c, i, n, span, layer, parts, x):
     """Multiply the bottoms (layer 0) or tops (1) of a span by the weights of their nodes."""
     cell, scores = c.spans[i] + span, node_scores(c, i, n, parts)
@@ -237,7 +298,7 @@ def add_node_scores(semiring, c, i, n, span, layer, parts, x):
             x.inside[v] = times(semiring, x.inside[v], weight(semiring, scores[v]))
 
 
-@inlined
+@merged
 def take_steps(semiring, c, i, n, span, parts, x):
     """Add the unary steps from the bottoms of a span to its tops."""
     zero, cell = 0.0 if semiring == SUM else -inf, c.spans[i] + span
@@ -259,7 +320,7 @@ def take_steps(semiring, c, i, n, span, parts, x):
         x.slots[c.symbols + symbols[v]] = -1
 
 
-@inlined
+@merged
 def normalize(semiring, c, cell, span, x):
     """Divide the nodes of a span by the largest of them, in the semiring SUM."""
     if semiring != SUM:

@@ -15,7 +15,7 @@ import numpy as np
 
 from structopt.kernels.grammar.charts import span_number
 from structopt.kernels.grammar.inside import anchored_pair, first_anchor, node_scores
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import inlined, merged
 
 RULE, SPLIT, LEFT, RIGHT, FIRST, SECOND, NEXT = range(7)
 """Of a candidate: number of its rule or step, or -1 for a word; where the right half begins, 0 for a step; the nodes below (-1: none)
@@ -48,7 +48,7 @@ class Search(NamedTuple):
     requests: np.ndarray
 
 
-@inlined
+@merged
 def open_search(c, i, n, size):
     """Begin a search in the chart of sentence i, with room for `size` candidates."""
     last = c.spans[i + 1] - 1
@@ -133,7 +133,7 @@ def value_of(h, v, rank):
     return h.values[ranked(h, v, rank)] if v >= 0 else 0.0
 
 
-@inlined
+@merged
 def fill_ways(h, c, i, n, s, x, v):
     """Put all ways to make a node into its heap, each with the best trees below."""
     b, e = h.ends[v, 0], h.ends[v, 1]
@@ -203,7 +203,7 @@ def unsettled(h, first, first_rank, second, second_rank):
     return -1, -1
 
 
-@inlined
+@merged
 def has_rank(h, c, i, n, s, x, root, rank):
     """Make trees of a node until it has one of this rank; return whether there is one. It does not recurse.
 
@@ -262,7 +262,7 @@ def add_followers(h, v, q):
         add_candidate(h, v, value, rule, split, left, right, a + 1, b)
 
 
-@inlined
+@merged
 def write_tree(h, c, i, n, x, root, rank, z):
     """Write the indicators of a tree of the root to z."""
     nodes = c.rules + c.steps + n * c.tags

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from math import exp, inf
 
+import numpy as np
+
 from structopt.kernels.arrays.semirings import SUM, plus, times
 from structopt.kernels.grammar.charts import span_number
 from structopt.kernels.grammar.inside import (
+    add_multiple,
     anchored_pair,
+    dot,
     first_anchor,
-    node_of,
+    is_run,
     node_scores,
     pair_weight,
+    top_node,
     weight,
 )
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import inlined, merged
 
 
-@inlined
+@merged
 def fill_outside(semiring, c, i, n, parts, x, z):
     """Fill x.outside and the marginals z, given the inside weights, of which the root's is not zero."""
     zero = 0.0 if semiring == SUM else -inf
@@ -44,10 +49,10 @@ def fill_outside(semiring, c, i, n, parts, x, z):
                 undo_rules(semiring, c, x, z)
 
 
-@inlined
+@merged
 def root_node(c, i, n):
     """The node of the root symbol over the whole sentence; -1 where there is none."""
-    return node_of(c, c.spans[i] + span_number(n, 0, n), 1, c.root)
+    return top_node(c, c.spans[i] + span_number(n, 0, n), c.root)
 
 
 @inlined
@@ -56,7 +61,7 @@ def probability(semiring, outside, inside):
     return outside * inside if semiring == SUM else exp(outside + inside)
 
 
-@inlined
+@merged
 def undo_node_scores(semiring, c, i, n, span, layer, parts, x, z):
     """Write the marginals of the bottoms (layer 0) or tops (1) of a span; then their outside weights include their own scores."""
     zero = 0.0 if semiring == SUM else -inf
@@ -70,7 +75,7 @@ def undo_node_scores(semiring, c, i, n, span, layer, parts, x, z):
             x.outside[v] = times(semiring, x.outside[v], weight(semiring, scores[v]))
 
 
-@inlined
+@merged
 def undo_steps(semiring, c, i, n, span, parts, x, z):
     """Outside weights of the bottoms of a span, and marginals of the steps to its tops."""
     zero, cell = 0.0 if semiring == SUM else -inf, c.spans[i] + span
@@ -99,7 +104,7 @@ def undo_steps(semiring, c, i, n, span, parts, x, z):
         x.slots[c.symbols + symbols[v]] = -1
 
 
-@inlined
+@merged
 def write_tags(c, i, n, b, z):
     """Copy the marginals of a word's bottoms to its tags."""
     cell = c.spans[i] + span_number(n, b, b + 1)
@@ -110,7 +115,7 @@ def write_tags(c, i, n, b, z):
                 z[tags + t] = z[nodes + v]
 
 
-@inlined
+@merged
 def fill_pairs_bar(semiring, c, cell, x):
     """Fill x.pairs_bar, for every pair of symbols that has rules, with the outside weight of the pair; return whether any has one.
 
@@ -129,11 +134,14 @@ def fill_pairs_bar(semiring, c, cell, x):
     for B in range(N):
         x.seen[B] = 0
         for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
-            total = zero
-            for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
-                above = x.above[c.parent[r]]
-                if above != zero:
-                    total = plus(semiring, total, times(semiring, above, x.rule[r]))
+            total, r, count = zero, c.pair_rules[g], c.pair_rules[g + 1] - c.pair_rules[g]
+            if semiring == SUM and is_run(c.parent, r, count):
+                total = dot(x.above, c.parent[r], x.rule, r, count)
+            else:
+                for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
+                    above = x.above[c.parent[r]]
+                    if above != zero:
+                        total = plus(semiring, total, times(semiring, above, x.rule[r]))
             if total != zero and x.seen[B] == 0:
                 x.seen[B] = 1
                 for C in range(N):
@@ -143,38 +151,44 @@ def fill_pairs_bar(semiring, c, cell, x):
     return True
 
 
-@inlined
+@merged
 def undo_pairs(semiring, c, i, n, b, e, x):
     """Outside weights of the tops in the halves of b..e, and M of the span again, in x.pairs; without the anchored pair's split."""
     zero, N, first = 0.0 if semiring == SUM else -inf, x.symbols, c.spans[i]
     split, gold = anchored_pair(c, i, n, b, e, x)
     scale = x.scale[span_number(n, b, e)]
     for k in range(b + 1, e):
-        l, r = span_number(n, b, k), span_number(n, k, e)
-        cl, cr = first + l, first + r
+        at, after = span_number(n, b, k), span_number(n, k, e)
+        cl, cr = first + at, first + after
         if c.tops[cl] == 0 or c.tops[cr] == 0:
             continue
-        factor = exp(x.scale[l] + x.scale[r] - scale) if semiring == SUM else 0.0
+        factor = exp(x.scale[at] + x.scale[after] - scale) if semiring == SUM else 0.0
         lv, rv = c.node[cl] + c.bottoms[cl], c.node[cr] + c.bottoms[cr]
         ls, rs = c.node_symbols[c.first[cl] + c.bottoms[cl] :], c.node_symbols[c.first[cr] + c.bottoms[cr] :]
+        run = semiring == SUM and is_run(c.node_symbols, c.first[cr] + c.bottoms[cr], c.tops[cr]) and k != split
         for p in range(c.tops[cl]):
             B = ls[p]
             if x.seen[B] == 0 or x.inside[lv + p] == zero:
                 continue
-            row, bar = x.pairs[B * N : (B + 1) * N], x.pairs_bar[B * N : (B + 1) * N]
-            left, down = times(semiring, factor, x.inside[lv + p]), zero
-            for q in range(c.tops[cr]):
-                C = rs[q]
-                if k == split and B == c.left[gold] and C == c.right[gold]:
-                    continue
-                right = x.inside[rv + q]
-                row[C] = plus(semiring, row[C], times(semiring, left, right))
-                down = plus(semiring, down, times(semiring, bar[C], right))
-                x.outside[rv + q] = plus(semiring, x.outside[rv + q], times(semiring, bar[C], left))
+            row, left, down = B * N, times(semiring, factor, x.inside[lv + p]), zero
+            if run:
+                down = dot(x.pairs_bar, row + rs[0], x.inside, rv, c.tops[cr])
+                add_multiple(x.pairs, row + rs[0], left, x.inside, rv, c.tops[cr])
+                add_multiple(x.outside, rv, left, x.pairs_bar, row + rs[0], c.tops[cr])
+            else:
+                held = k == split and B == c.left[gold]
+                for q in range(c.tops[cr]):
+                    C = rs[q]
+                    if held and c.right[gold] == C:
+                        continue
+                    right, bar = x.inside[rv + q], x.pairs_bar[row + C]
+                    x.pairs[row + C] = plus(semiring, x.pairs[row + C], times(semiring, left, right))
+                    down = plus(semiring, down, times(semiring, bar, right))
+                    x.outside[rv + q] = plus(semiring, x.outside[rv + q], times(semiring, bar, left))
             x.outside[lv + p] = plus(semiring, x.outside[lv + p], times(semiring, factor, down))
 
 
-@inlined
+@merged
 def undo_rules(semiring, c, x, z):
     """Marginals of the rules at a span, given M."""
     zero, N = 0.0 if semiring == SUM else -inf, x.symbols
@@ -184,14 +198,27 @@ def undo_rules(semiring, c, x, z):
         x.seen[B] = 0
         for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
             pair = x.pairs[B * N + c.right[g]]
-            if pair != zero:
-                for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
-                    above = x.above[c.parent[r]]
-                    if above != zero:
-                        z[r] += probability(semiring, times(semiring, above, x.rule[r]), pair)
+            if pair == zero:
+                continue
+            r, count = c.pair_rules[g], c.pair_rules[g + 1] - c.pair_rules[g]
+            if semiring == SUM and is_run(c.parent, r, count):
+                add_weighted(z, r, pair, x.above, c.parent[r], x.rule, count)
+                continue
+            for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
+                above = x.above[c.parent[r]]
+                if above != zero:
+                    z[r] += probability(semiring, times(semiring, above, x.rule[r]), pair)
 
 
-@inlined
+@merged
+def add_weighted(out, start, factor, one, begin, other, count):
+    """out[start + t] += factor * one[begin + t] * other[start + t] for 0 <= t < count."""
+    o, r = np.uint64(start), np.uint64(begin)
+    for t in range(np.uint64(count)):
+        out[o + t] += factor * (one[r + t] * other[o + t])
+
+
+@merged
 def undo_anchored_rule(semiring, c, i, n, b, e, parts, x, z):
     """Outside weights and marginals of the anchored rule of a span, and of the other rules of its pair at its split."""
     zero = 0.0 if semiring == SUM else -inf
@@ -216,9 +243,9 @@ def undo_anchored_rule(semiring, c, i, n, b, e, parts, x, z):
         if r == rule:
             z[part] += marginal
         total = plus(semiring, total, message)
-    l, r = span_number(n, b, k), span_number(n, k, e)
-    u, v = node_of(c, c.spans[i] + l, 1, c.left[g]), node_of(c, c.spans[i] + r, 1, c.right[g])
-    factor = exp(x.scale[l] + x.scale[r] - x.scale[span]) if semiring == SUM else 0.0
+    at, after = span_number(n, b, k), span_number(n, k, e)
+    u, v = top_node(c, c.spans[i] + at, c.left[g]), top_node(c, c.spans[i] + after, c.right[g])
+    factor = exp(x.scale[at] + x.scale[after] - x.scale[span]) if semiring == SUM else 0.0
     total = times(semiring, total, factor)
     x.outside[u] = plus(semiring, x.outside[u], times(semiring, total, x.inside[v]))
     x.outside[v] = plus(semiring, x.outside[v], times(semiring, total, x.inside[u]))

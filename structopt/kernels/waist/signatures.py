@@ -184,6 +184,14 @@ def inlined(function: Callable[..., Any]) -> Any:
     return _compiled(function)
 
 
+def merged(function: Callable[..., Any]) -> Any:
+    """Put the body of a function into every kernel that calls it: a call takes a reference count of each array, a body none.
+
+    That costs time to compile, and pays where records of many arrays are handed over in inner loops.
+    """
+    return numba.njit(inline="always", nogil=True, error_model="numpy")(function)
+
+
 def _compiled(function: Callable[..., Any], *signature: Any) -> Any:
     options = {"nogil": True, "error_model": "numpy"}
 
