@@ -116,6 +116,12 @@ def place_of(path: str | Path, line: int) -> tuple[str | Path, int]:
     return place(line) if place else (path, line)
 
 
+def line_name(path: str | Path, line: int, beside: int) -> str:
+    """Return a line as an error at the line `beside` writes it: its number, after its file where that is another one."""
+    (file, number), (other, _) = place_of(path, line), place_of(path, beside)
+    return str(number) if file == other else f"{file}:{number}"
+
+
 class DataError(StructoptError):
     """A file that cannot be read as what it should be; the message begins with ``file:line:``.
 

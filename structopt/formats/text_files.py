@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from bisect import bisect_right
 from codecs import lookup
+from itertools import accumulate
 from pathlib import Path
 
 from structopt.core.data.expansion import expanded
@@ -12,6 +13,7 @@ from structopt.core.data.file_sets import FileSet, data_path
 from structopt.errors import ConfigError, DataError, did_you_mean, name_lines
 from structopt.formats.durable_files import replace_file
 
+BYTE_ORDER_MARK = "\ufeff"
 ENCODINGS = ("utf8", "utf-8", "latin-1", "ascii", "utf-16", "cp1252", "iso8859-15")
 OF_NO_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape")
 """Codecs of host names and string literals, which Python counts among the encodings of text."""
@@ -20,7 +22,7 @@ OF_NO_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-e
 def read_text(path: str | Path, encoding: str = "utf8") -> str:
     r"""Return the whole text of a file, plain or gzip, with ``\n`` for every ``\r\n`` and without a byte order mark.
 
-    Several files (see `structopt.core.data.file_sets`) are one text, with an empty line after each; errors in it name the file.
+    Several files (see `structopt.core.data.file_sets`) are one text, with an empty line between two; errors in it name the file.
 
     Raises
     ------
@@ -29,7 +31,7 @@ def read_text(path: str | Path, encoding: str = "utf8") -> str:
     ConfigError
         An unknown encoding.
     """
-    return _decode(path, encoding).removeprefix("\ufeff").replace("\r\n", "\n")
+    return _decode(path, encoding).removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
 
 
 def read_verbatim(path: str | Path, encoding: str = "utf8") -> str:
@@ -85,29 +87,27 @@ def _decode(path: str | Path, encoding: str) -> str:
 
 
 def _joined(files: FileSet, encoding: str) -> str:
-    """The texts of several files, an empty line after each; those that are empty are left out."""
-    texts: list[str] = []
-    names: list[str] = []
-    begins: list[int] = []
-    lines = 0
-    for name, data in files.contents():
-        if not (unpacked := expanded(name, data)).strip():
-            continue
-        text = _decoded(name, unpacked, encoding)
-        text = (text.removeprefix("\ufeff") if texts else text).removesuffix("\n") + "\n\n"
-        texts.append(text)
-        names.append(name)
-        begins.append(lines)
-        lines += text.count("\n")
+    """The texts of several files, an empty line between two; files that are empty are left out."""
+    unpacked = ((name, expanded(name, data)) for name, data in files.contents())
+    texts = [(name, _decoded(name, data, encoding)) for name, data in unpacked if data.strip()]
     if not texts:
         raise DataError(str(files), None, "all these files are empty: check the path, or make them again.")
+    parts = [text.removeprefix(BYTE_ORDER_MARK) if number else text for number, (_, text) in enumerate(texts)]
+    parts[:-1] = map(_with_empty_line, parts[:-1])
+    names, begins = [name for name, _ in texts], list(accumulate((text.count("\n") for text in parts[:-1]), initial=0))
 
     def place(line: int) -> tuple[str, int]:
         file = bisect_right(begins, line - 1) - 1
         return names[file], line - begins[file]
 
     name_lines(files, place)
-    return "".join(texts)
+    return "".join(parts)
+
+
+def _with_empty_line(text: str) -> str:
+    """The text with an empty line at its end, where it has none."""
+    text = text if text.endswith("\n") else f"{text}\n"
+    return text if text.endswith(("\n\n", "\n\r\n")) else f"{text}\n"
 
 
 def _decoded(path: str | Path, data: bytes, encoding: str) -> str:

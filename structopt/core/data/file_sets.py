@@ -82,9 +82,9 @@ class FileSet(os.PathLike[str]):
 
     def _members(self, pattern: str, names: Sequence[str]) -> list[str]:
         """The members that a pattern fits; hidden ones only where it names them."""
-        visible = [name for name in names if not _hidden(Path(name)) or name == pattern]
+        visible = name_patterns.Names([name for name in names if not _hidden(Path(name)) or name == pattern])
         try:
-            return name_patterns.chosen(pattern, lambda one: name_patterns.matching(one, visible), lambda: visible)
+            return name_patterns.chosen(pattern, visible.fitting, lambda: visible.sorted)
         except DataError as error:
             raise DataError(self.pattern, None, error.message) from None
 

@@ -61,13 +61,28 @@ def _choices(braces: str) -> list[Alternative]:
     return found
 
 
-def matching(pattern: str, names: Sequence[str]) -> list[str]:
-    """Return the names that a pattern without braces fits, sorted; without ``/`` it fits the end of a path after any folders."""
-    anywhere = "/" not in pattern
-    if not SIGNS.search(pattern):
-        return sorted(name for name in names if name == pattern or (anywhere and name.endswith(f"/{pattern}")))
-    expression = re.compile((r"(?:.*/)?" if anywhere else "") + "".join(map(_expression, TOKENS.findall(pattern))), re.DOTALL)
-    return sorted(name for name in names if expression.fullmatch(name))
+class Names:
+    """Paths among which patterns are looked for.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Divided by ``/``.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.sorted = sorted(names)
+        self._by_end: dict[str, list[str]] = {}
+        for name in self.sorted:
+            self._by_end.setdefault(name.rpartition("/")[2], []).append(name)
+
+    def fitting(self, pattern: str) -> list[str]:
+        """Return the names that a pattern without braces fits, sorted; one without ``/`` fits the end of a path."""
+        anywhere = "/" not in pattern
+        if not SIGNS.search(pattern):
+            return [name for name in self._by_end.get(pattern.rpartition("/")[2], []) if anywhere or name == pattern]
+        expression = re.compile((r"(?:.*/)?" if anywhere else "") + "".join(map(_expression, TOKENS.findall(pattern))), re.DOTALL)
+        return [name for name in self.sorted if expression.fullmatch(name)]
 
 
 def _expression(token: str) -> str:

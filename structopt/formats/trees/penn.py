@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from structopt.errors import DataError
+from structopt.errors import DataError, line_name
 
 TOKEN = re.compile(r"\n|[()]|[^ \t\r\n\f\v()]+")
 EMPTY = "-NONE-"
@@ -135,7 +135,7 @@ def _closed(bracket: _Open, path: str | Path, outermost: int | None) -> Node:
             _refuse(path, line, f"{message}. Give the word a tag: (TAG {words[1]}).")
         if not words and outermost is not None:
             message = "a constituent within a tree has no label. Write (LABEL ...)"
-            _refuse(path, line, f"{message}, or close the tree that begins in line {outermost} before it.")
+            _refuse(path, line, f"{message}, or close the tree that begins in line {line_name(path, outermost, line)} before it.")
         return Node(words[0] if words else "", tuple(children), "", line)
     if len(words) == 2:
         return Node(words[0], (), words[1], line)
