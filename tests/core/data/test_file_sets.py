@@ -6,7 +6,6 @@ import io
 import os
 import tarfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
