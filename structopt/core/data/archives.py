@@ -6,6 +6,7 @@ import io
 import re
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -35,7 +36,7 @@ def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
             yield dict(sorted(members.items()))
     except FileNotFoundError:
         raise DataError(path, None, "there is no such file: check the path.") from None
-    except (tarfile.TarError, zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError) as error:
         message = f"the archive cannot be read ({error}): copy or download it again, or unpack it and give the folder."
         raise DataError(path, None, message) from error
 

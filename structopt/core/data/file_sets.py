@@ -67,7 +67,12 @@ class FileSet(os.PathLike[str]):
         archive = self._archive()
         if archive is None:
             for name in self.names():
-                yield name, Path(name).read_bytes()
+                try:
+                    data = Path(name).read_bytes()
+                except OSError as error:
+                    message = f"the file cannot be read ({error.strerror}): check its permissions."
+                    raise DataError(name, None, message) from error
+                yield name, data
             return
         with opened(archive[0]) as members:
             for name in self._members(archive[1], list(members)):

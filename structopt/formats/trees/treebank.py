@@ -11,7 +11,7 @@ from typing import Any
 from structopt.errors import DataError
 from structopt.formats.instances_in_memory import MEMORY, Form, shown
 from structopt.formats.sentences_in_memory import columns_of
-from structopt.formats.text_files import read_text, write_text
+from structopt.formats.text_files import check_limit, read_text, write_text
 from structopt.formats.trees.penn import EXAMPLE, Node, escaped, parse, relabelled, words_of
 
 COLUMNS = ("tokens", "tags")
@@ -70,6 +70,7 @@ def read(path: str | Path, limit: int | None = None, labelled: bool = True, enco
     DataError
         Malformed brackets, no sentence, words where trees must be given, or what `read_text` refuses.
     """
+    check_limit(limit)
     text = read_text(path, encoding)
     if BRACKETS.match(text):
         return _of_trees(str(path), parse(text, path, limit))
@@ -81,10 +82,10 @@ def read(path: str | Path, limit: int | None = None, labelled: bool = True, enco
     return _of_tokens(str(path), sentences, limit)
 
 
-def _of_trees(path: str, trees: Sequence[Node], lines: list[int] | None = None) -> Treebank:
+def _of_trees(path: str, trees: Sequence[Node]) -> Treebank:
     leaves = [words_of(tree) for tree in trees]
     words, tags = [[leaf.word for leaf in one] for one in leaves], [[leaf.label for leaf in one] for one in leaves]
-    return Treebank(path, tuple(trees), words, tags, lines or [tree.line for tree in trees], True)
+    return Treebank(path, tuple(trees), words, tags, [tree.line for tree in trees], True)
 
 
 def _of_tokens(path: str, sentences: list[tuple[int, list[str]]], limit: int | None) -> Treebank:
