@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -101,6 +101,27 @@ REMEDIES = {
 """What to do, by the number of the error."""
 
 
+_places: dict[str, Callable[[int], tuple[str, int]]] = {}
+"""Of corpora of several files, by their names: where a line of the corpus is from."""
+
+
+def name_lines(path: str | os.PathLike[str], place: Callable[[int], tuple[str, int]]) -> None:
+    """Let errors in a corpus of several files name the file and the line in it, which `place` tells of a line of the corpus."""
+    _places[os.fspath(path)] = place
+
+
+def place_of(path: str | Path, line: int) -> tuple[str | Path, int]:
+    """Return the file and the line that a line is: of a corpus of several files, the one in which it stands."""
+    place = _places.get(os.fspath(path))
+    return place(line) if place else (path, line)
+
+
+def line_name(path: str | Path, line: int, beside: int) -> str:
+    """Return a line as an error at the line `beside` writes it: its number, after its file where that is another one."""
+    (file, number), (other, _) = place_of(path, line), place_of(path, beside)
+    return str(number) if file == other else f"{file}:{number}"
+
+
 class DataError(StructoptError):
     """A file that cannot be read as what it should be; the message begins with ``file:line:``.
 
@@ -115,7 +136,8 @@ class DataError(StructoptError):
     """
 
     def __init__(self, path: str | Path, line: int | None, message: str) -> None:
-        self.path, self.line = path, line
+        path, line = (path, None) if line is None else place_of(path, line)
+        self.path, self.line, self.message = path, line, message
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}")
 

@@ -13,6 +13,12 @@ from hydra.errors import HydraException
 CLOSING = {"[": "]", "{": "}", "(": ")"}
 PLAIN = re.compile(r"[\w.:/\\%@?|*+-]+", re.ASCII)
 """Values that need no quotes inside a list."""
+BRACES = re.compile(r"\{[\w.-]+(?:,|\.\.)[\w.,-]+\}|(?<=[\w./*-])\[[^\[\],\s]+\]")
+"""A list or a range of names in braces; a set of signs within a name."""
+NAMES = re.compile(r"(?:[^\s{}'\"$()]|\{[\w.,-]+\})+")
+"""Patterns of file names."""
+OUTSIDE_OF_BRACES = re.compile(r",(?![^{}]*\})")
+"""Commas between the values of a sweep."""
 STRUCTURED = re.compile(r"[\[\]{}'\"$]|\w+\(")
 """What marks a value as more than text: a list, a mapping, a quoted text, an interpolation, a sweep's function."""
 
@@ -45,14 +51,19 @@ def explained(word: str, words: Sequence[str]) -> str:
 def made_readable(word: str) -> str:
     """Return an override that Hydra can read: texts with signs that it cannot take, such as ``é``, ``~`` or ``=``, are quoted.
 
-    Lists, mappings and quoted texts are left as they are.
+    So are patterns of file names, such as ``wsj_{0001..0160}.mrg``. Lists, mappings and quoted texts are left as they are.
     """
     key, equals, value = word.partition("=")
-    if not value or PLAIN.fullmatch(value) or STRUCTURED.search(value) or readable(word):
+    if not value or PLAIN.fullmatch(value) or readable(word) or (STRUCTURED.search(value) and not _is_pattern(value)):
         return word
-    parts = [quoted(part) for part in value.split(",")]
-    repaired = f"{key}={','.join(parts)}"
-    return repaired if all(value.split(",")) and readable(repaired) else word
+    choices = OUTSIDE_OF_BRACES.split(value)
+    repaired = f"{key}={','.join(map(quoted, choices))}"
+    return repaired if all(choices) and readable(repaired) else word
+
+
+def _is_pattern(value: str) -> bool:
+    """Whether a value is a pattern of file names, and not only a list of them."""
+    return bool(NAMES.fullmatch(value) and BRACES.search(value) and not BRACES.fullmatch(value))
 
 
 def readable(word: str) -> bool:

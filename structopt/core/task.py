@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
 from structopt.core.component import Component
 from structopt.core.data.encoded import Encoded
-from structopt.core.data.splits import SplitPath
+from structopt.core.data.file_sets import DataPath
 from structopt.core.data.table_schema import Schema
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
@@ -83,7 +83,7 @@ class Task(Component):
 
     @property
     @abstractmethod
-    def files(self) -> Mapping[str, Path | SplitPath]:
+    def files(self) -> Mapping[str, DataPath]:
         """The data by split: train, dev, test."""
 
     @property

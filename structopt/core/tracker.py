@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from structopt.core.component import Component
-from structopt.core.data.splits import SplitPath
+from structopt.core.data.file_sets import DataPath
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Run:
 
     folder: Path
     config: Mapping[str, Any]
-    files: Mapping[str, Path | SplitPath]
+    files: Mapping[str, DataPath]
     label: str
     parent: str = ""
     job: int | None = None

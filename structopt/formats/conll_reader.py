@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ConfigError, DataError, line_name
 from structopt.formats.conll_layouts import column_numbers
 from structopt.formats.tag_schemes import TagError, convert
 from structopt.formats.text_files import check_limit, read_text
@@ -183,4 +183,5 @@ def token_lines(path: str | Path, text: str, limit: int | None, separator: str |
 
 def _ragged(path: str | Path, line: int, columns: int, width: int, first: int) -> DataError:
     advice = "give every token line the same columns, or set the separator"
-    return DataError(path, line, f"this line has {columns} columns, but the first token line ({first}) has {width}: {advice}.")
+    begin = f"this line has {columns} columns, but the first token line ({line_name(path, first, line)}) has {width}"
+    return DataError(path, line, f"{begin}: {advice}.")

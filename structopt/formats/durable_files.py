@@ -1,8 +1,7 @@
-"""Writing files durably: beside the old one, synced, then renamed. Bytes, JSON, safetensors; digests of files; no pickle."""
+"""Writing files durably: beside the old one, synced, then renamed. Bytes, JSON, safetensors; no pickle."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -153,9 +152,3 @@ def read_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
     if not isinstance(notes, dict):
         raise ModelError(f"{path}: truncated or damaged (its notes are no mapping). {TAKE_ANOTHER}")
     return arrays, notes
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from structopt.core.data.expansion import check_expansion
+from structopt.core.data.file_sets import check_one_file
 from structopt.errors import DataError
 from structopt.formats.durable_files import replace_file
 from structopt.kernels.waist.record import Array
@@ -27,6 +28,7 @@ def read_arrays(path: str | Path, needed: Collection[str], known: Collection[str
         A file that is missing, no npz, truncated, encrypted, compressed in an unknown way, holds Python objects, or lacks an
         array that is needed; an array whose header does not say what follows it, or that expands to more than it may.
     """
+    check_one_file(path, "an npz")
     with _refusing(path), zipfile.ZipFile(path) as file:
         members = {info.filename.removesuffix(".npy"): info for info in file.infolist()}
         missing = [name for name in needed if name not in members]

@@ -59,7 +59,7 @@ def sentence_columns(instances: Iterable[Any], names: Sequence[str], ignored: Co
         ``line`` is the number of the sentence, from 1.
     """
     sentences = form_of_sentences(names).listed(instances)
-    columns = [_columns_of(sentence, number, names, ignored) for number, sentence in enumerate(sentences, 1)]
+    columns = [columns_of(sentence, number, names, ignored) for number, sentence in enumerate(sentences, 1)]
     shared = [name for name in names if name == names[0] or (columns and all(name in one for one in columns))]
     lengths = [len(one[names[0]]) for one in columns]
     return SentenceColumns(
@@ -70,8 +70,8 @@ def sentence_columns(instances: Iterable[Any], names: Sequence[str], ignored: Co
     )
 
 
-def _columns_of(sentence: Any, number: int, names: Sequence[str], ignored: Collection[str]) -> dict[str, list[str]]:
-    """The columns of one sentence by name."""
+def columns_of(sentence: Any, number: int, names: Sequence[str], ignored: Collection[str] = ()) -> dict[str, list[str]]:
+    """Return the columns of one sentence by name, in the forms and with the errors of `sentence_columns`."""
     form = form_of_sentences(names)
     if isinstance(sentence, Mapping):
         columns = _columns_of_mapping(sentence, number, names, ignored, form)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gzip
+from bisect import bisect_right
 from codecs import lookup
+from itertools import accumulate
 from pathlib import Path
 
 from structopt.core.data.expansion import expanded
-from structopt.errors import ConfigError, DataError, did_you_mean
+from structopt.core.data.file_sets import FileSet, data_path
+from structopt.errors import ConfigError, DataError, did_you_mean, name_lines
 from structopt.formats.durable_files import replace_file
 
+BYTE_ORDER_MARK = "\ufeff"
 ENCODINGS = ("utf8", "utf-8", "latin-1", "ascii", "utf-16", "cp1252", "iso8859-15")
 OF_NO_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape")
 """Codecs of host names and string literals, which Python counts among the encodings of text."""
@@ -18,14 +22,16 @@ OF_NO_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-e
 def read_text(path: str | Path, encoding: str = "utf8") -> str:
     r"""Return the whole text of a file, plain or gzip, with ``\n`` for every ``\r\n`` and without a byte order mark.
 
+    Several files (see `structopt.core.data.file_sets`) are one text, with an empty line between two; errors in it name the file.
+
     Raises
     ------
     DataError
-        A file that is missing, a directory, unreadable, empty, a truncated or damaged gzip, or not in this encoding.
+        A file that is missing, unreadable, empty, a truncated or damaged gzip, or not in this encoding.
     ConfigError
         An unknown encoding.
     """
-    return _decode(path, encoding).removeprefix("\ufeff").replace("\r\n", "\n")
+    return _decode(path, encoding).removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
 
 
 def read_verbatim(path: str | Path, encoding: str = "utf8") -> str:
@@ -71,9 +77,40 @@ def _is_of_text(encoding: str) -> bool:
 
 def _decode(path: str | Path, encoding: str) -> str:
     _check_encoding(encoding)
+    files = data_path(path)
+    if isinstance(files, FileSet):
+        return _joined(files, encoding)
     data = _read_bytes(path)
     if not data.strip():
         raise DataError(path, None, "the file is empty: check the path, or make the file again.")
+    return _decoded(path, data, encoding)
+
+
+def _joined(files: FileSet, encoding: str) -> str:
+    """The texts of several files, an empty line between two; files that are empty are left out."""
+    unpacked = ((name, expanded(name, data)) for name, data in files.contents())
+    texts = [(name, _decoded(name, data, encoding)) for name, data in unpacked if data.strip()]
+    if not texts:
+        raise DataError(str(files), None, "all these files are empty: check the path, or make them again.")
+    parts = [text.removeprefix(BYTE_ORDER_MARK) if number else text for number, (_, text) in enumerate(texts)]
+    parts[:-1] = map(_with_empty_line, parts[:-1])
+    names, begins = [name for name, _ in texts], list(accumulate((text.count("\n") for text in parts[:-1]), initial=0))
+
+    def place(line: int) -> tuple[str, int]:
+        file = bisect_right(begins, line - 1) - 1
+        return names[file], line - begins[file]
+
+    name_lines(files, place)
+    return "".join(parts)
+
+
+def _with_empty_line(text: str) -> str:
+    """The text with an empty line at its end, where it has none."""
+    text = text if text.endswith("\n") else f"{text}\n"
+    return text if text.endswith(("\n\n", "\n\r\n")) else f"{text}\n"
+
+
+def _decoded(path: str | Path, data: bytes, encoding: str) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -91,14 +128,12 @@ def _undecodable(path: str | Path, data: bytes, encoding: str, error: UnicodeDec
 
 def _read_bytes(path: str | Path) -> bytes:
     try:
-        if not Path(path).is_dir() and Path(path).exists() and not Path(path).is_file():
+        if Path(path).exists() and not Path(path).is_file():
             message = "this is a pipe or a device, and input is read more than once: save it to a file, and give that."
             raise DataError(path, None, message)
         data = Path(path).read_bytes()
     except FileNotFoundError:
         raise DataError(path, None, "there is no such file: check the path.") from None
-    except IsADirectoryError:
-        raise DataError(path, None, "this is a directory: give the path of a file in it.") from None
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError(path, None, f"the file cannot be read ({reason}): check the path and its permissions.") from error

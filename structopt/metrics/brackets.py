@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from structopt.errors import DataError
-from structopt.formats.trees.penn import EMPTY, Node
+from structopt.formats.trees.penn import EMPTY, Node, bare_label, words_of
 from structopt.kernels.waist.record import Array
 from structopt.metrics.instance_counts import InstanceCounts
 
-PUNCTUATION = frozenset({",", ":", "``", "''", ".", "?", "!"})
-"""Tags whose words are left out, on both sides where gold has them."""
+COLLINS = frozenset({",", ":", "``", "''", "."})
+"""Tags whose words are left out by the parameter file of Collins (1997)."""
+PUNCTUATION = COLLINS | {"?", "!"}
+"""The same of the newer parameter file. The Penn Treebank tags ``?`` and ``!`` as ``.``, so that its scores are the same."""
 ROOTS = frozenset({"", "TOP", "S1", "ROOT"})
 """Labels that are no brackets."""
 EQUAL = {"PRT": "ADVP"}
@@ -22,6 +24,17 @@ EQUAL = {"PRT": "ADVP"}
 SHORT = 40
 """Words of the longest sentence that the second half of the scores counts."""
 COUNTS = ("sentences", "errors", "right", "predicted", "gold", "complete", "crossing", "without_crossing", "words", "tags")
+
+TITLES = {
+    "bracket_f1": "labelled brackets (F1)",
+    "bracket_precision": "precision",
+    "bracket_recall": "recall",
+    "complete_match": "whole trees",
+    "crossing": "crossing brackets a sentence",
+    "no_crossing": "sentences without any",
+    "tag_accuracy": "tags",
+}
+"""Scores of the table."""
 
 
 class Brackets(NamedTuple):
@@ -40,15 +53,9 @@ class Brackets(NamedTuple):
 
 
 def label_of(text: str) -> str:
-    """A label without function tags and indices: cut at the first ``-`` or ``=`` that does not begin it."""
-    cuts = [cut for cut in (text.find("-", 1), text.find("=", 1)) if cut > 0]
-    label = text[: min(cuts)] if cuts else text
+    """A label as it is compared: without function tags, and the other one where two are equal."""
+    label = bare_label(text)
     return EQUAL.get(label, label)
-
-
-def words_of(tree: Node) -> list[Node]:
-    """The words of a tree with their tags, without empty elements."""
-    return [leaf for leaf in tree.leaves() if leaf.label != EMPTY]
 
 
 def brackets_of(tree: Node, kept: Sequence[bool]) -> Brackets:
@@ -75,15 +82,24 @@ def brackets_of(tree: Node, kept: Sequence[bool]) -> Brackets:
 def crossing(predicted: Counter[tuple[str, int, int]], gold: Counter[tuple[str, int, int]]) -> int:
     """How many predicted brackets share some words with a gold bracket, but neither contains the other."""
     spans = {(begin, end) for _, begin, end in gold}
-    return sum(
-        count for (_, b, e), count in predicted.items() if any(b < i < e < j or i < b < j < e for i, j in spans)
-    )
+    return sum(count for (_, b, e), count in predicted.items() if any(b < i < e < j or i < b < j < e for i, j in spans))
 
 
-def outcomes(gold: Sequence[Node], predicted: Sequence[Node], path: str = "") -> InstanceCounts:
+def outcomes(
+    gold: Sequence[Node], predicted: Sequence[Node], path: str = "", punctuation: Collection[str] = PUNCTUATION
+) -> InstanceCounts:
     """Return the counts of every sentence, in the order of `COUNTS`; then the same of sentences of up to `SHORT` words.
 
-    A sentence whose trees have different numbers of words is an error: it counts as such and nowhere else.
+    A sentence whose trees have different numbers of words is an error: it counts as such and nowhere else. Words are counted
+    with punctuation, and without empty elements.
+
+    Parameters
+    ----------
+    gold, predicted : sequence of Node, of equal length
+    path : str
+        The file of the gold trees, for errors.
+    punctuation : collection of str
+        Words that have one of these tags in gold are left out of both trees, and constituents of nothing else with them.
 
     Raises
     ------
@@ -93,16 +109,18 @@ def outcomes(gold: Sequence[Node], predicted: Sequence[Node], path: str = "") ->
     if len(gold) != len(predicted):
         message = f"{len(predicted)} predicted trees for {len(gold)} sentences: predict this file."
         raise DataError(path or "trees", None, message)
-    table = np.array([_counts(*trees) for trees in zip(gold, predicted, strict=True)], np.int64).reshape(-1, len(COUNTS))
+    counts = [_counts(*trees, punctuation) for trees in zip(gold, predicted, strict=True)]
+    table = np.array(counts, np.int64).reshape(-1, len(COUNTS))
     short = np.array([len(words_of(tree)) <= SHORT for tree in gold], bool)
     return InstanceCounts.of_table(np.concatenate([table, table * short[:, None]], axis=1), _scores)
 
 
-def _counts(gold: Node, predicted: Node) -> tuple[int, ...]:
+def _counts(gold: Node, predicted: Node, punctuation: Collection[str]) -> tuple[int, ...]:
+    """The counts of a sentence."""
     words = words_of(gold)
     if len(words) != len(words_of(predicted)):
         return (1, 1, *[0] * (len(COUNTS) - 2))
-    kept = [label_of(leaf.label) not in PUNCTUATION for leaf in words]
+    kept = [label_of(leaf.label) not in punctuation for leaf in words]
     right, guess = brackets_of(gold, kept), brackets_of(predicted, kept)
     matched = (right.brackets & guess.brackets).total()
     complete = matched == right.brackets.total() == guess.brackets.total()
@@ -111,13 +129,19 @@ def _counts(gold: Node, predicted: Node) -> tuple[int, ...]:
     return (1, 0, matched, guess.brackets.total(), right.brackets.total(), complete, crossed, crossed == 0, len(right.tags), tags)
 
 
-def _scores(totals: Array) -> dict[str, float]:
+def _halves(totals: Array) -> tuple[dict[str, float], dict[str, float]]:
+    """The totals by name: of all sentences, and of those of up to `SHORT` words."""
     every, short = (dict(zip(COUNTS, half.tolist(), strict=True)) for half in np.split(totals, 2))
-    scores = {name: value for name, value in _half(every).items()}
-    return scores | {f"{name}_40": value for name, value in _half(short).items() if short["sentences"]}
+    return every, short
+
+
+def _scores(totals: Array) -> dict[str, float]:
+    every, short = _halves(totals)
+    return _half(every) | {f"{name}_40": value for name, value in _half(short).items() if short["sentences"]}
 
 
 def _half(n: dict[str, float]) -> dict[str, float]:
+    """Scores of named totals."""
     valid = n["sentences"] - n["errors"]
     return {
         "bracket_f1": _share(2 * n["right"], n["predicted"] + n["gold"]),
@@ -130,5 +154,19 @@ def _half(n: dict[str, float]) -> dict[str, float]:
     }
 
 
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else 0.0
+def _share(count: float, total: float) -> float:
+    """The fraction count / total; 0 of none."""
+    return count / total if total else 0.0
+
+
+def table(counts: InstanceCounts) -> str:
+    """Return the scores as text, in per cent: those of all sentences, and of sentences of up to `SHORT` words."""
+    halves = _halves(counts.totals())
+    columns = [_half(n) for n in halves]
+    lines = [f"{'':28}  {'all':>8}  up to {SHORT} words"]
+    for name, title in (("sentences", "sentences"), ("errors", "left out: other words")):
+        lines.append(f"{title:<28}  {halves[0][name]:8.0f}  {halves[1][name]:14.0f}")
+    for name, title in TITLES.items():
+        times = 1 if name == "crossing" else 100
+        lines.append(f"{title:<28}  {times * columns[0][name]:8.2f}  {times * columns[1][name]:14.2f}")
+    return "\n".join(lines) + "\n"

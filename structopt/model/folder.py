@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.data import ranges
+from structopt.core.data import file_sets, ranges
 from structopt.core.data.saved_state import ARRAYS, VALUES
 from structopt.errors import ModelError
 from structopt.formats import durable_files
@@ -55,7 +55,7 @@ def write_folder(folder: Path, saved: SavedModel, schema: Mapping[str, Any]) -> 
     durable_files.write_json(folder / "vocabulary.json", saved.vocabulary)
     durable_files.write_json(folder / SCHEMA, schema)
     durable_files.write_arrays(folder / "weights.safetensors", dict(saved.arrays))
-    manifest = {"format": FORMAT, "sha256": {name: durable_files.digest(folder / name) for name in (*FILES, SCHEMA)}}
+    manifest = {"format": FORMAT, "sha256": {name: file_sets.digest(folder / name) for name in (*FILES, SCHEMA)}}
     durable_files.write_json(folder / MANIFEST, manifest)
 
 
@@ -126,7 +126,7 @@ def _verify(folder: Path) -> None:
     for name in dict.fromkeys((*FILES, *expected)):
         if not (folder / name).is_file():
             raise ModelError(f"{folder / name}: the file is missing; the model is not complete.")
-        if durable_files.digest(folder / name) != expected.get(name):
+        if file_sets.digest(folder / name) != expected.get(name):
             raise ModelError(f"{folder / name}: truncated or altered since it was saved. {durable_files.TAKE_ANOTHER}")
 
 

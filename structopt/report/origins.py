@@ -8,10 +8,10 @@ from typing import Any
 
 from structopt.config import feature_keys
 from structopt.core.data.config_keys import Purpose, relevant
+from structopt.core.data.file_sets import DataPath, data_path, digest
 from structopt.core.data.splits import SPLITS, SplitPath
 from structopt.core.task import Task
 from structopt.errors import ConfigError
-from structopt.formats.durable_files import digest
 from structopt.run.records import RunRecord
 
 
@@ -29,15 +29,15 @@ def check_same_file(records: Sequence[RunRecord], split: str) -> None:
         raise ConfigError(f"the {split} files differ ({first}; {second}); scores on different sentences cannot be paired.")
 
 
-def _identity(record: RunRecord, file: Path | SplitPath) -> str:
+def _identity(record: RunRecord, file: DataPath) -> str:
     """Return a text that is the same for equal data: the file's digest; of a drawn or generated split also its parameters."""
-    if isinstance(file, Path):
+    if not isinstance(file, SplitPath):
         return digest(file)
     drawn = relevant(_task_node(record), Purpose.DRAWING, "task")
     return f"{file.split} {digest(file.source) if file.source else ''} {sorted(drawn.items(), key=str)}"
 
 
-def file_of(record: RunRecord, split: str) -> Path | SplitPath:
+def file_of(record: RunRecord, split: str) -> DataPath:
     """Return the file that a run's config names for a split: a path, or a split that is no file of its own.
 
     Raises
@@ -59,7 +59,7 @@ def task_of(record: RunRecord) -> Task:
     node, start = _task_node(record), start_folder(record)
     for split in SPLITS:
         path = node.get(split)
-        if isinstance(path, str) and not Path(path).is_absolute() and (start / path).exists():
+        if isinstance(path, str) and not Path(path).is_absolute() and data_path(start / path).is_file():
             node[split] = str(start / path)
     task: Task = feature_keys.task_of(record.config, node)
     return task

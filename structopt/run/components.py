@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from structopt.config import compatibility, feature_keys, registry
+from structopt.core.data.file_sets import check_exists
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -15,7 +16,6 @@ from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.core.tracker import Tracker
-from structopt.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,7 @@ def make_components(config: Mapping[str, Any]) -> Components:
     executor = _executor(config)
     compatibility.check_executor(executor, optimizer)
     for path in task.files.values():
-        if not path.is_file():
-            raise ConfigError(f"{path}: there is no such file. Check task.train, task.dev and task.test.")
+        check_exists(path)
     return Components(task, scorer, graph, inference, loss, optimizer, registry.create("tracker", config["tracker"]), executor)
 
 

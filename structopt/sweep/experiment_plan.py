@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.config.overrides import key_of, spelled_out
+from structopt.core.data.file_sets import data_path
 from structopt.errors import ConfigError, did_you_mean
 
 SCALES = ("small", "full")
@@ -108,7 +109,7 @@ class Plan:
         """Refuse, by name, files that are not in the folder `data`."""
         if data is None:
             return
-        missing = [path for path in self._paths(scale) if not (Path(data) / path).is_file()]
+        missing = [path for path in self._paths(scale) if not data_path(Path(data) / path).is_file()]
         if missing:
             raise ConfigError(f"data={data}: {self.experiment} needs files that are not in that folder: {', '.join(missing)}.")
 

@@ -214,7 +214,7 @@ def _plain(config: DictConfig) -> Any:
 def _fingerprints(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the SHA-256 of the task's data files by split, those of generated splits and missing files left out."""
     from structopt.config import feature_keys
-    from structopt.formats.durable_files import digest
+    from structopt.core.data.file_sets import digest
 
     files = feature_keys.task_of(config).files
     sources = {role: path.source if isinstance(path, SplitPath) else path for role, path in files.items()}

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from structopt.core.data.encoded import EncodedTrees
+from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Task
@@ -106,7 +107,7 @@ class Dependency(Task):
         self._columns = TreeColumns(column_names(features) or COLUMNS, min_count)
 
     @property
-    def files(self) -> dict[str, Path]:
+    def files(self) -> dict[str, Path | FileSet]:
         """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, "conllu")
 

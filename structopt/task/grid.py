@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data.encoded import EncodedGraphs
+from structopt.core.data.file_sets import DataPath, data_path
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.splits import SPLITS, SplitPath, split_of
 from structopt.core.data.table_schema import Column, Schema
@@ -129,14 +130,14 @@ class Grid(WholeOutputs):
         self.labels: tuple[str, ...] = ()
 
     @property
-    def files(self) -> dict[str, Path | SplitPath]:
+    def files(self) -> dict[str, DataPath]:
         """Files, shares of files, or generated images, by split."""
         train = self._paths["train"]
         if train is None:
             if any(self._shares.values()):  # a saved model has the shares, but no paths
                 raise ConfigError("task.dev_share and task.test_share take images from task.train. Give task.train too.")
             return {split: SplitPath(split) for split in SPLITS}
-        files: dict[str, Path | SplitPath] = {split: Path(path) for split, path in self._paths.items() if path is not None}
+        files: dict[str, DataPath] = {split: data_path(path) for split, path in self._paths.items() if path is not None}
         shares = {split: SplitPath(split, Path(train)) for split, share in self._shares.items() if share}
         return files | ({"train": SplitPath("train", Path(train))} if shares else {}) | shares
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, vector_columns, vectors
 from structopt.errors import ConfigError, DataError
@@ -93,7 +94,7 @@ class Multiclass(WholeOutputs):
         self._attributes: dict[str, int] = {}
 
     @property
-    def files(self) -> dict[str, Path]:
+    def files(self) -> dict[str, Path | FileSet]:
         """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, "libsvm")
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from structopt.core.data.encoded import EncodedGraphs
+from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, vector_columns
 from structopt.core.data.table_schema import vectors as vectors_of_table
@@ -120,7 +121,7 @@ class Multilabel(WholeOutputs):
         self._header: tuple[str, ...] | None = None  # attributes in the order of an ARFF header
 
     @property
-    def files(self) -> dict[str, Path]:
+    def files(self) -> dict[str, Path | FileSet]:
         """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, "multilabel")
 

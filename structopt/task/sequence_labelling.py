@@ -99,7 +99,7 @@ class SequenceLabelling(TokenLabelling):
         """Names of the input columns, the word first."""
         numbers: Mapping[str, int] = self._columns.numbers
         if not numbers:  # before the training file is read
-            path = self.files["train"]
+            path = str(self.files["train"])
             numbers = self._columns.layouts.columns(path, *conll_reader.first_line(path, self.encoding, self.separator))
         return tuple(name for name in numbers if name != TAG)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from structopt import datasets
+from structopt.core.data.file_sets import FileSet, data_path
 from structopt.errors import ConfigError
 
 Paths = Mapping[str, str | None]
@@ -20,8 +21,8 @@ def checked_paths(train: str | None, dev: str | None, test: str | None, limit: i
     return {"train": train, "dev": dev, "test": test}
 
 
-def files_of(paths: Paths, kind: str) -> dict[str, Path]:
+def files_of(paths: Paths, kind: str) -> dict[str, Path | FileSet]:
     """Return the files by split (train, dev, test); without a training file those of the shipped corpus in a format."""
     if paths["train"] is None:
         return {split: datasets.path(split, kind) for split in datasets.SPLITS}
-    return {split: Path(path) for split, path in paths.items() if path is not None}
+    return {split: data_path(path) for split, path in paths.items() if path is not None}

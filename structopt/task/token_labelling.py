@@ -14,6 +14,7 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import Encoded
+from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
@@ -98,7 +99,7 @@ class TokenLabelling(Task):
         self.labels: tuple[str, ...] = ()
 
     @property
-    def files(self) -> dict[str, Path]:
+    def files(self) -> dict[str, Path | FileSet]:
         """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, self.shipped_format)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import hashlib
 import json
 import math
 import os
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from structopt.core.data.config_keys import Purpose, dotted, relevant
+from structopt.core.data.file_sets import DataPath, FileSet, digest
 from structopt.core.data.splits import SplitPath
 from structopt.core.tracker import Run
 from structopt.tracker.stores import RUN_FOLDER
@@ -100,14 +100,13 @@ def _git(*arguments: str) -> str | None:
     return done.stdout.strip()
 
 
-def fingerprint(path: Path | SplitPath) -> dict[str, Any]:
-    """Return name, size, SHA-256 digest and address of a split's file; empty where it has none."""
-    file = path.source if isinstance(path, SplitPath) else Path(path)
+def fingerprint(path: DataPath) -> dict[str, Any]:
+    """Return name, size, SHA-256 digest and address of a split's file, or of its files together; empty where it has none."""
+    file = path.source if isinstance(path, SplitPath) else path
     if file is None or not file.is_file():
         return {}
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return {"name": path.name, "size": file.stat().st_size, "sha256": digest, "uri": file.resolve().as_uri()}
+    size = sum(len(data) for _, data in file.contents()) if isinstance(file, FileSet) else file.stat().st_size
+    return {"name": path.name, "size": size, "sha256": digest(file), "uri": Path(file).resolve().as_uri()}
 
 
 def dataset_input(split: str, facts: Mapping[str, Any]) -> Any:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structopt.core.data.splits import SPLITS, SplitPath
+from structopt.core.data.file_sets import DataPath
+from structopt.core.data.splits import SPLITS
 from structopt.tracker.facts import allowed_name, dataset_input, fingerprint, finite
 from structopt.tracker.logged_model import save_pyfunc
 from structopt.tracker.stores import DESCRIBED, NOTE, describe
@@ -50,7 +51,7 @@ class StoredRun:
         if anew:
             self._client.log_batch(self.run_id, tags=anew)
 
-    def log_data(self, files: Mapping[str, Path | SplitPath]) -> None:
+    def log_data(self, files: Mapping[str, DataPath]) -> None:
         """Record name, size and digest of the data files: as inputs, and in full as tags."""
         from mlflow.entities import RunTag
 

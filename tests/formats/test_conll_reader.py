@@ -100,7 +100,7 @@ def test_bad_encoding_suggests_latin_1(make):
 def test_missing_file_and_directory(tmp_path):
     with pytest.raises(DataError, match=r"nowhere: there is no such file: check the path\."):
         read(tmp_path / "nowhere", {"word": 0})
-    with pytest.raises(DataError, match="this is a directory: give the path of a file in it"):
+    with pytest.raises(DataError, match="there is no file in this folder: check the path"):
         read(tmp_path, {"word": 0})
     (tmp_path / "file").write_text("a X\n")
     with pytest.raises(DataError, match=r"the file cannot be read \(Not a directory\): check the path"):

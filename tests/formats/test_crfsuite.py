@@ -109,7 +109,7 @@ def test_bad_content(make, content, where, text):
 def test_missing_directory_and_truncated(make, tmp_path):
     with pytest.raises(DataError, match="there is no such file"):
         read(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="this is a directory"):
+    with pytest.raises(DataError, match="there is no file in this folder: check the path"):
         read(tmp_path)
     with pytest.raises(DataError, match="the gzip file is truncated"):
         read(make(gzip.compress(b"O\ta\n" * 99)[:-9]))

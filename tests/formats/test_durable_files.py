@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from structopt.core.data import file_sets
 from structopt.errors import ModelError
 from structopt.formats import durable_files
 
@@ -46,7 +47,7 @@ def test_json(tmp_path: Path) -> None:
     text = (tmp_path / "a.json").read_text(encoding="utf8")
     assert "é" in text and text.endswith("\n")
     assert json.loads(text) == {"é": 1.5, "inf": "inf", "list": [1, None, True]}
-    assert durable_files.digest(tmp_path / "a.json") == hashlib.sha256(text.encode()).hexdigest()
+    assert file_sets.digest(tmp_path / "a.json") == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

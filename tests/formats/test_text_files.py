@@ -1,8 +1,11 @@
 """Text files: encodings that are none, and messages that a terminal can show."""
 
+import gzip
+
 import pytest
 
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ConfigError, DataError, line_name
+from structopt.formats import text_files
 from structopt.formats.text_files import read_text, write_text
 
 FILE = "a.txt"
@@ -32,3 +35,43 @@ def test_another_encoding(make):
         read_text(make("a b\n".encode("utf-16")), "ascii")
     with pytest.raises(DataError, match="set task.encoding"):
         read_text(make(b"a\0b\0c"), "utf-16")
+
+
+class TestSeveralFiles:
+    """One text of several files: an empty line between two, and errors that name the file."""
+
+    @pytest.mark.parametrize(
+        ("contents", "whole"),
+        [
+            (["a\nb", "c\n"], "a\nb\n\nc\n"),
+            (["a\n\n", "c"], "a\n\nc"),
+            (["\ufeffa\r\n\r\n", "\ufeffc\r\n"], "a\n\nc\n"),
+            (["a", " \n", "c"], "a\n\nc"),  # an empty file is left out
+        ],
+    )
+    def test_text(self, tmp_path, contents, whole):
+        for number, content in enumerate(contents):
+            (tmp_path / f"{number}.txt").write_bytes(content.encode())
+        assert text_files.read_text(tmp_path, "utf8") == text_files.read_text(f"{tmp_path}/*.txt") == whole
+        assert text_files.read_verbatim(tmp_path).removeprefix("\ufeff").replace("\r", "") == whole
+
+    def test_lines_of_errors(self, tmp_path):
+        (tmp_path / "a.txt").write_text("1\n2\n")
+        (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"1\n2\n3"))
+        (tmp_path / "c.txt").write_text("1")
+        assert text_files.read_text(tmp_path).split("\n") == ["1", "2", "", "1", "2", "3", "", "1"]
+        places = [str(DataError(tmp_path, line, "x")).removeprefix(f"{tmp_path}/") for line in (1, 3, 4, 6, 8)]
+        assert places == ["a.txt:1: x", "a.txt:3: x", "b.txt.gz:1: x", "b.txt.gz:3: x", "c.txt:1: x"]
+        assert str(DataError(tmp_path, None, "x")) == f"{tmp_path}: x"
+        assert line_name(tmp_path, 1, 2) == "1" and line_name(tmp_path, 2, 8) == f"{tmp_path}/a.txt:2"
+
+    def test_a_file_of_another_encoding(self, tmp_path):
+        (tmp_path / "a.txt").write_bytes(b"a\n")
+        (tmp_path / "b.txt").write_bytes(b"b\n\xe9\n")
+        with pytest.raises(DataError, match=r"b.txt:2: the bytes e9 are not utf8"):
+            text_files.read_text(tmp_path)
+
+    def test_only_empty_files(self, tmp_path):
+        (tmp_path / "a.txt").write_bytes(b"\n")
+        with pytest.raises(DataError, match="all these files are empty: check the path, or make them again."):
+            text_files.read_text(tmp_path)

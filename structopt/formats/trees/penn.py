@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from structopt.errors import DataError
+from structopt.errors import DataError, line_name
 
-TOKEN = re.compile(r"\n|[()]|[^\s()]+")
+TOKEN = re.compile(r"\n|[()]|[^ \t\r\n\f\v()]+")
 EMPTY = "-NONE-"
 """The label of elements without a word: traces, and zeros."""
 ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
@@ -74,6 +74,9 @@ class _Open:
     children: list[Node]
 
 
+EXAMPLE = "Write a tree as (S (NP (NN rain)) (VP (VBZ falls)))."
+
+
 def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
     """Return the trees of a text, any number of lines a tree and of trees a line; O(characters).
 
@@ -104,12 +107,13 @@ def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
             stack.append(_Open(line, [], []))
         elif token != ")":
             if not stack:
-                _refuse(path, line, f"{token!r} stands outside of all brackets. Write a tree as (S (NP (NN rain)) (VP (VBZ falls))).")
+                _refuse(path, line, f"{token!r} stands outside of all brackets. {EXAMPLE}")
             stack[-1].words.append(token)
         else:
             if not stack:
                 _refuse(path, line, "this ) closes no bracket. Remove it, or add the ( that is missing before it.")
-            node = _closed(stack.pop(), path, outermost=not stack)
+            bracket = stack.pop()
+            node = _closed(bracket, path, stack[0].line if stack else None)
             if stack:
                 stack[-1].children.append(node)
             else:
@@ -117,26 +121,68 @@ def parse(text: str, path: str | Path, limit: int | None = None) -> list[Node]:
                 if len(trees) == limit:
                     return trees
     if stack:
-        _refuse(path, stack[0].line, f"the tree that begins here lacks {len(stack)} closing bracket{'s' if len(stack) > 1 else ''}.")
+        missing = "a closing bracket" if len(stack) == 1 else f"{len(stack)} closing brackets"
+        _refuse(path, stack[0].line, f"the tree that begins here lacks {missing}.")
     return trees
 
 
-def _closed(bracket: _Open, path: str | Path, outermost: bool) -> Node:
-    """The node of a bracket that is complete."""
+def _closed(bracket: _Open, path: str | Path, outermost: int | None) -> Node:
+    """The node of a bracket that is complete; `outermost` is the line of the bracket around all, where it is another one."""
     line, words, children = bracket.line, bracket.words, bracket.children
     if children:
         if len(words) > 1:
-            _refuse(path, line, f"the constituent {words[0]} has the word {words[1]!r} beside constituents. Give the word a tag: (TAG {words[1]}).")
-        if not words and not outermost:
-            _refuse(path, line, "a constituent within a tree has no label. Write (LABEL ...).")
+            message = f"the constituent {words[0]} has the word {words[1]!r} beside constituents"
+            _refuse(path, line, f"{message}. Give the word a tag: (TAG {words[1]}).")
+        if not words and outermost is not None:
+            message = "a constituent within a tree has no label. Write (LABEL ...)"
+            _refuse(path, line, f"{message}, or close the tree that begins in line {line_name(path, outermost, line)} before it.")
         return Node(words[0] if words else "", tuple(children), "", line)
     if len(words) == 2:
         return Node(words[0], (), words[1], line)
     if len(words) > 2:
-        _refuse(path, line, f"({' '.join(words[:4])}{' ...' if len(words) > 4 else ''}) has {len(words) - 1} words. A tag has one: (TAG word).")
+        shown = " ".join(words[:4]) + (" ..." if len(words) > 4 else "")
+        _refuse(path, line, f"({shown}) has {len(words) - 1} words. A tag has one: (TAG word).")
     what = f"({words[0]}) has no word" if words else "() is empty"
     _refuse(path, line, f"{what}. Write (TAG word), or (LABEL ...) around constituents.")
 
 
 def _refuse(path: str | Path, line: int, message: str) -> NoReturn:
     raise DataError(path, line, message)
+
+
+def bare_label(text: str) -> str:
+    """A label without function tags and indices: cut at the first ``-`` or ``=``; labels that begin so stay: ``-LRB-``."""
+    if text.startswith("-"):
+        return text
+    cuts = [cut for cut in (text.find("-", 1), text.find("=", 1)) if cut > 0]
+    return text[: min(cuts)] if cuts else text
+
+
+def words_of(tree: Node) -> list[Node]:
+    """The words of a tree with their tags, without empty elements."""
+    return [leaf for leaf in tree.leaves() if leaf.label != EMPTY]
+
+
+def escaped(word: str) -> str:
+    """A word as brackets can hold it: ``-LRB-`` for every ``(``, and ``-LSB-`` for a word that is ``[``; the rest stays."""
+    return ESCAPES.get(word) or word.replace("(", ESCAPES["("]).replace(")", ESCAPES[")"])
+
+
+def relabelled(tree: Node, label_of: Callable[[str, int, int], str]) -> Node:
+    """The tree with new labels of constituents, each a function of label, first word, and the word after the last (from 0)."""
+    word = 0
+    stack: list[tuple[Node, int]] = [(tree, -1)]  # a node, and where it begins once its children are complete
+    complete: list[Node] = []
+    while stack:
+        node, begin = stack.pop()
+        if begin >= 0:
+            first = len(complete) - len(node.children)
+            children = tuple(complete[first:])
+            complete[first:] = [node._replace(label=label_of(node.label, begin, word), children=children)]
+        elif node.children:
+            stack.append((node, word))
+            stack.extend((child, -1) for child in reversed(node.children))
+        else:
+            word += node.label != EMPTY
+            complete.append(node)
+    return complete[0]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from structopt.errors import ConfigError
-from structopt.formats.text_files import check_limit, read_verbatim, write_text
+from structopt.formats.text_files import BYTE_ORDER_MARK, check_limit, read_verbatim, write_text
 from structopt.formats.trees import conllu, conllx, penn_columns
 from structopt.formats.trees.dependency_trees import Arc, Trees
 from structopt.formats.trees.tree_checks import check_word_numbers, checked_heads
-from structopt.formats.trees.tree_rows import BYTE_ORDER_MARK, TAB, Layout, Rows, is_blank, plain_lines, scan, separator_of
+from structopt.formats.trees.tree_rows import TAB, Layout, Rows, is_blank, plain_lines, scan, separator_of
 from structopt.kernels.waist.record import Array
 
 Format = Literal["auto", "conllu", "conllx", "penn"]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 
+from structopt.formats.trees.svg import MARGIN, MISSED, OTHER, RIGHT, TEXT, WRONG, clean, opening, width_of, word_lines
 from structopt.kernels.waist.record import Array
 
 ALTERNATIVE = 0.05
 """Probability from which an arc is drawn that is not in the tree."""
 
-GAP, LEVEL, MARGIN, TEXT = 22, 26, 16, 15  # pixels: between words, between heights of arcs, around all, size of letters
-RIGHT, WRONG, MISSED, OTHER = "#1f4e79", "#c0392b", "#2e8b57", "#8a8a8a"
-WIDE = ("W", "F")
+GAP, LEVEL = 22, 26  # pixels: between words, between heights of arcs
 
 
 @dataclass(frozen=True)
@@ -59,19 +56,12 @@ def draw(
     heights = _heights(arcs, len(words))
     top = MARGIN + LEVEL * (max(heights, default=0) + 1) + TEXT
     width, height = left[-1] + MARGIN, top + 4 * TEXT
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="{TEXT}" text-anchor="middle">',
-        f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',
-    ]
+    lines = opening(width, height)
     order = sorted(range(len(arcs)), key=lambda a: (not arcs[a].dashed, heights[a]))  # the tree lies over the rest
     middles = [(a + b) / 2 for a, b in zip(left, left[1:], strict=False)]
     lines += [line for a in order for line in _arc(arcs[a], heights[a], middles, top)]
     for middle, word, tag in zip(middles, words, tags, strict=True):
-        lines.append(f'<text x="{middle:.1f}" y="{top + 1.4 * TEXT:.1f}">{_clean(word)}</text>')
-        lines.append(
-            f'<text x="{middle:.1f}" y="{top + 2.6 * TEXT:.1f}" font-size="{TEXT - 4}" fill="{OTHER}">{_clean(tag)}</text>'
-        )
+        lines += word_lines(middle, top, word, tag)
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
@@ -93,13 +83,8 @@ def _edges(words: Sequence[str], tags: Sequence[str], relations: Sequence[str]) 
     """The left edge of each word, and the right edge of the last one, in pixels; O(n)."""
     edges = [float(MARGIN)]
     for word, tag, relation in zip(words, tags, relations, strict=True):
-        edges.append(edges[-1] + GAP + max(_width(word, TEXT), _width(tag, TEXT - 4), _width(relation, TEXT - 5), 2 * TEXT))
+        edges.append(edges[-1] + GAP + max(width_of(word, TEXT), width_of(tag, TEXT - 4), width_of(relation, TEXT - 5), 2 * TEXT))
     return edges
-
-
-def _width(text: str, size: int) -> float:
-    """Width of a text in pixels, about."""
-    return size * sum(1.05 if unicodedata.east_asian_width(letter) in WIDE else 0.6 for letter in text)
 
 
 def _heights(arcs: Sequence[_Drawn], words: int) -> list[int]:
@@ -134,9 +119,4 @@ def _arc(arc: _Drawn, level: int, middles: Sequence[float], base: float) -> Iter
     yield f'<path d="M{end:.1f},{base:.1f} l-3.5,-7 h7 z" stroke="none"/></g>'
     text = arc.relation or ("" if arc.head or arc.dashed else "root")
     if text:
-        yield f'<text x="{label[0]:.1f}" y="{label[1]:.1f}" font-size="{TEXT - 5}" fill="{arc.colour}">{_clean(text)}</text>'
-
-
-def _clean(text: str) -> str:
-    """Text that XML can hold."""
-    return escape("".join(letter if letter.isprintable() else "\ufffd" for letter in text))
+        yield f'<text x="{label[0]:.1f}" y="{label[1]:.1f}" font-size="{TEXT - 5}" fill="{arc.colour}">{clean(text)}</text>'

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import DataError
+from structopt.formats.text_files import BYTE_ORDER_MARK
 
-BYTE_ORDER_MARK = "\ufeff"
 TAB = "\t"
 SPACE = " \t\r"
 

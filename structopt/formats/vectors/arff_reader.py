@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from structopt.core.data import ranges
+from structopt.core.data.file_sets import check_one_file
 from structopt.errors import ConfigError, DataError
 from structopt.formats.text_files import read_text
 from structopt.formats.vectors.arff_header import QUOTED, Attribute, header, is_row, split, unquoted, without_comment
@@ -80,6 +81,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     """
     if limit is not None and limit < 1:
         raise ConfigError(f"limit={limit} reads no instance: give a number from 1 on, or null for all of them.")
+    check_one_file(path, "ARFF")
     lines = read_text(path, encoding).split("\n")
     attributes, data = header(path, lines)
     reader = _Rows(path, attributes)

@@ -1,0 +1,73 @@
+"""The files in an archive, tar (plain or gzip) or zip, read in memory within the bound of expansion; nothing is written."""
+
+from __future__ import annotations
+
+import io
+import re
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from structopt.core.data.expansion import CHUNK, check_expansion, expanded
+from structopt.errors import DataError
+
+ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip")
+"""How the names of archives end."""
+MEMBERS = re.compile(r"(.*?\.(?:tar\.gz|tgz|tar|zip)):(.+)", re.IGNORECASE | re.DOTALL)
+"""An archive, and a pattern of names in it."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Mapping[str, Callable[[], bytes]]]:
+    """Give the files of an archive while this lasts: by name, sorted, a function that reads it. Links and folders are left out.
+
+    Raises
+    ------
+    DataError
+        An archive that is missing, damaged, encrypted, or expands to more than it may.
+    """
+    try:
+        data = path.read_bytes()
+        with _zip(path, data) if path.name.lower().endswith(".zip") else _tar(path, data) as members:
+            yield dict(sorted(members.items()))
+    except FileNotFoundError:
+        raise DataError(path, None, "there is no such file: check the path.") from None
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError) as error:
+        message = f"the archive cannot be read ({error}): copy or download it again, or unpack it and give the folder."
+        raise DataError(path, None, message) from error
+
+
+@contextmanager
+def _tar(path: Path, data: bytes) -> Iterator[dict[str, Callable[[], bytes]]]:
+    with tarfile.open(fileobj=io.BytesIO(expanded(path, data)), mode="r:") as archive:
+        yield {
+            info.name.removeprefix("./"): partial(_tar_member, path, archive, info, len(data))
+            for info in archive if info.isreg()
+        }  # fmt: skip
+
+
+def _tar_member(path: Path, archive: tarfile.TarFile, info: tarfile.TarInfo, packed: int) -> bytes:
+    check_expansion(path, packed, info.size)  # a sparse file may be larger than the archive
+    stream = archive.extractfile(info)
+    assert stream is not None
+    return stream.read()
+
+
+@contextmanager
+def _zip(path: Path, data: bytes) -> Iterator[dict[str, Callable[[], bytes]]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        yield {info.filename: partial(_zip_member, path, archive, info) for info in archive.infolist() if not info.is_dir()}
+
+
+def _zip_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    chunks, size = [], 0
+    with archive.open(info) as stream:
+        while chunk := stream.read(CHUNK):
+            chunks.append(chunk)
+            size += len(chunk)
+            check_expansion(f"{path}:{info.filename}", info.compress_size, size)
+    return b"".join(chunks)
