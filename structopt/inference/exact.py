@@ -17,7 +17,7 @@ class Exact(Inference):
     """
 
     def provides(self, kind: StructureKind) -> Ability:
-        """Exact maximisation and marginals; k-best lists and outputs made of marginals where the graph has algorithms for them."""
+        """Exact maximisation and marginals; lists, and outputs made of marginals, where the graph knows how."""
         if kind.exact is None:
             return Ability(0)
         lists = Ability.K_BEST if kind.lists else Ability(0)

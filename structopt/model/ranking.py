@@ -42,6 +42,6 @@ def ranked_outputs(task: Task, graph: FactorGraph, examples: Examples, lists: Se
 
 
 def _bounds(rank: int, count: int) -> tuple[int, int]:
-    """Return the bounds of the output of a rank in a list, or of the last one where the list is shorter; a list is never empty."""
+    """Return the bounds of the output of a rank in a list, of the last one where it is shorter; there always is one."""
     last = max(min(rank, count - 1), 0)
     return last, last + 1

@@ -65,7 +65,7 @@ GRAPH = "graph"
 
 
 def graph_state(graph: FactorGraph) -> tuple[dict[str, Any], dict[str, Array]]:
-    """What a factor graph learnt of the training corpus, as values and arrays of a model folder; nothing where it learnt nothing."""
+    """What a factor graph learnt of the training corpus, as values and arrays of a model folder."""
     values, arrays = graph.state()
     return ({GRAPH: values} if values or arrays else {}), {f"{GRAPH}.{name}": array for name, array in arrays.items()}
 

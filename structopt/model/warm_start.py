@@ -18,7 +18,6 @@ from structopt.kernels.waist.record import Array
 from structopt.model.folder import find_model
 from structopt.model.model import Model
 
-
 COUNTS = "counts"
 """The name that stands for relative frequencies in the training data, where others name an earlier model."""
 
@@ -90,7 +89,8 @@ class WarmStart:
         ConfigError
             If the two models' features have nothing in common.
         """
-        earlier, matches = self.model.scorer, _Names((self.model.task, self.model.graph), (task, graph), self.vocabulary == "union")
+        earlier, of_earlier = self.model.scorer, (self.model.task, self.model.graph)
+        matches = _Names(of_earlier, (task, graph), self.vocabulary == "union")
         weights = scorer.carried(earlier, matches, self.model.weights)
         moving = weights != 0
         if earlier.support is not None:

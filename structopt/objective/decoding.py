@@ -89,7 +89,7 @@ def predicted(
     executor: Executor,
     temperature: float = 1.0,
 ) -> list[Any]:
-    """Predictions, decoded by the task: the best outputs, or those made of the marginals at a temperature where it asks for that."""
+    """Predictions, decoded by the task: the best outputs, or where it asks for that, those made of the marginals."""
     at = (temperature or 1.0) if task.rounds_marginals else inference.decoding_temperature
     return decoded(task, graph, examples, best_outputs(examples, kernels, weights, executor, at))
 

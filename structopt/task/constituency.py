@@ -10,6 +10,7 @@ import numpy as np
 
 from structopt.core.data.constituents import Bracketings
 from structopt.core.data.encoded import EncodedConstituents
+from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Ranked, Task
@@ -42,8 +43,8 @@ class Constituency(Task):
     Parameters
     ----------
     train, dev, test : str or None
-        Files of Penn brackets: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without `train`, the small corpus shipped with
-        the package is used for all three.
+        Files of Penn brackets: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without `train`, the small corpus shipped
+        with the package is used for all three.
     limit : int or None
         Number of training sentences to read.
     encoding : str
@@ -92,7 +93,7 @@ class Constituency(Task):
         features = features or {}
         check_keys("features", features, Reading.__annotations__)
         if (tags == "model") != (tagger is not None):
-            raise ConfigError("task.tags=model takes its tags from a model: give both task.tags=model and task.tagger=FOLDER, or neither.")
+            raise ConfigError("task.tags=model takes tags from a model: give task.tags=model and task.tagger=FOLDER, or neither.")
         self._paths = checked_paths(train, dev, test, limit)
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})
@@ -101,7 +102,7 @@ class Constituency(Task):
         self._lexicon, self._phrases = Lexicon(int(features.get("min_count", 1))), Phrases()
 
     @property
-    def files(self) -> dict[str, Path]:
+    def files(self) -> dict[str, Path | FileSet]:
         """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, "ptb")
 
@@ -252,5 +253,5 @@ def _check_tagged(corpus: Treebank) -> None:
     for line, words, tags in zip(corpus.lines, corpus.words, corpus.tags, strict=True):
         for word, tag in zip(words, tags, strict=True):
             if not tag:
-                message = f"the word {word!r} has no tag, and this model takes tags from its input (task.tags=column). Write word_TAG."
+                message = f"the word {word!r} has no tag, which this model needs (task.tags=column). Write word_TAG."
                 raise DataError(corpus.path, line, message)

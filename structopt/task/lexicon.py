@@ -48,7 +48,8 @@ class Lexicon:
         counts = Counter(word for sentence in words for word in sentence)
         kept = {*earlier.names} if earlier else set()
         common = sorted({word for word, count in counts.items() if count >= self.min_count} | {w for w in kept if w[:1] != "<"})
-        classes = {word_class(word, t == 0) for sentence in words for t, word in enumerate(sentence) if counts[word] < self.min_count}
+        places = ((word, t) for sentence in words for t, word in enumerate(sentence))
+        classes = {word_class(word, t == 0) for word, t in places if counts[word] < self.min_count}
         self.tags = tuple(sorted({tag for sentence in tags for tag in sentence} | {*(earlier.tags if earlier else ())}))
         self._name([*common, *sorted((classes | {w for w in kept if w[:1] == "<"}) - {*common})])
         self.seen = np.zeros((len(self.names), len(self.tags)), bool)
@@ -61,8 +62,8 @@ class Lexicon:
     def encode(self, words: Sentences, tags: Sentences) -> tuple[AttributeTable, Array]:
         """The word or class of every word as its only attribute; and the tags that it may have, shape (words, tags).
 
-        One, where a tag is given that the lexicon knows. Else those that the word, or the class, has been seen with; where that was
-        not seen either, those of all classes, or all tags.
+        One, where a tag is given that the lexicon knows. Else those that the word, or the class, has been seen with; where that
+        was not seen either, those of all classes, or all tags.
         """
         names = self._attributes(words)
         rare = [row for name, row in zip(self.names, self.seen, strict=True) if name[:1] == "<"]

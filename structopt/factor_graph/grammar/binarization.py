@@ -70,7 +70,7 @@ class Span(NamedTuple):
         return self.chain[-1]
 
     def spans(self) -> Iterator[Span]:
-        """This span and all within, parents first."""
+        """The span and all within, parents first."""
         stack = [self]
         while stack:
             span = stack.pop()

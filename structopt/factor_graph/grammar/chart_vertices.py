@@ -36,7 +36,8 @@ class _Trees:
         last = int(chart.spans[i + 1]) - 1
         first_anchor = self.nodes + int(chart.node[last] + chart.bottoms[last] + chart.tops[last])
         begin, end = int(chart.anchors[i]), int(chart.anchors[i + 1])
-        places = zip(*(one[begin:end].tolist() for one in (chart.anchor_span, chart.anchor_split, chart.anchor_rule)), strict=True)
+        columns = chart.anchor_span, chart.anchor_split, chart.anchor_rule
+        places = zip(*(one[begin:end].tolist() for one in columns), strict=True)
         self.anchors = {place: first_anchor + k for k, place in enumerate(places)}
         self.at = cache(self._at)
 

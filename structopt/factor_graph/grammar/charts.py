@@ -43,13 +43,13 @@ class Cells(NamedTuple):
     @property
     def nodes(self) -> Array:
         """Offsets of the sentences in a vector over the nodes, shape (sentences + 1,)."""
-        return ends_of(self.sizes)[self.spans]
+        return np.asarray(ends_of(self.sizes)[self.spans])
 
     @property
     def first_nodes(self) -> Array:
         """Number, within its sentence, of the first node of each span."""
         ends = ends_of(self.sizes)
-        return ends[:-1] - np.repeat(ends[self.spans[:-1]], np.diff(self.spans))
+        return np.asarray(ends[:-1] - np.repeat(ends[self.spans[:-1]], np.diff(self.spans)))
 
     def node(self, sentence: Array, span: Array, symbol: Array, above: Array) -> Array:
         """Numbers, within their sentences, of the nodes of symbols at spans, `above` their steps or below; -1 for none."""
@@ -64,7 +64,8 @@ class Cells(NamedTuple):
         at = np.searchsorted(keys, wanted)
         found = at < len(keys)
         found[found] = keys[at[found]] == wanted[found]
-        return np.where(found & (symbol >= 0) & (symbol < most), self.first_nodes[cell] + at - self.starts[number], -1)
+        known = found & (symbol >= 0) & (symbol < most)
+        return np.asarray(np.where(known, self.first_nodes[cell] + at - self.starts[number], -1))
 
 
 def span_number(n: Array, begin: Array, end: Array) -> Array:

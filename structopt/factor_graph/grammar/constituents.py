@@ -50,7 +50,8 @@ class Uses(NamedTuple):
     def known(self) -> Array:
         """Of each sentence, whether all its steps and rules have numbers."""
         missing = (self.step < 0) | ((self.split > 0) & (self.rule < 0))
-        return np.bincount(self.sentence[missing], minlength=len(self.offsets) - 1) == 0
+        known: Array = np.bincount(self.sentence[missing], minlength=len(self.offsets) - 1) == 0
+        return known
 
 
 @dataclass(frozen=True)

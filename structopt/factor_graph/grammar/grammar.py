@@ -74,7 +74,8 @@ class Grammar(FactorGraph):
         if not 0.0 <= prune_threshold < 1.0:
             raise ConfigError(f"factor_graph.prune_threshold={prune_threshold} must be at least 0 (no pruning) and below 1.")
         self.binarization = Binarization(binarization, horizontal, vertical, head_of)
-        self.pruner, self.prune_threshold, self.pruner_epochs, self.pruner_C = pruner, prune_threshold, pruner_epochs, float(pruner_C)
+        self.pruner, self.prune_threshold = pruner, prune_threshold
+        self.pruner_epochs, self.pruner_C = pruner_epochs, float(pruner_C)
         self._rules: Rules | None = None
 
     @property
@@ -231,7 +232,7 @@ class Grammar(FactorGraph):
             PartGroup("anchor", 1, anchors, scored=False),
         )
 
-    def _anchors(self, trees: EncodedConstituents) -> tuple[Uses, tuple[Array, Array, Array, Array]]:
+    def _anchors(self, trees: EncodedConstituents) -> tuple[Uses, tuple[Array, ...]]:
         """The uses of rules and steps in the gold trees, and where they are: offsets, spans, splits (0: a step), numbers."""
         if trees.constituents is None:
             none = np.zeros(0, np.int64)
@@ -243,8 +244,7 @@ class Grammar(FactorGraph):
         split = np.stack([np.zeros(len(span), np.int64), uses.split], axis=1)
         known = both >= 0
         counts = np.bincount(np.repeat(sentence, known.sum(axis=1)), minlength=len(trees))
-        anchors = ends_of(counts), np.repeat(span, known.sum(axis=1)), split[known], both[known]
-        return uses, anchors
+        return uses, (ends_of(counts), np.repeat(span, known.sum(axis=1)), split[known], both[known])
 
 
 def _indexed(rules: Rules) -> dict[str, Array]:

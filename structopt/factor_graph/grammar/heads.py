@@ -32,11 +32,11 @@ RULES: dict[str, tuple[bool, str]] = {
 }
 """From which side the children are searched, and labels by their rank: for each in turn, all children."""
 NOMINAL = (
-    (RIGHT, frozenset("NN NNP NNPS NNS NX POS JJR".split())),
+    (RIGHT, frozenset(["NN", "NNP", "NNPS", "NNS", "NX", "POS", "JJR"])),
     (LEFT, frozenset({"NP"})),
-    (RIGHT, frozenset("$ ADJP PRN".split())),
+    (RIGHT, frozenset(["$", "ADJP", "PRN"])),
     (RIGHT, frozenset({"CD"})),
-    (RIGHT, frozenset("JJ JJS RB QP".split())),
+    (RIGHT, frozenset(["JJ", "JJS", "RB", "QP"])),
 )
 """The searches of NP and NX, in turn: the first child of any of these labels."""
 NOUNS = ("NP", "NX")

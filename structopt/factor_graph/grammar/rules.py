@@ -43,7 +43,8 @@ class Rules:
         """The rules of gold trees; O(words)."""
         steps: dict[Chain, int] = {}
         rules: dict[Pair, int] = {}
-        uses_of(encoded, binarization, Numbering(lambda key: steps.setdefault(key, len(steps)), lambda key: rules.setdefault(key, len(rules))))
+        numbering = Numbering(lambda key: steps.setdefault(key, len(steps)), lambda key: rules.setdefault(key, len(rules)))
+        uses_of(encoded, binarization, numbering)
         root, tags = encoded.categories[0], tuple(TAG + tag for tag in encoded.labels)
         named = {symbol for key in rules for symbol in key} | {end for chain in steps for end in (chain[0], chain[-1])}
         symbols = (root, *sorted(named - {root, *tags}), *tags)

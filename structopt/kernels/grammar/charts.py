@@ -2,10 +2,10 @@
 
 A span i..j of a sentence has a bottom symbol, one unary step, and a top symbol. Below the bottom of a span of one word stands the
 word; below that of a longer one, a binary rule and the tops of two spans. *Nodes* are the bottom and top symbols that a span may
-have; where a chart is pruned, few. The nodes of a span stand side by side: bottoms, then tops, each in the order of their numbers.
+have; where a chart is pruned, few. The nodes of a span stand side by side: bottoms, then tops, each in ascending order.
 
-The parts of a sentence of n words: R binary rules, U unary steps, n * T tags, its nodes, and its anchors. Rules and steps are tied:
-z counts how often a tree uses them. An *anchor* is one use of a rule or a step at one place of the gold tree.
+The parts of a sentence of n words: R binary rules, U unary steps, n * T tags, its nodes, and its anchors. Rules and steps are
+tied: z counts how often a tree uses them. An *anchor* is one use of a rule or a step at one place of the gold tree.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def place_anchors(c, i, x):
 
 @merged
 def set_weights(semiring, scores, first, weights):
-    """Set weights of rules or steps from scores; in the semiring SUM they are at most 1, and their divisor's logarithm is returned."""
+    """Set weights of rules or steps from scores; in the semiring SUM at most 1; return the logarithm of their divisor."""
     top = -inf
     for r in range(len(weights)):
         top = max(top, scores[first + r])
@@ -84,9 +84,9 @@ def lost(c, i, n, z):
 def solve(structure, i, s, temperature, z, memory, work):
     """max_z' s^T z' + temperature * H(z') over the trees of a grammar, and its maximiser z; the scores are overwritten.
 
-    Returns -inf, with z = 0, where the chart has no tree. Weights are products of exponentials, scaled span by span. Where a span's
-    weights range over more than floating-point numbers do, the marginals of a word no longer sum to 1, or none are left; then
-    logarithms take over.
+    Returns -inf, with z = 0, where the chart has no tree. Weights are products of exponentials, scaled span by span. Where the
+    weights of a span range over more than floating-point numbers do, the marginals of a word no longer sum to 1, or none are
+    left; then logarithms take over.
     """
     c, x = open_charts(structure), open_scratch(work)
     n = c.tokens[i + 1] - c.tokens[i]

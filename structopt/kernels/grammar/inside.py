@@ -4,8 +4,8 @@
     top(A, i, j)    = sum over steps A .. B of  w(A .. B) bottom(B, i, j)
 
 Rules are not anchored, so that the sum over the split k comes before the sum over rules: O(n^3 P + n^2 R) for P pairs of nodes
-of two adjacent spans and R rules. The one rule of the gold tree at a span, which may have a weight of its own, is left out of M and
-added by itself.
+of two adjacent spans and R rules. The one rule of the gold tree at a span, which may have a weight of its own, is left out of M
+and added by itself.
 
 In the semiring SUM the weights of the nodes of a span are divided by their largest, whose logarithm is the span's scale.
 """

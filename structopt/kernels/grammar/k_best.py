@@ -1,9 +1,9 @@
 """The k best trees: the lazy algorithm of Huang and Chiang (2005, algorithm 3) on the chart of the best one.
 
-Every node keeps its best trees so far, and a heap of candidates: a way to make it (a step, or a rule at a split) together with the
-ranks of the trees below. A candidate enters the heap when the one that it follows is taken out: of (way, a, b), which has the trees
-of ranks a and b below, these are (way, a, b + 1), and where b = 0 also (way, a + 1, 0). So only as many trees of a node are made as
-are asked for.
+Every node keeps its best trees so far, and a heap of candidates: a way to make it (a step, or a rule at a split) together with
+the ranks of the trees below. A candidate enters the heap when the one that it follows is taken out: of (way, a, b), which has the
+trees of ranks a and b below, these are (way, a, b + 1), and where b = 0 also (way, a + 1, 0). So only as many trees of a node are
+made as are asked for.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from structopt.kernels.grammar.inside import anchored_pair, first_anchor, node_s
 from structopt.kernels.waist.signatures import inlined, merged
 
 RULE, SPLIT, LEFT, RIGHT, FIRST, SECOND, NEXT = range(7)
-"""Of a candidate: number of its rule or step, or -1 for a word; where the right half begins, 0 for a step; the nodes below (-1: none)
-and the ranks of their trees; the next candidate of the list that it is in."""
+"""Of a candidate: number of its rule or step, or -1 for a word; where the right half begins, 0 for a step; the nodes below (-1:
+none) and the ranks of their trees; the next candidate of the list that it is in."""
 TREES, BEST, WORST, PENDING, HEAP, FILLED, EXHAUSTED = range(7)
-"""Of a node: how many trees it has; the first and the last of their candidates; the one whose followers are not in the heap yet, -1:
-none; the root of its heap, -1: empty; whether all ways to make it were put there; whether it has no further trees."""
+"""Of a node: how many trees it has; the first and the last of their candidates; the one whose followers are not in the heap yet,
+-1: none; the root of its heap, -1: empty; whether all ways to make it were put there; whether it has no further trees."""
 
 
 class Search(NamedTuple):

@@ -1,7 +1,7 @@
 """Outside weights of a chart's nodes, and marginals of all parts; the inside pass undone span by span, the widest first.
 
-The outside weight of a node is multiplied by its span's scale and divided by the weight of all trees, so that outside times inside
-is the node's marginal.
+The outside weight of a node is multiplied by its span's scale and divided by the weight of all trees, so that outside times
+inside is the node's marginal.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def write_tags(c, i, n, b, z):
 
 @merged
 def fill_pairs_bar(semiring, c, cell, x):
-    """Fill x.pairs_bar, for every pair of symbols that has rules, with the outside weight of the pair; return whether any has one.
+    """Fill x.pairs_bar with the outside weight of every pair of symbols that has rules; return whether any has one.
 
     x.seen marks the left symbols of pairs that have, whose rows of x.pairs and of x.pairs_bar are set.
     """
@@ -153,7 +153,7 @@ def fill_pairs_bar(semiring, c, cell, x):
 
 @merged
 def undo_pairs(semiring, c, i, n, b, e, x):
-    """Outside weights of the tops in the halves of b..e, and M of the span again, in x.pairs; without the anchored pair's split."""
+    """Outside weights of the tops in the halves of b..e, and M again, in x.pairs; without the anchored pair at its split."""
     zero, N, first = 0.0 if semiring == SUM else -inf, x.symbols, c.spans[i]
     split, gold = anchored_pair(c, i, n, b, e, x)
     scale = x.scale[span_number(n, b, e)]
@@ -176,7 +176,7 @@ def undo_pairs(semiring, c, i, n, b, e, x):
                 add_multiple(x.pairs, row + rs[0], left, x.inside, rv, c.tops[cr])
                 add_multiple(x.outside, rv, left, x.pairs_bar, row + rs[0], c.tops[cr])
             else:
-                held = k == split and B == c.left[gold]
+                held = k == split and c.left[gold] == B
                 for q in range(c.tops[cr]):
                     C = rs[q]
                     if held and c.right[gold] == C:
