@@ -70,7 +70,7 @@ class Cells(NamedTuple):
 
 def span_number(n: Array, begin: Array, end: Array) -> Array:
     """Number of spans among those of sentences of n words."""
-    return begin * n - begin * (begin - 1) // 2 + end - begin - 1
+    return np.asarray(begin * n - begin * (begin - 1) // 2 + end - begin - 1)
 
 
 def spans_of(offsets: Array) -> Array:
