@@ -54,7 +54,7 @@ def hypergraph_structure(
         parts=parts,
         kind=HYPERGRAPH,
         memory=np.zeros(len(vertices), np.int64),
-        work=scratch(int(np.diff(parts).max(initial=0))),
+        work=scratch(*(int(np.diff(offsets).max(initial=0)) for offsets in (parts, vertices))),
         active=int(most_active(record)),
         part_tokens=part_tokens or {},
     )

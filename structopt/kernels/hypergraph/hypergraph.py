@@ -11,23 +11,23 @@ from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, kernel
 
 
-def scratch(parts: int) -> Record:
-    """Work record for instances of up to so many parts."""
-    return SCRATCH.pack(scores=parts)
+def scratch(parts: int, vertices: int) -> Record:
+    """Work record for instances of up to so many parts, and vertices among them."""
+    return SCRATCH.pack(scores=parts, inside=vertices)
 
 
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
-    """max_z' s^T z' + temperature * H(z') over derivations, and its maximiser z; O(E). The scores are overwritten.
+    """max_z' s^T z' + temperature * H(z') over derivations, and its maximiser z; O(E).
 
     Returns -inf, with z = 0, where there is no derivation of the root, or none whose parts all have finite scores.
     """
     if len(s) == 0:
         return -inf
-    g = hypergraph_of(open_hypergraphs(structure), i)
+    g, inside = hypergraph_of(open_hypergraphs(structure), i), open_scratch(work).inside
     if temperature == 0.0:
-        return best_derivation(g, s, z)
-    value = fill_conditionals(g, s, temperature, z)
+        return best_derivation(g, s, inside, z)
+    value = fill_conditionals(g, s, temperature, inside, z)
     if value > -inf:
         multiply_down(g, z)
     else:
@@ -43,11 +43,12 @@ def max_rule(structure, i, z, work):
     """
     if len(z) == 0:
         return
-    g, scores = hypergraph_of(open_hypergraphs(structure), i), open_scratch(work).scores[: len(z)]
+    g, x = hypergraph_of(open_hypergraphs(structure), i), open_scratch(work)
+    scores = x.scores[: len(z)]
     scores[:] = 0.0
     for e in range(len(g.left)):
         scores[e] = log(z[e]) if z[e] > 0.0 else -inf
-    best_derivation(g, scores, z)
+    best_derivation(g, scores, x.inside, z)
 
 
 @kernel(K_BEST)
@@ -56,14 +57,13 @@ def k_best(structure, i, s, k, values, offsets, parts, counts, work):
     offsets[0] = 0
     if len(s) == 0:
         return 0
-    g, scores = hypergraph_of(open_hypergraphs(structure), i), open_scratch(work).scores[: len(s)]
-    scores[:] = s
-    if fill_best(g, scores) == -inf:
+    g, inside = hypergraph_of(open_hypergraphs(structure), i), open_scratch(work).inside
+    if fill_best(g, s, inside) == -inf:
         return 0
     size = 2 * len(s) + 16 * k
     while True:  # again with more room, where there was too little
         search = open_search(len(g.edges) - 1, size)
-        listed = list_best(search, g, s, scores[len(g.left) :], k)
+        listed = list_best(search, g, s, inside, k)
         if not has_failed(search):
             break
         size *= 2

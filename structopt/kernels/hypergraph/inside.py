@@ -26,23 +26,22 @@ def tails_score(g, e, inside):
 
 
 @inlined
-def fill_best(g, s):
-    """Replace the scores of vertices by those of their best derivations; return the root's."""
-    edges, start, vertices = len(g.left), g.edges[0], len(g.edges) - 1
-    inside, best = s[edges:], -inf
-    for v in range(vertices):
+def fill_best(g, s, inside):
+    """Fill in the scores of the best derivations of vertices; return the root's."""
+    edges, start, best = len(g.left), g.edges[0], -inf
+    for v in range(len(g.edges) - 1):
         best = -inf
         for e in range(g.edges[v] - start, g.edges[v + 1] - start):
             best = max(best, s[e] + tails_score(g, e, inside))
-        best += inside[v]
+        best += s[edges + v]
         inside[v] = best
     return best
 
 
 @inlined
-def best_edge(g, v, s):
+def best_edge(g, v, s, inside):
     """The first of the best edges of a vertex, whose score is not -inf, after `fill_best`."""
-    best, chosen, inside = -inf, -1, s[len(g.left) :]
+    best, chosen = -inf, -1
     for e in range(g.edges[v] - g.edges[0], g.edges[v + 1] - g.edges[0]):
         value = s[e] + tails_score(g, e, inside)
         if value > best:
@@ -51,14 +50,14 @@ def best_edge(g, v, s):
 
 
 @inlined
-def trace(g, s, z):
+def trace(g, s, inside, z):
     """Write the best derivation to z, after `fill_best`; there is one."""
     z[:] = 0.0
     edges = len(g.left)
     z[len(z) - 1] = 1.0
     for v in range(len(g.edges) - 2, -1, -1):
         if z[edges + v] != 0.0:
-            e = best_edge(g, v, s)
+            e = best_edge(g, v, s, inside)
             z[e] = 1.0
             if g.left[e] >= 0:
                 z[edges + g.left[e]] = 1.0
@@ -67,27 +66,26 @@ def trace(g, s, z):
 
 
 @inlined
-def best_derivation(g, s, z):
-    """Write the best derivation to z, 0 where there is none; return its score. The scores of vertices become inside scores."""
-    value = fill_best(g, s)
+def best_derivation(g, s, inside, z):
+    """Write the best derivation to z, 0 where there is none; return its score."""
+    value = fill_best(g, s, inside)
     if value > -inf:
-        trace(g, s, z)
+        trace(g, s, inside, z)
     else:
         z[:] = 0.0
     return value
 
 
 @inlined
-def fill_conditionals(g, s, temperature, z):
-    """Replace scores of vertices by inside scores; return the root's. z becomes the probabilities of edges given their heads."""
-    edges, start, vertices = len(g.left), g.edges[0], len(g.edges) - 1
-    inside, value = s[edges:], -inf
-    for v in range(vertices):
+def fill_conditionals(g, s, temperature, inside, z):
+    """Fill in the inside scores; return the root's. z becomes the probabilities of edges given their heads."""
+    edges, start, value = len(g.left), g.edges[0], -inf
+    for v in range(len(g.edges) - 1):
         first, last, top = g.edges[v] - start, g.edges[v + 1] - start, -inf
         for e in range(first, last):
             z[e] = s[e] + tails_score(g, e, inside)
             top = max(top, z[e])
-        value = top + inside[v]
+        value = top + s[edges + v]
         if value == -inf:
             z[first:last] = 0.0
         else:

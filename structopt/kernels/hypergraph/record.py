@@ -59,9 +59,10 @@ def hypergraph_of(h, i):
 
 
 class Scratch(NamedTuple):
-    """The work record, opened: scores of parts."""
+    """The work record, opened: scores of parts, and inside scores of vertices."""
 
     scores: Floats
+    inside: Floats
 
 
 SCRATCH = RecordLayout(Scratch)

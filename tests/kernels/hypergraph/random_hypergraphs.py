@@ -35,12 +35,17 @@ def packed(listed):
     return hypergraph_structure(vertices, edges, np.ascontiguousarray(tails[:, 0]), np.ascontiguousarray(tails[:, 1]), groups)
 
 
-def random_structure(seed, shapes=SHAPES):
-    """One instance of every shape, each with a derivation."""
+def random_ways(seed, shapes=SHAPES):
+    """One instance of every shape, each with a derivation, as lists for `packed`."""
     generator, listed = np.random.default_rng(seed), []
     while len(listed) < len(shapes):
         ways = ways_of(generator, *shapes[len(listed)])
         structure = packed([ways])
         if len(structure.kind.vertices(structure.record, 0, int(structure.parts[1]), 10_000)):
             listed.append(ways)
-    return packed(listed)
+    return listed
+
+
+def random_structure(seed, shapes=SHAPES):
+    """The structure of `random_ways`."""
+    return packed(random_ways(seed, shapes))
