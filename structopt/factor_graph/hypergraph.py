@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def _derivations(ways: list[list[tuple[int, ...]]]) -> list[float]:
     """How many derivations every vertex has; an edge is its number and its tails."""
     counts: list[float] = []
     for choices in ways:
-        counts.append(sum(np.prod([counts[tail] for tail in tails]) for _, *tails in choices))
+        counts.append(sum(prod((counts[tail] for tail in tails), start=1.0) for _, *tails in choices))
     return counts
 
 

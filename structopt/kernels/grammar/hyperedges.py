@@ -67,8 +67,14 @@ class Listing(NamedTuple):
 @inlined
 def hyperedges(structure, i):
     """List the edges of the chart of sentence i that belong to some tree; there are no vertices where it has no tree."""
+    return edges_of(structure, i, ROOM)
+
+
+@inlined
+def edges_of(structure, i, room):
+    """Do the same, with room for so many edges at first."""
     c = open_charts(structure)
-    n, final, room = c.tokens[i + 1] - c.tokens[i], c.spans[i + 1] - 1, ROOM
+    n, final = c.tokens[i + 1] - c.tokens[i], c.spans[i + 1] - 1
     whole, nodes = c.spans[i] + span_number(n, 0, n), c.node[final] + c.bottoms[final] + c.tops[final]
     while True:
         x = Listing(
