@@ -7,8 +7,9 @@ import pytest
 
 from structopt.core.structure_kind import StructureKind, TooManyOutputs, check_count
 from structopt.factor_graph import kinds
+from structopt.factor_graph.hypergraph import HYPERGRAPH
 
-KINDS = (kinds.CHAIN, kinds.SINGLE, kinds.ARBORESCENCE, kinds.PROJECTIVE, kinds.LOOPY)
+KINDS = (kinds.CHAIN, kinds.SINGLE, kinds.ARBORESCENCE, kinds.PROJECTIVE, kinds.LOOPY, HYPERGRAPH)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
