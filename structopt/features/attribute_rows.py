@@ -47,13 +47,12 @@ class AttributeRows(Supported):
 
     def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> AttributeRows:
         """Lay out the weights for a training corpus."""
-        tables = [_table(group, encoded) for group in structure.groups]
-        groups = [RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True)]
+        tables = [_table(group, encoded, structure) for group in structure.groups]
+        groups = _layout(structure, tables)
         refuse_masks(sum(group.width * group.size for group in groups))
         if not self.seen:
             return self.of(groups, None)
-        by_task = [group.name in encoded.tables for group in structure.groups]
-        masks = [_seen(index, structure, table, gold, by_task[index]) for index, table in enumerate(tables)]
+        masks = [_seen(index, structure, table, gold, encoded) for index, table in enumerate(tables)]
         return self.of(groups, np.concatenate(masks))
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
@@ -68,8 +67,8 @@ class AttributeRows(Supported):
         ConfigError
             If the groups, their configurations or the numbers of their attributes are not those that have weights.
         """
-        tables = [_table(group, encoded) for group in structure.groups]
-        groups = tuple(RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True))
+        tables = [_table(group, encoded, structure) for group in structure.groups]
+        groups = tuple(_layout(structure, tables))
         if groups != self.groups:
             raise ConfigError(
                 f"features: there are weights for {_counted(self.groups)}, but this corpus and its graphs have "
@@ -79,7 +78,7 @@ class AttributeRows(Supported):
 
     def pack(self, tables: Sequence[AttributeTable], structure: Structure) -> Record:
         """Pack tables of attributes, one a group."""
-        return pack_rows(self.groups, self.support, tables, structure)
+        return pack_rows(_record_groups(structure, tables), self.support, tables, structure)
 
     @property
     def kernels(self) -> FeatureKernels:
@@ -92,20 +91,22 @@ class AttributeRows(Supported):
         """The features for evaluations over all instances: attributes in bundles, tables read by attribute."""
         from structopt.features.batch.attribute_rows import BatchFeatures
 
-        return BatchFeatures(self, self.groups, self.tables(encoded, structure), structure)
+        tables = self.tables(encoded, structure)
+        return BatchFeatures(self, _record_groups(structure, tables), tables, structure)
 
     def batch_bytes(self, encoded: Encoded, structure: Structure) -> int:
         """Bytes of the rows of the attributes that occur: weights, and their indices among all and among these."""
-        rows = sum(group.width * len(np.unique(_table(group, encoded).ids)) for group in structure.groups)
+        rows = sum(group.width * len(np.unique(_table(group, encoded, structure).ids)) for group in structure.groups)
         return NUMBER * (rows + 2 * min(rows, self.count))
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
         from structopt.kernels.features.attribute_rows import GRADIENT
 
-        entries = [_most_entries(group, _table(group, encoded)) for group in structure.groups]
-        rows = sum(n * group.width for n, group in zip(entries, self.groups, strict=True))
-        slots = sum(group.size for group in self.groups)
+        tables = [_table(group, encoded, structure) for group in structure.groups]
+        entries = [_most_entries(group, table) for group, table in zip(structure.groups, tables, strict=True)]
+        rows = sum(n * group.width for n, group in zip(entries, structure.groups, strict=True))
+        slots = sum(table.size for table in tables)
         gradient = GRADIENT.pack(slot=np.full(slots, -1), touched=sum(entries), counts=len(entries), rows=rows)
         return FeatureScratch(gradient, sum(entries), rows)
 
@@ -153,9 +154,25 @@ def _counted(groups: Sequence[RowGroup]) -> str:
     return ", ".join(f"{group.name} ({group.size} attributes x {group.width})" for group in groups) or "nothing"
 
 
-def _table(group: PartGroup, encoded: Encoded) -> AttributeTable:
-    """Attributes of a group's positions: the task's, or the one constant attribute, or both on anchored transitions; or none."""
+def _record_groups(structure: Structure, tables: Sequence[AttributeTable]) -> list[RowGroup]:
+    """The rows as kernels read them, a group of parts each; without attributes, where parts are not scored."""
+    return [RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True)]
+
+
+def _layout(structure: Structure, tables: Sequence[AttributeTable]) -> list[RowGroup]:
+    """The rows by name: of scored groups; where a group stands for several, theirs."""
+    rows: list[RowGroup] = []
+    for part_group, group in zip(structure.groups, _record_groups(structure, tables), strict=True):
+        if part_group.scored:
+            rows += [RowGroup(*one) for one in part_group.weights] or [group]
+    return rows
+
+
+def _table(group: PartGroup, encoded: Encoded, structure: Structure) -> AttributeTable:
+    """Attributes of a group's positions: the graph's, the task's, the one constant attribute, or it and the task's; or none."""
     positions = int(group.offsets[-1])
+    if group.name in structure.attributes:
+        return structure.attributes[group.name]
     if not group.scored:
         return AttributeTable(np.zeros(1, np.int64), np.zeros(0, np.int32), None, 0)  # of no position: there may be very many
     if group.tied or group.name not in encoded.tables:
@@ -172,17 +189,21 @@ def _with_constant(table: AttributeTable) -> AttributeTable:
     return AttributeTable(table.offsets + np.arange(len(table.offsets)), ids, values, table.size + 1)
 
 
-def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseVectors, by_task: bool) -> Array:
+def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseVectors, encoded: Encoded) -> Array:
     """Which (attribute, configuration) pairs of one group occur in a gold output; all where the task gave no attributes."""
     from structopt.kernels.features.attribute_rows import mark_support
 
     group = structure.groups[index]
     support = np.zeros(table.size * group.width)
-    if group.tied or not by_task:
+    if group.tied or not (group.weights or group.name in encoded.tables):
         return np.ones(len(support), bool)
     positions, configurations = _gold_positions(index, structure, gold)
     mark_support(support, table.offsets, table.ids, positions, configurations, group.width)
-    if group.name != "label":
+    if group.weights:
+        ends = np.cumsum([width * size for _, width, size in group.weights])
+        for (name, width, size), end in zip(group.weights, ends.tolist(), strict=True):
+            support[end - width * size : end] += name not in encoded.tables
+    elif group.name != "label":
         support[-group.width :] = 1.0
     return support.astype(bool)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.structure_kind import StructureKind
 from structopt.kernels.waist.record import EMPTY, Array, Record
@@ -30,6 +31,10 @@ class PartGroup:
     tied : bool
     scored : bool
         Whether features score its parts; others have costs alone, or tell what an output is.
+    weights : tuple of (str, int, int)
+        Name, configurations and attributes of groups whose weights its parts have, where each part has a position of its own
+        and the group stands for several that are tied: the weights of one after the other, those of an attribute side by side.
+        The number of each part's weight is its attribute in `Structure.attributes`.
     """
 
     name: str
@@ -37,6 +42,7 @@ class PartGroup:
     offsets: Array
     tied: bool = False
     scored: bool = True
+    weights: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,8 +65,11 @@ class Structure:
         The most parts that an output has; None: all of its instance.
     part_tokens : mapping of part group name to int32 array, shape (positions, tokens a part)
         The tokens that a part joins, by their positions in the sentence, where features are computed from them. ``arc``: head,
-        modifier; ``sibling``: head, nearer modifier, farther modifier; ``grandparent``: head's head, head, modifier. The root
+        modifier; ``sibling``: head, nearer modifier, farther modifier; ``grandparent``: head's head, head, modifier. Of charts
+        ``edge``: its kind, its number among those of its kind, its word or the number of its span, and its split. The root
         and no token are `structopt.core.data.encoded.ROOT` and `NONE`.
+    attributes : mapping of part group name to AttributeTable
+        Attributes that the graph gives to the positions of groups, beside those of the task.
     """
 
     record: Record
@@ -71,6 +80,7 @@ class Structure:
     work: Record = field(default=EMPTY)
     active: int | None = None
     part_tokens: Mapping[str, Array] = field(default_factory=dict)
+    attributes: Mapping[str, AttributeTable] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Number of instances."""

@@ -54,6 +54,11 @@ class Uses(NamedTuple):
         return known
 
 
+def by_span(uses: Uses) -> Array:
+    """The order of the spans by their numbers: by the first word, then by the last."""
+    return np.lexsort((uses.end, uses.begin, uses.sentence))
+
+
 @dataclass(frozen=True)
 class Numbering:
     """From chains of steps, and from rules, to their numbers; -1 for those that have none."""

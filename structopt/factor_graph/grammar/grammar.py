@@ -12,15 +12,17 @@ from structopt.core.data.encoded import Encoded, EncodedConstituents
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
-from structopt.core.factor_graph import Counted, FactorGraph, GraphTraits, Pruning
+from structopt.core.factor_graph import Calculus, Counted, FactorGraph, GraphTraits, Pruning
 from structopt.errors import ConfigError
 from structopt.factor_graph.grammar import readings
 from structopt.factor_graph.grammar.binarization import Binarization
 from structopt.factor_graph.grammar.charts import Cells, cells_of, span_number
-from structopt.factor_graph.grammar.constituents import Uses, check_categories, constituents_of, uses_of
+from structopt.factor_graph.grammar.constituents import Uses, by_span, check_categories, constituents_of, uses_of
 from structopt.factor_graph.grammar.heads import head_of
+from structopt.factor_graph.grammar.positional import cost_of_edges, gold_edges, gold_of_edges, positional_structure
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.grammar.symbol_pruning import SymbolPruning
+from structopt.factor_graph.hypergraph import HYPERGRAPH, hypergraph_calculus
 from structopt.factor_graph.kinds import GRAMMAR
 from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
@@ -100,8 +102,8 @@ class Grammar(FactorGraph):
 
     @property
     def traits(self) -> GraphTraits:
-        """Charts of a grammar."""
-        return GraphTraits(GRAMMAR)
+        """Charts of a grammar; where every rule has parts of its own, hypergraphs, whose marginals have closed forms."""
+        return GraphTraits(GRAMMAR, closed_forms=True)
 
     @property
     def views(self) -> Mapping[str, str]:
@@ -112,6 +114,11 @@ class Grammar(FactorGraph):
     def roles(self) -> Mapping[str, str]:
         """``rule``: uses of rules and steps at their places; ``bracket``: symbols at spans. A variable is a rule's use."""
         return {"variable": "anchor", "rule": "anchor", "bracket": "node"}
+
+    @property
+    def calculus(self) -> Calculus:
+        """The closed forms of hypergraphs."""
+        return hypergraph_calculus()
 
     @property
     def pruning(self) -> Pruning | None:
@@ -135,7 +142,10 @@ class Grammar(FactorGraph):
         return list(rules.chains) if group == "step" else None
 
     def build(self, encoded: Encoded, positional: bool = False) -> Structure:
-        """Lay out the charts of every sentence: all symbols at all spans, or those that a pruner kept."""
+        """Lay out the charts of every sentence: all symbols at all spans, or those that a pruner kept.
+
+        `positional`: as hypergraphs, with the parts ``edge`` (a use of a rule or a step at its place, or a tag) and ``node``.
+        """
         from structopt.kernels.grammar.charts import CHARTS
         from structopt.kernels.grammar.grammar import scratch
 
@@ -151,6 +161,8 @@ class Grammar(FactorGraph):
             node=cells.first_nodes, node_symbols=cells.symbols, anchors=anchors[0], anchor_span=anchors[1],
             anchor_split=anchors[2], anchor_rule=anchors[3],
         )  # fmt: skip
+        if positional:
+            return positional_structure(record, trees, rules)
         return Structure(
             record=record,
             groups=groups,
@@ -162,8 +174,10 @@ class Grammar(FactorGraph):
         )
 
     def gold(self, encoded: Encoded, structure: Structure) -> SparseVectors:
-        """How often the gold trees use each rule and step, and indicators of tags, nodes and anchors."""
+        """How often the gold trees use each rule and step, and indicators of tags, nodes and anchors; or of edges and nodes."""
         trees, rules = constituents_of(encoded), self.rules
+        if structure.kind == HYPERGRAPH:
+            return gold_of_edges(structure, gold_edges(structure, self._anchors(trees)[0], trees))
         assert trees.gold is not None
         cells, (uses, anchors) = cells_of(trees, self.rules), self._anchors(trees)
         sentence, n = uses.sentence, np.diff(trees.offsets)[uses.sentence]
@@ -189,13 +203,29 @@ class Grammar(FactorGraph):
         trees, rules = constituents_of(encoded), self.rules
         uses, anchors = self._anchors(trees)
         if self.roles[role] == "node":
-            order = np.lexsort((span_number(np.diff(trees.offsets)[uses.sentence], uses.begin, uses.end), uses.sentence))
-            both = np.stack(rules.ends(uses, trees), axis=1)[order]  # as in the part vector: span by span, below and above
+            both = np.stack(rules.ends(uses, trees), axis=1)[by_span(uses)]  # as in the part vector: below, above
             return Counted(rules.symbols, both.ravel().astype(np.int32), 2 * np.diff(uses.offsets))
         offsets, _, split, number = anchors
         above = np.empty(len(number), np.int32)
         above[split > 0], above[split == 0] = rules.binary[number[split > 0], 2], rules.tops[number[split == 0]]
         return Counted(rules.symbols, above, np.diff(offsets))
+
+    def cost(
+        self,
+        encoded: Encoded,
+        structure: Structure,
+        weights: Array,
+        role: str = "variable",
+        gold: SparseVectors | None = None,
+    ) -> SparseVectors:
+        """See `FactorGraph`; of positional structures at the gold edges, or the nodes above them."""
+        if structure.kind != HYPERGRAPH:
+            return super().cost(encoded, structure, weights, role, gold)
+        self.check_role(role)
+        trees = constituents_of(encoded)
+        uses = self._anchors(trees)[0]
+        edges = gold_edges(structure, uses, trees)
+        return cost_of_edges(structure, uses, edges, weights, self.roles[role] == "node")
 
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Bracketings:
         """The constituents of the trees; none where there is no tree."""
