@@ -2,11 +2,15 @@
 
 import gzip
 
+import numpy as np
 import pytest
 
+from structopt import datasets
 from structopt.errors import ConfigError, DataError, line_name
-from structopt.formats import text_files
+from structopt.formats import conll_reader, crfsuite, text_files
 from structopt.formats.text_files import read_text, write_text
+from structopt.formats.trees import tree_files
+from structopt.formats.vectors import libsvm, libsvm_multilabel
 
 FILE = "a.txt"
 
@@ -75,3 +79,25 @@ class TestSeveralFiles:
         (tmp_path / "a.txt").write_bytes(b"\n")
         with pytest.raises(DataError, match="all these files are empty: check the path, or make them again."):
             text_files.read_text(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("read", "kind", "end"),
+        [
+            (lambda path: conll_reader.read(path, {"word": 0, "tag": -1}), "conll", "\n\n"),
+            (crfsuite.read, "crfsuite", "\n\n"),
+            (tree_files.read, "conllu", "\n\n"),
+            (libsvm.read, "libsvm", "\n"),
+            (libsvm_multilabel.read, "multilabel", "\n"),
+        ],
+    )
+    def test_formats(self, tmp_path, read, kind, end):
+        instances = datasets.path("dev", kind).read_text().strip("\n").split(end)[:20]
+        (tmp_path / "parts").mkdir()
+        for number, part in enumerate((instances[:7], instances[7:12], instances[12:])):
+            (tmp_path / "parts" / f"{number}.txt").write_text(end.join(part) + "\n")
+        (tmp_path / "whole.txt").write_text(end.join(instances) + "\n")
+        whole, parts = read(tmp_path / "whole.txt"), read(f"{tmp_path}/parts/{{0..2}}.txt")
+        assert len(whole.offsets) == len(parts.offsets) > 12
+        for name in ("offsets", "cells", "heads", "labels", "ids", "values", "attributes"):
+            if hasattr(whole, name):
+                np.testing.assert_equal(getattr(parts, name), getattr(whole, name))

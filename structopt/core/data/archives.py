@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import tarfile
 import zipfile
 import zlib
@@ -14,11 +13,6 @@ from pathlib import Path
 
 from structopt.core.data.expansion import CHUNK, check_expansion, expanded
 from structopt.errors import DataError
-
-ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip")
-"""How the names of archives end."""
-MEMBERS = re.compile(r"(.*?\.(?:tar\.gz|tgz|tar|zip)):(.+)", re.IGNORECASE | re.DOTALL)
-"""An archive, and a pattern of names in it."""
 
 
 @contextmanager

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 
 from structopt.core.data import name_patterns
-from structopt.core.data.archives import ENDINGS, MEMBERS, opened
 from structopt.core.data.splits import SplitPath
 from structopt.errors import ConfigError, DataError
+
+ENDINGS = (".tar.gz", ".tgz", ".tar", ".zip")
+"""How the names of archives end."""
+MEMBERS = re.compile(r"(.*?\.(?:tar\.gz|tgz|tar|zip)):(.+)", re.IGNORECASE | re.DOTALL)
+"""An archive, and a pattern of names in it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class FileSet(os.PathLike[str]):
             There are none; the message shows the nearest names.
         """
         if archive := self._archive():
-            with opened(archive[0]) as members:
+            with _opened(archive[0]) as members:
                 return self._members(archive[1], list(members))
         folder = Path(self.pattern)
         if folder.is_dir():
@@ -74,7 +80,7 @@ class FileSet(os.PathLike[str]):
                     raise DataError(name, None, message) from error
                 yield name, data
             return
-        with opened(archive[0]) as members:
+        with _opened(archive[0]) as members:
             for name in self._members(archive[1], list(members)):
                 yield f"{archive[0]}:{name}", members[name]()
 
@@ -145,6 +151,13 @@ def digest(path: Path | FileSet) -> str:
         return sums.hexdigest()
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _opened(archive: Path) -> AbstractContextManager[Mapping[str, Callable[[], bytes]]]:
+    """Open an archive, with libraries that nothing else needs at the start."""
+    from structopt.core.data.archives import opened
+
+    return opened(archive)
 
 
 def _files(folder: Path) -> list[Path]:

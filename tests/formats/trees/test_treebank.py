@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from structopt.errors import DataError
 from structopt.formats.trees import treebank
 from structopt.formats.trees.penn import Node, parse
+from structopt.metrics import brackets
 
 FILE = "sentences.txt"
 TREE = "( (S (NP-SBJ (NNP Ann)) (VP (VBD slept) (NP (-NONE- *T*-1)))))"
@@ -131,3 +134,22 @@ def test_ranked_trees_are_a_block_a_sentence(tmp_path: Path) -> None:
 def test_outputs_of_other_sentences_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="<memory>: 0 predicted trees for 1 sentences: predict this file."):
         written(tmp_path, treebank.in_memory([["a"]]), [])
+
+
+@pytest.mark.slow
+def test_the_sample_of_the_penn_treebank() -> None:
+    folder = os.environ.get("STRUCTOPT_DATA")
+    if not folder:
+        pytest.skip("STRUCTOPT_DATA is not set")
+    archive = f"{folder}/ptb_sample/treebank_combined.tar.gz"
+    splits = [treebank.read(f"{archive}:wsj_{{{numbers}}}.mrg") for numbers in ("0001..0160", "0161..0180", "0181..0199")]
+    assert list(map(len, splits)) == [3401, 276, 237]
+    assert sum(len(words) for split in splits for words in split.words) == 94_084
+    trees = splits[1].trees or ()
+    begin = time.perf_counter()
+    scores = brackets.outcomes(trees, trees).scores()
+    assert time.perf_counter() - begin < 1
+    assert scores["bracket_f1"] == scores["complete_match_40"] == scores["tag_accuracy"] == 1 and scores["crossing"] == 0
+    pairs = [list(zip(*columns, strict=True)) for columns in zip(splits[1].words, splits[1].tags, strict=True)]
+    again = treebank.in_memory(pairs)
+    assert (again.words, again.tags) == (splits[1].words, splits[1].tags)
