@@ -98,7 +98,7 @@ def _weights(edges: Edges, trees: EncodedConstituents, rules: Rules) -> Attribut
     word = trees.offsets[sentence[tags]] + edges.place[tags]
     known = np.diff(table.offsets)[word] > 0
     ids = np.where(edges.kind == STEP, R + edges.number, edges.number)
-    attribute = table.ids[np.minimum(table.offsets[:-1][word], len(table.ids) - 1)] if len(table.ids) else np.zeros(len(word), int)
+    attribute = np.append(table.ids, 0)[table.offsets[:-1][word]]
     ids[tags] = R + U + attribute * T + edges.number[tags]
     kept = np.ones(len(ids), bool)
     kept[np.flatnonzero(tags)[~known]] = False
