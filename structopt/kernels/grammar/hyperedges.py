@@ -11,7 +11,7 @@ from structopt.kernels.waist.signatures import inlined
 
 TAG, STEP, RULE = 0, 1, 2
 HEAD, LEFT, RIGHT, KIND, NUMBER, PLACE, SPLIT = range(7)
-ROOM = 1 << 14
+ROOM = 1 << 16
 """For how many edges there is room at first."""
 
 
