@@ -163,13 +163,15 @@ class Grammar(FactorGraph):
         )  # fmt: skip
         if positional:
             return positional_structure(record, trees, rules)
+        parts = part_offsets(groups)
+        sizes = longest, int(np.diff(cells.nodes).max(initial=1)), int(np.diff(parts).max(initial=1))
         return Structure(
             record=record,
             groups=groups,
-            parts=part_offsets(groups),
+            parts=parts,
             kind=self.kind,
             memory=np.zeros(len(trees) + 1, np.int64),
-            work=scratch(len(rules.symbols), R, U, longest, int(np.diff(cells.nodes).max(initial=1))),
+            work=scratch(len(rules.symbols), R, U, *sizes),
             active=13 * longest,  # n - 1 rules, 2 n - 1 steps, n tags, 4 n - 2 nodes, and 3 n - 2 anchors
         )
 
@@ -284,5 +286,6 @@ def _indexed(rules: Rules) -> dict[str, Array]:
     return {
         "left_pairs": np.searchsorted(pairs // N, np.arange(N + 1)), "left": pairs // N, "right": pairs % N,
         "pair_rules": np.append(first, len(binary)), "parent": binary[:, 2], "pair": pair.ravel(),
+        "sorted": np.argsort(binary[:, 2], kind="stable"), "below": np.searchsorted(np.sort(binary[:, 2]), np.arange(N + 1)),
         "bottom_steps": np.searchsorted(rules.bottoms, np.arange(N + 1)), "step_top": rules.tops,
     }  # fmt: skip

@@ -27,6 +27,8 @@ class Charts(NamedTuple):
     left, right : (G,) the symbols of each pair
     pair_rules : (G + 1,) where the rules of each pair begin
     parent, pair : (R,) the symbol above each rule, and the number of the pair below it
+    below : (N + 1,) where the rules below each symbol begin in `sorted`
+    sorted : (R,) the rules by the symbols above them
     bottom_steps : (N + 1,) where the unary steps from each bottom symbol begin
     step_top : (U,) the symbol above each step
     tag_symbol : (T,) the bottom symbol of each tag
@@ -53,6 +55,8 @@ class Charts(NamedTuple):
     pair_rules: Ints
     parent: Ints
     pair: Ints
+    below: Ints
+    sorted: Ints
     bottom_steps: Ints
     step_top: Ints
     tag_symbol: Ints
@@ -83,6 +87,7 @@ class Scratch(NamedTuple):
     lefts, seen : (N,) symbols of the left halves of one span, and whether each is among them
     anchor_of : (2 S,) the anchored rule of each span, then its anchored step; -1 for none
     stack, chosen : (4 n,), (2 n,) spans that are still to be traced, by their ends, and their top nodes
+    scores : scores of the parts of a sentence, divided by the temperature
     rule, step : (R,), (U,) weights
     inside, outside : (V,) weights of nodes
     scale : (S,) logarithms by which the weights of a span's nodes were divided
@@ -98,6 +103,7 @@ class Scratch(NamedTuple):
     anchor_of: Ints
     stack: Ints
     chosen: Ints
+    scores: Floats
     rule: Floats
     step: Floats
     inside: Floats

@@ -22,12 +22,12 @@ LOST = 1e-8
 """How far the marginals of a word's bottoms may be from 1; beyond that, weights were lost to the range of numbers."""
 
 
-def scratch(symbols: int, rules: int, steps: int, longest: int, nodes: int) -> Record:
-    """Work record for sentences of up to `longest` words and `nodes` nodes."""
+def scratch(symbols: int, rules: int, steps: int, longest: int, nodes: int, parts: int) -> Record:
+    """Work record for sentences of up to `longest` words, `nodes` nodes and `parts` parts."""
     spans = longest * (longest + 1) // 2
     return SCRATCH.pack(
         symbols=symbols, slots=np.full(2 * symbols, -1, np.int32), lefts=symbols + 1, seen=symbols, anchor_of=2 * spans,
-        stack=4 * longest, chosen=2 * longest, rule=rules, step=steps, inside=nodes, outside=nodes, scale=spans, above=symbols,
+        stack=4 * longest, chosen=2 * longest, scores=parts, rule=rules, step=steps, inside=nodes, outside=nodes, scale=spans, above=symbols,
         pairs=symbols * symbols, pairs_bar=symbols * symbols, filled=1,
     )  # fmt: skip
 
@@ -82,7 +82,7 @@ def lost(c, i, n, z):
 
 @kernel(SOLVE)
 def solve(structure, i, s, temperature, z, memory, work):
-    """max_z' s^T z' + temperature * H(z') over the trees of a grammar, and its maximiser z; the scores are overwritten.
+    """max_z' s^T z' + temperature * H(z') over the trees of a grammar, and its maximiser z.
 
     Returns -inf, with z = 0, where the chart has no tree. Weights are products of exponentials, scaled span by span. Where the
     weights of a span range over more than floating-point numbers do, the marginals of a word no longer sum to 1, or none are
@@ -94,7 +94,8 @@ def solve(structure, i, s, temperature, z, memory, work):
     semiring = MAX if temperature == 0.0 else SUM
     if temperature > 0.0:
         for r in range(len(s)):
-            s[r] /= temperature
+            x.scores[r] = s[r] / temperature
+        s = x.scores[: len(s)]
     while True:
         rules, steps = set_weights(semiring, s, 0, x.rule), set_weights(semiring, s, c.rules, x.step)
         fill_inside(semiring, c, i, n, s, x)

@@ -15,6 +15,7 @@ import numpy as np
 
 from structopt.kernels.grammar.charts import span_number
 from structopt.kernels.grammar.inside import anchored_pair, first_anchor, node_scores
+from structopt.kernels.hypergraph.pairing_heap import meld, without_root
 from structopt.kernels.waist.signatures import inlined, merged
 
 RULE, SPLIT, LEFT, RIGHT, FIRST, SECOND, NEXT = range(7)
@@ -68,42 +69,6 @@ def open_search(c, i, n, size):
 
 
 @inlined
-def meld(h, a, b):
-    """Join two pairing heaps; -1 is the empty one."""
-    if a < 0:
-        return b
-    if b < 0:
-        return a
-    if h.values[b] > h.values[a]:
-        a, b = b, a
-    h.children[b, 1] = h.children[a, 0]
-    h.children[a, 0] = b
-    return a
-
-
-@inlined
-def without_root(h, root):
-    """The heap without its root: its children melded in pairs from the left, then all from the right."""
-    paired, child = -1, h.children[root, 0]
-    while child >= 0:
-        second = h.children[child, 1]
-        following = h.children[second, 1] if second >= 0 else -1
-        h.children[child, 1] = -1
-        if second >= 0:
-            h.children[second, 1] = -1
-        joined = meld(h, child, second)
-        h.children[joined, 1] = paired
-        paired, child = joined, following
-    heap = -1
-    while paired >= 0:
-        following = h.children[paired, 1]
-        h.children[paired, 1] = -1
-        heap = meld(h, heap, paired)
-        paired = following
-    return heap
-
-
-@inlined
 def add_candidate(h, v, value, rule, split, left, right, first, second):
     """Put a candidate into the heap of a node."""
     if h.used[0] == len(h.values):
@@ -115,7 +80,7 @@ def add_candidate(h, v, value, rule, split, left, right, first, second):
     of = h.candidates[q]
     of[RULE], of[SPLIT], of[LEFT], of[RIGHT], of[FIRST], of[SECOND], of[NEXT] = rule, split, left, right, first, second, -1
     h.children[q, 0], h.children[q, 1] = -1, -1
-    h.nodes[v, HEAP] = meld(h, h.nodes[v, HEAP], q)
+    h.nodes[v, HEAP] = meld(h.values, h.children, h.nodes[v, HEAP], q)
 
 
 @inlined
@@ -238,7 +203,7 @@ def has_rank(h, c, i, n, s, x, root, rank):
             h.nodes[v, PENDING] = -1
             add_followers(h, v, q)
         else:
-            h.nodes[v, HEAP] = without_root(h, q)
+            h.nodes[v, HEAP] = without_root(h.values, h.children, q)
             if h.nodes[v, TREES] == 0:
                 h.nodes[v, BEST] = q
             else:

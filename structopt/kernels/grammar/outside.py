@@ -26,6 +26,10 @@ from structopt.kernels.grammar.inside import (
 from structopt.kernels.waist.signatures import inlined, merged
 
 
+FEW = 4
+"""Rules are looked at by the symbols above them where so many times fewer than all are below the bottoms of a span."""
+
+
 @merged
 def fill_outside(semiring, c, i, n, parts, x, z):
     """Fill x.outside and the marginals z, given the inside weights, of which the root's is not zero."""
@@ -46,7 +50,7 @@ def fill_outside(semiring, c, i, n, parts, x, z):
             elif fill_pairs_bar(semiring, c, c.spans[i] + span, x):
                 undo_anchored_rule(semiring, c, i, n, b, b + width, parts, x, z)
                 undo_pairs(semiring, c, i, n, b, b + width, x)
-                undo_rules(semiring, c, x, z)
+                undo_rules(semiring, c, c.spans[i] + span, x, z)
 
 
 @merged
@@ -125,12 +129,29 @@ def fill_pairs_bar(semiring, c, cell, x):
     symbols, first = c.node_symbols[c.first[cell] :], c.node[cell]
     for A in range(N):
         x.above[A] = zero
-    some = False
+    some, rules = False, 0
     for v in range(c.bottoms[cell]):
         x.above[symbols[v]] = x.outside[first + v]
-        some = some or x.outside[first + v] != zero
+        if x.outside[first + v] != zero:
+            some, rules = True, rules + c.below[symbols[v] + 1] - c.below[symbols[v]]
     if not some:
         return False
+    if FEW * rules < c.rules:
+        for B in range(N):
+            x.seen[B] = 0
+        for v in range(c.bottoms[cell]):
+            above = x.outside[first + v]
+            if above != zero:
+                for t in range(c.below[symbols[v]], c.below[symbols[v] + 1]):
+                    r = c.sorted[t]
+                    B = c.left[c.pair[r]]
+                    if x.seen[B] == 0:
+                        x.seen[B] = 1
+                        for C in range(N):
+                            x.pairs[B * N + C], x.pairs_bar[B * N + C] = zero, zero
+                    at = B * N + c.right[c.pair[r]]
+                    x.pairs_bar[at] = plus(semiring, x.pairs_bar[at], times(semiring, above, x.rule[r]))
+        return True
     for B in range(N):
         x.seen[B] = 0
         for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
@@ -189,9 +210,24 @@ def undo_pairs(semiring, c, i, n, b, e, x):
 
 
 @merged
-def undo_rules(semiring, c, x, z):
+def undo_rules(semiring, c, cell, x, z):
     """Marginals of the rules at a span, given M."""
     zero, N = 0.0 if semiring == SUM else -inf, x.symbols
+    rules, symbols = 0, c.node_symbols[c.first[cell] :]
+    for v in range(c.bottoms[cell]):
+        rules += c.below[symbols[v] + 1] - c.below[symbols[v]]
+    if FEW * rules < c.rules:
+        for v in range(c.bottoms[cell]):
+            above = x.above[symbols[v]]
+            if above != zero:
+                for t in range(c.below[symbols[v]], c.below[symbols[v] + 1]):
+                    r = c.sorted[t]
+                    pair = x.pairs[c.left[c.pair[r]] * N + c.right[c.pair[r]]]
+                    if pair != zero:
+                        z[r] += probability(semiring, times(semiring, above, x.rule[r]), pair)
+        for B in range(N):
+            x.seen[B] = 0
+        return
     for B in range(N):
         if x.seen[B] == 0:
             continue
