@@ -74,6 +74,21 @@ class Counted(NamedTuple):
     lengths: Array
 
 
+class Nearest(NamedTuple):
+    """How near the outputs that structures allow come to gold, where gold need not be one of them.
+
+    Attributes
+    ----------
+    scores : SparseVectors
+        Of parts: the best outputs under them are the nearest.
+    allowed : bool, shape (instances,)
+        Whether gold itself is an output.
+    """
+
+    scores: SparseVectors
+    allowed: Array
+
+
 class Pruned(NamedTuple):
     """A corpus with few candidates.
 
@@ -365,11 +380,8 @@ class FactorGraph(Component):
         """
         return {}
 
-    def nearest(self, encoded: Encoded, structure: Structure) -> SparseVectors | None:
-        """Part scores whose best outputs are, of those that the structures allow, the nearest to gold, also where gold is none.
-
-        None, the default: every gold output is allowed, or it is not known.
-        """
+    def nearest(self, encoded: Encoded, structure: Structure) -> Nearest | None:
+        """By which scores the best outputs are the nearest to gold; None, the default: gold outputs are allowed, or not known."""
         return None
 
     def configuration_names(self, group: str) -> list[Any] | None:

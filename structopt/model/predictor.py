@@ -25,7 +25,7 @@ from structopt.kernels.waist.signatures import Kernels
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs
-from structopt.objective.decoding import KBest, k_best, log_partitions, marginals, predicted
+from structopt.objective.decoding import KBest, decoded, k_best, log_partitions, marginals, predicted_outputs
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
 
@@ -263,7 +263,7 @@ class Predictor:
 
     def best_outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
         """Best outputs of an encoded corpus, in the scheme of the files."""
-        return self.task.written(self._outputs(examples, executor))
+        return self.task.written(self.outputs(examples, executor))
 
     def view_marginals(self, examples: Examples, executor: Executor | None = None) -> list[Array]:
         """Probabilities of an encoded corpus, as of `marginals`."""
@@ -299,10 +299,12 @@ class Predictor:
     def report(self, path: str | Path, executor: Executor | None = None) -> tuple[dict[str, float], str]:
         """Metrics on a labelled file, and the task's table of them."""
         corpus = self.task.read(path)
-        outputs = self._outputs(self.examples(corpus, executor=executor), executor)
+        outputs = self.outputs(self.examples(corpus, executor=executor), executor)
         return self.task.evaluate(corpus, outputs), self.task.report(corpus, outputs)
 
-    def _outputs(self, examples: Examples, executor: Executor | None) -> list[Any]:
+    def outputs(self, examples: Examples, executor: Executor | None = None) -> list[Any]:
+        """Predictions of an encoded corpus as the task decodes them, which are compared with gold."""
         executor = executor or registry.serial()
-        of = self.task, self.graph, self.inference, self.kernels, self.weights
-        return predicted(examples, *of, executor, self.temperature)
+        of = self.task, self.inference, self.kernels, self.weights
+        outputs = predicted_outputs(examples, *of, executor, self.temperature)
+        return decoded(self.task, self.graph, examples, outputs)

@@ -16,7 +16,8 @@ from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Data, Kernels, Space
-from structopt.objective.drivers import run_driver
+from structopt.objective import scoring
+from structopt.objective.drivers import compose, run_driver
 from structopt.objective.examples import Examples
 
 ROOM = 1 << 16
@@ -42,9 +43,10 @@ def best_outputs(
     ConfigError
         Where the hard constraints allow no output for an instance.
     """
+    own_kernels = examples.score_kernels(kernels)
 
     def shard(bounds: tuple[int, int]) -> SparseVectors:
-        return _listed(examples, kernels, weights, temperature, bounds)
+        return _listed(examples, own_kernels, *examples.scored(examples.data(), weights, bounds), temperature, bounds)
 
     return joined(executor.map(shard, examples.shards()))
 
@@ -79,19 +81,33 @@ def marginals(
     return [flat[a:b] for a, b in pairwise(offsets.tolist())]
 
 
-def predicted(
+def predicted_outputs(
     examples: Examples,
     task: Task,
-    graph: FactorGraph,
     inference: Inference,
     kernels: Kernels,
     weights: Array,
     executor: Executor,
     temperature: float = 1.0,
-) -> list[Any]:
-    """Predictions, decoded by the task: the best outputs, or where it asks for that, those made of the marginals."""
+) -> SparseVectors:
+    """Predictions: the best outputs, or where the task asks for that, those made of the marginals at a temperature."""
     at = (temperature or 1.0) if task.rounds_marginals else inference.decoding_temperature
-    return decoded(task, graph, examples, best_outputs(examples, kernels, weights, executor, at))
+    return best_outputs(examples, kernels, weights, executor, at)
+
+
+def best_at_scores(examples: Examples, scores: SparseVectors, inference: Inference, executor: Executor) -> SparseVectors:
+    """Return the best output of every instance under given scores of its parts, the others being 0."""
+    kernels = compose(scoring.copying_kernels(), inference.kernels(examples.structure.kind))
+
+    def shard(bounds: tuple[int, int]) -> SparseVectors:
+        first, last = bounds
+        starts, own = examples.structure.parts, scores.subset(first, last)
+        dense = np.zeros(int(starts[last] - starts[first]))
+        dense[np.repeat(starts[first:last] - starts[first], np.diff(own.offsets)) + own.parts] = own.values
+        data = examples.data()._replace(features=scoring.precomputed_scores(examples.structure, first))
+        return _listed(examples, kernels, data, dense, 0.0, bounds)
+
+    return joined(executor.map(shard, examples.shards()))
 
 
 def decoded(task: Task, graph: FactorGraph, examples: Examples, outputs: SparseVectors) -> list[Any]:
@@ -111,13 +127,14 @@ def joined(lists: list[SparseVectors]) -> SparseVectors:
     )
 
 
-def _listed(examples: Examples, kernels: Kernels, weights: Array, temperature: float, bounds: tuple[int, int]) -> SparseVectors:
+def _listed(
+    examples: Examples, kernels: Kernels, data: Data, theta: Array, temperature: float, bounds: tuple[int, int]
+) -> SparseVectors:
     """Best outputs of a range of instances."""
     from structopt.kernels.waist.passes import output_pass
 
     (first, last), room, lists = bounds, max(ROOM, examples.most_parts), []
-    space, (data, theta) = examples.space(gradients=False), examples.scored(examples.data(), weights, bounds)
-    kernels = examples.score_kernels(kernels)
+    space = examples.space(gradients=False)
     offsets, parts, counts = np.zeros(last - first + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
     while first < last:
         rest = temperature, first, last, theta, offsets, parts, counts

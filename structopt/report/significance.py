@@ -9,11 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from structopt.config import registry
 from structopt.errors import ConfigError, StructoptError
 from structopt.model.folder import find_model
 from structopt.model.model import Model
-from structopt.objective.decoding import predicted
 from structopt.report.bootstrap import Difference, difference, holm, resampled
 from structopt.report.chosen_runs import Candidate
 from structopt.report.mlflow_store import Store
@@ -100,8 +98,7 @@ def _outcomes(run: Candidate, split: str, store: Store) -> Any:
     model, file = _model(run, store), file_of(run.record, split)
     corpus = model.task.read(file)
     examples = model.examples(corpus)
-    rest = model.inference, model.kernels, model.weights, registry.serial()
-    return model.task.outcomes(corpus, predicted(examples, model.task, model.graph, *rest))
+    return model.task.outcomes(corpus, model.outputs(examples))
 
 
 def _model(run: Candidate, store: Store) -> Model:

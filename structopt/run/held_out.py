@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+import numpy as np
+
 from structopt.core.data.encoded import Encoded
 from structopt.core.scorer import Scorer
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
-from structopt.objective.decoding import predicted
+from structopt.objective.decoding import best_at_scores, decoded, predicted_outputs
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
 from structopt.progress import phases
@@ -54,12 +56,27 @@ class HeldOut:
                     self.splits[split] = corpus, Examples.build(pruned.prune(split, encoded), graph, scorer, decoder)
 
     def scores(self, split: str, weights: Array) -> dict[str, float]:
-        """Metrics of the predictions on a split."""
-        corpus, examples = self.splits[split]
-        of = self.components
+        """Metrics of the predictions on a split; where instances may have no output, also how many had none."""
+        (corpus, examples), of = self.splits[split], self.components
         decoder, temperature = of.inference.decoder(), of.loss.temperature
-        outputs = predicted(examples, of.task, of.graph, decoder, self.kernels, weights, of.executor, temperature)
-        return of.task.evaluate(corpus, outputs)
+        outputs = predicted_outputs(examples, of.task, decoder, self.kernels, weights, of.executor, temperature)
+        metrics = of.task.evaluate(corpus, decoded(of.task, of.graph, examples, outputs))
+        if examples.structure.kind.incomplete:
+            metrics["fallbacks"] = float(np.count_nonzero(np.diff(outputs.offsets) == 0))
+        return metrics
+
+    def limits(self, split: str) -> dict[str, float]:
+        """What the graphs of a split allow at best: the main metric of the outputs nearest to gold, and the share that gold is.
+
+        Empty where the graph does not say (`FactorGraph.nearest`).
+        """
+        (corpus, examples), of = self.splits[split], self.components
+        nearest = of.graph.nearest(examples.encoded, examples.structure)
+        if nearest is None:
+            return {}
+        outputs = best_at_scores(examples, nearest.scores, of.inference.decoder(), of.executor)
+        metrics, name = of.task.evaluate(corpus, decoded(of.task, of.graph, examples, outputs)), of.task.main_metric
+        return {f"oracle_{name}": metrics[name], "reachable": float(np.mean(nearest.allowed))}
 
     def dev_score(self, weights: Array) -> float:
         """The task's main metric on the dev split."""

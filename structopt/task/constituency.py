@@ -47,6 +47,8 @@ class Constituency(Task):
         with the package is used for all three.
     limit : int or None
         Number of training sentences to read.
+    max_length : int or None
+        Training sentences with more words are left out.
     encoding : str
         Encoding of the files.
     tags : str
@@ -82,6 +84,7 @@ class Constituency(Task):
         dev: str | None = None,
         test: str | None = None,
         limit: int | None = None,
+        max_length: int | None = None,
         encoding: str = "utf8",
         tags: Literal["gold", "column", "model", "free"] = "gold",
         tagger: str | None = None,
@@ -94,7 +97,9 @@ class Constituency(Task):
         check_keys("features", features, Reading.__annotations__)
         if (tags == "model") != (tagger is not None):
             raise ConfigError("task.tags=model takes tags from a model: give task.tags=model and task.tagger=FOLDER, or neither.")
-        self._paths = checked_paths(train, dev, test, limit)
+        if max_length is not None and max_length < 1:
+            raise ConfigError(f"task.max_length={max_length} must be at least 1, or null for all sentences.")
+        self._paths, self.max_length = checked_paths(train, dev, test, limit), max_length
         self.limit, self.encoding, self.default_C = limit, encoding, default_C
         self.default_C_by = dict(default_C_by or {})
         self.tags, self.tagger, self.rounds_marginals = tags, tagger, decoding == "max_rule"
@@ -132,8 +137,9 @@ class Constituency(Task):
         """Learn labels, tags and words from the training trees, beside those of an `earlier` task; encode them."""
         if corpus.trees is None:
             raise DataError(corpus.path, None, "training needs trees in brackets, and this has words only.")
-        parsed = [phrases_of(tree, corpus.path) for tree in corpus.trees]
-        self._phrases.fit(parsed, corpus.trees, None if earlier is None else earlier._phrases)
+        corpus = corpus if self.max_length is None else corpus.up_to(self.max_length)
+        parsed = [phrases_of(tree, corpus.path) for tree in _trees(corpus)]
+        self._phrases.fit(parsed, _trees(corpus), None if earlier is None else earlier._phrases)
         self._lexicon.fit(corpus.words, [one.tags for one in parsed], None if earlier is None else earlier._lexicon)
         self.labels = self._phrases.categories
         return self._encoded(corpus, corpus.tags)

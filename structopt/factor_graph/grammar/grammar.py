@@ -12,7 +12,7 @@ from structopt.core.data.encoded import Encoded, EncodedConstituents
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup, Structure, part_offsets
-from structopt.core.factor_graph import Calculus, Counted, FactorGraph, GraphTraits, Pruning
+from structopt.core.factor_graph import Calculus, Counted, FactorGraph, GraphTraits, Nearest, Pruning
 from structopt.errors import ConfigError
 from structopt.factor_graph.grammar import readings
 from structopt.factor_graph.grammar.binarization import Binarization
@@ -247,12 +247,18 @@ class Grammar(FactorGraph):
             columns.append({"label": label, "begin": begin + 1, "end": end, "probability": table[:, 3]})
         return columns
 
-    def nearest(self, encoded: Encoded, structure: Structure) -> SparseVectors | None:
-        """1 for every gold constituent at its span, and less than nothing for every other one."""
-        trees = constituents_of(encoded)
+    def nearest(self, encoded: Encoded, structure: Structure) -> Nearest | None:
+        """Scores 1 of every gold constituent at its span, -1 of every other one; and which gold trees the charts have."""
+        trees, rules = constituents_of(encoded), self.rules
         if trees.constituents is None:
             return None
-        return readings.scores_of_gold(trees, self.rules, cells_of(trees, self.rules), structure)
+        cells, uses = cells_of(trees, rules), self._anchors(trees)[0]
+        sentence = uses.sentence
+        span, below = span_number(np.diff(trees.offsets)[sentence], uses.begin, uses.end), np.zeros(len(sentence), bool)
+        bottom, top = rules.ends(uses, trees)
+        lacking = (cells.node(sentence, span, bottom, below) < 0) | (cells.node(sentence, span, top, ~below) < 0)
+        allowed = uses.known & (np.bincount(sentence[lacking], minlength=len(trees)) == 0)
+        return Nearest(readings.scores_of_gold(trees, rules, cells, structure), allowed)
 
     def _groups(self, trees: EncodedConstituents, cells: Cells, anchors: Array) -> tuple[PartGroup, ...]:
         once, rules = np.arange(len(trees) + 1, dtype=np.int64), self.rules

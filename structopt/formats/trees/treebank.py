@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,21 @@ class Treebank:
     tags: list[list[str]]
     lines: list[int]
     tagged: bool
+
+    def up_to(self, length: int) -> Treebank:
+        """The sentences of at most so many words.
+
+        Raises
+        ------
+        DataError
+            Where there are none.
+        """
+        kept = [i for i, words in enumerate(self.words) if len(words) <= length]
+        if not kept:
+            raise DataError(self.path, None, f"no sentence has at most {length} words. Raise task.max_length.")
+        trees = None if self.trees is None else tuple(self.trees[i] for i in kept)
+        words, tags = ([column[i] for i in kept] for column in (self.words, self.tags))
+        return replace(self, trees=trees, words=words, tags=tags, lines=[self.lines[i] for i in kept])
 
     def __len__(self) -> int:
         """Number of sentences."""

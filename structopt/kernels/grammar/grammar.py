@@ -27,8 +27,8 @@ def scratch(symbols: int, rules: int, steps: int, longest: int, nodes: int, part
     spans = longest * (longest + 1) // 2
     return SCRATCH.pack(
         symbols=symbols, slots=np.full(2 * symbols, -1, np.int32), lefts=symbols + 1, seen=symbols, anchor_of=2 * spans,
-        stack=4 * longest, chosen=2 * longest, scores=parts, rule=rules, step=steps, inside=nodes, outside=nodes, scale=spans, above=symbols,
-        pairs=symbols * symbols, pairs_bar=symbols * symbols, filled=1,
+        stack=4 * longest, chosen=2 * longest, scores=parts, rule=rules, step=steps, inside=nodes, outside=nodes, scale=spans,
+        above=symbols, pairs=symbols * symbols, pairs_bar=symbols * symbols, filled=1,
     )  # fmt: skip
 
 

@@ -25,7 +25,6 @@ from structopt.kernels.grammar.inside import (
 )
 from structopt.kernels.waist.signatures import inlined, merged
 
-
 FEW = 4
 """Rules are looked at by the symbols above them where so many times fewer than all are below the bottoms of a span."""
 
