@@ -36,7 +36,7 @@ class LossFamily(Loss):
         Weight of the cost: from 0 to 1e12.
     cost : Cost
         What a wrong output costs: in YAML the name of one, such as ``hamming``, ``hamming_normalized``, ``weighted``; of trees
-        ``arcs`` or ``labeled_arcs``.
+        ``arcs`` or ``labeled_arcs``, of grammars ``rules`` or ``brackets``.
     cost_weights : mapping of str to float
         The cost's own numbers, such as the prices of labels of ``weighted``.
 
