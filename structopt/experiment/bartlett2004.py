@@ -49,7 +49,7 @@ def grammar(records: Sequence[RunRecord], scale: str) -> Report:
     source = f"{PAPER}, example 2; trees of up to 10 words"
     notes = (
         "The paper describes the case and gives no numbers for it: the claims are those of its section 5, on tags.",
-        "Parts are rules and steps at their places in the chart that relative frequencies leave (e^-9); the cost counts wrong ones.",
+        "Parts are rules and steps at their places in charts that relative frequencies prune (e^-9); the cost counts wrong ones.",
     )
     return _report("Dual objective against passes, SMO and exponentiated gradient on grammars", source, records, scale, notes)
 

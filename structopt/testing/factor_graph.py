@@ -204,7 +204,8 @@ class FactorGraphSuite:
             offsets, np.concatenate([parts, gold.parts[after]]).astype(np.int32),
             np.concatenate([vertex[parts], gold.values[after]]),
         )  # fmt: skip
-        return np.asarray(graph.view(name, encoded, structure, outputs)).tolist()
+        view = graph.view(name, encoded, structure, outputs)
+        return [np.asarray(one).tolist() for one in view] if isinstance(view, tuple) else np.asarray(view).tolist()
 
     def test_active(self, structure: Structure) -> None:
         """No output has more parts than the structure says.
@@ -215,16 +216,17 @@ class FactorGraphSuite:
             assert (self.outputs(structure, i) != 0).sum(axis=1).max() <= structure.most_active
 
     def test_cost(self, graph: FactorGraph, encoded: Encoded, structure: Structure) -> None:
-        """Outputs that miss the gold part of some variables cost the sum of these variables' weights, the gold output nothing.
+        """Outputs that miss the gold part of some units, by default variables, cost the sum of their weights, gold nothing.
 
-        Compare `cost` with the role's gold parts: an output costs the weights of the variables whose gold part it
-        misses, gold nothing.
+        Compare `cost` with the role's gold parts: an output costs the weights of the units, as `counted` lists them, whose gold
+        part it misses, gold nothing.
         """
-        weights = np.random.default_rng(0).uniform(0.5, 2.0, int(encoded.offsets[-1]))
+        ends = np.cumsum([0, *graph.counted("variable", encoded).lengths])
+        weights = np.random.default_rng(0).uniform(0.5, 2.0, int(ends[-1]))
         gold, cost = graph.gold(encoded, structure), graph.cost(encoded, structure, weights)
         for i, size in enumerate(np.diff(structure.parts)):
             z, p, vertices = dense(gold, i, int(size)), dense(cost, i, int(size)), self.outputs(structure, i)
-            costs, most = vertices @ p - z @ p, weights[slice(*encoded.offsets[i : i + 2])].sum()
+            costs, most = vertices @ p - z @ p, weights[slice(*ends[i : i + 2])].sum()
             assert costs.min() == pytest.approx(0.0, abs=1e-12)
             assert costs.max() <= most + 1e-12
             np.testing.assert_allclose(costs[(vertices == z).all(axis=1)], 0.0, atol=1e-12)
