@@ -63,7 +63,7 @@ def made_readable(word: str) -> str:
 
 def _is_pattern(value: str) -> bool:
     """Whether a value is a pattern of file names, and not only a list of them."""
-    return bool(NAMES.fullmatch(value) and BRACES.search(value) and not BRACES.fullmatch(value))
+    return bool(NAMES.fullmatch(value) and BRACES.search(value) and not value.startswith("[") and not BRACES.fullmatch(value))
 
 
 def readable(word: str) -> bool:

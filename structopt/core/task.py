@@ -126,6 +126,28 @@ class Task(Component):
     def corpus(self, instances: Sequence[Any]) -> Any:
         """Make an unlabelled corpus of instances given in memory."""
 
+    @property
+    def annotator(self) -> str | None:
+        """A run or model folder whose predictions this task takes for a column of its inputs; None, the default: none.
+
+        A run loads that model and hands its predictions in (`annotated`): of all splits but the training split, and of all inputs
+        afterwards. The model is saved with this one.
+        """
+        return None
+
+    @property
+    def annotates(self) -> bool:
+        """Whether inputs have to be `annotated` before they are encoded; a restored task knows no folder any more."""
+        return self.annotator is not None
+
+    def unannotated(self, corpus: Any) -> list[Any]:
+        """The instances of a corpus as the annotator takes them: for example lists of words."""
+        raise ConfigError("This task takes no columns from another model.")
+
+    def annotated(self, corpus: Any, outputs: Sequence[Any]) -> Any:
+        """A corpus with the annotator's predictions, one an instance, instead of what it had."""
+        raise ConfigError("This task takes no columns from another model.")
+
     @abstractmethod
     def fit(self, corpus: Any, earlier: Any = None) -> Encoded:
         """Make labels and vocabulary from the training corpus, and encode it.

@@ -12,6 +12,7 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.task import Task
 from structopt.kernels.waist.record import Array
+from structopt.model.annotation import FOLDER, Annotator
 from structopt.model.folder import SavedModel, read_folder, write_folder
 from structopt.model.predictor import Predictor
 from structopt.model.pruning import Pruner
@@ -34,7 +35,7 @@ class Model(Predictor):
         inference = registry.create("inference", node)
         compatibility.check_solves(inference, self.graph)
         compatibility.check_rounding(self.task, inference.decoder(), self.graph)
-        rest = self.scorer, self.weights, self.temperature, self.pruner
+        rest = self.scorer, self.weights, self.temperature, self.pruner, self.annotator
         return Model({**self.config, "inference": node}, self.task, self.graph, inference, *rest)
 
     def save(self, folder: str | Path) -> None:
@@ -49,6 +50,8 @@ class Model(Predictor):
         if self.pruner is not None:
             vocabulary["pruner"], pruner_arrays = self.pruner.state()
             arrays |= _named("pruner", pruner_arrays)
+        if self.annotator is not None:
+            self.annotator.save(folder)
         write_folder(folder, SavedModel(self.config, vocabulary, arrays | _named("task", task_arrays)), self._schema())
 
     def _schema(self) -> dict[str, Any]:
@@ -84,7 +87,8 @@ class Model(Predictor):
             check_together(task, graph, inference.decoder(), scorer, weights, name)
         with restoring(folder, "the pruner"):
             pruner = _restored_pruner(saved, graph, task, name)
-        return cls(config, task, graph, inference, scorer, weights, temperature, pruner)
+        annotator = Annotator(cls.load(folder / FOLDER)) if task.annotates else None
+        return cls(config, task, graph, inference, scorer, weights, temperature, pruner, annotator)
 
 
 def _restored_pruner(saved: SavedModel, graph: FactorGraph, task: Task, name: str) -> Pruner | None:

@@ -22,6 +22,7 @@ from structopt.core.task import Task
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
+from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs
@@ -52,6 +53,8 @@ class Predictor:
         1/beta of the loss, at which probabilities are given (1 where beta = inf).
     pruner : Pruner or None
         What leaves few candidates, where the graph asks for one.
+    annotator : Annotator or None
+        What gives inputs a column, where the task asks for one.
     """
 
     def __init__(
@@ -64,10 +67,11 @@ class Predictor:
         weights: Array,
         temperature: float,
         pruner: Pruner | None = None,
+        annotator: Annotator | None = None,
     ) -> None:
         self.config, self.task, self.graph, self.inference = config, task, graph, inference.decoder()
         self.scorer, self.weights, self.temperature = scorer, weights, temperature or 1.0
-        self.pruner = pruner
+        self.pruner, self.annotator = pruner, annotator
         self._warned: set[str] = set()
 
     @property
@@ -104,6 +108,8 @@ class Predictor:
             if name not in self._warned:
                 self._warned.add(name)
                 log.warning("%s has no column '%s'; the model reads it as padding.", corpus.path, name)
+        if self.annotator is not None:
+            corpus = self.annotator.annotated(self.task, corpus, executor)
         encoded = self.task.encode(corpus, given)
         if self.pruner is not None:
             encoded = self.pruner.prune(encoded, executor=executor).encoded

@@ -11,6 +11,8 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.scorer import Scorer
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Kernels
+from structopt.model.annotation import Annotator
+from structopt.model.model import Model
 from structopt.objective.decoding import best_at_scores, decoded, predicted_outputs
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
@@ -32,6 +34,8 @@ class HeldOut:
     ----------
     splits : dict
         By name, dev and test: the corpus as it was read, and its instances ready for inference.
+    annotator : Annotator or None
+        What gives inputs a column, where the task asks for one.
     """
 
     kernels: Kernels
@@ -40,6 +44,7 @@ class HeldOut:
     def __init__(self, components: Components) -> None:
         self.components = components
         self.splits: dict[str, tuple[Any, Examples]] = {}
+        self.annotator = Annotator.of(components.task, Model.load)
 
     def read(self, scorer: Scorer, pruned: PrunedSplits) -> None:
         """Read and encode the splits that the task has, for the fitted scorer."""
@@ -51,7 +56,8 @@ class HeldOut:
                 with phases.phase("reading", name):
                     corpus = task.read(task.files[split])
                 with phases.phase("featurising", name):
-                    encoded = task.encode(corpus)
+                    with_columns = self.annotator.annotated(task, corpus) if self.annotator else corpus
+                    encoded = task.encode(with_columns)
                     self._warn_unseen(split, encoded)
                     self.splits[split] = corpus, Examples.build(pruned.prune(split, encoded), graph, scorer, decoder)
 

@@ -266,7 +266,7 @@ class _TrainingRun:
         of = self.components
         return Model(
             model_config(self.config), of.task, of.graph, of.inference, data.problem.scorer, weights,
-            of.loss.temperature, data.pruned.pruner,
+            of.loss.temperature, data.pruned.pruner, data.held_out.annotator,
         )  # fmt: skip
 
     def closing(self, data: TrainingData, trainer: Trainer) -> Closing:

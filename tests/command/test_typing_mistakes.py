@@ -62,7 +62,7 @@ MISTAKES = [
     ("inference=viterbi", "Did you mean 'exact'? Exact takes the algorithm that fits the factor graph:"),
     ("inference=gurobi", "Did you mean 'ilp'? Solved by HiGHS, which is installed already."),
     ("tracker=wandb", "Did you mean 'none'? The run folder keeps history.csv and metrics.json with every tracker."),
-    ("loss.cost=0/1", "hamming_normalized, labeled_arcs, weighted. Did you mean 'hamming'?"),
+    ("loss.cost=0/1", "hamming_normalized, labeled_arcs, rules, weighted. Did you mean 'hamming'?"),
     # keys
     ("optimizer.c=1", "Did you mean 'C'? It takes C: float = task.default_C, epochs: int = 30, "),
     ("Optimizer.C=1", "There is no key 'Optimizer'. Did you mean 'optimizer'?"),

@@ -20,9 +20,11 @@ from structopt.core.structure_kind import StructureKind
 from structopt.errors import CompatibilityError, ConfigError
 
 NAMES = {
-    "task": ["attributes", "chunking", "dependency", "grid", "multiclass", "multilabel", "ner", "synthetic", "tagging"],
+    "task": [
+        "attributes", "chunking", "constituency", "dependency", "grid", "multiclass", "multilabel", "ner", "synthetic", "tagging",
+    ],
     "features": ["attribute_rows", "hashed_templates"],
-    "factor_graph": ["arc_factored", "linear_chain", "pairwise", "second_order", "single"],
+    "factor_graph": ["arc_factored", "grammar", "linear_chain", "pairwise", "second_order", "single"],
     "inference": ["ad3", "enumeration", "exact", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"],
     "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
     "optimizer": [

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from structopt.config import registry
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import ConfigError
@@ -49,7 +50,7 @@ def pruner(encoded, scores, single_root=True, projective=False, ratio=0.0, max_h
     rows = AttributeRows.of([RowGroup("arc", 1, len(scores) + 1)], None)
     graph = {"name": "arc_factored", "single_root": single_root, "projective": projective}
     pruning = ArcPruning(None, ratio, max_heads, 1, 1.0, projective, single_root)
-    return Pruner(pruning, graph, rows, np.append(scores, 0.0), 1.0)
+    return Pruner(pruning, graph, rows, np.append(scores, 0.0), 1.0, registry.create("factor_graph", graph))
 
 
 def kept(encoded):
@@ -156,7 +157,7 @@ def test_a_labelled_model_prunes_by_the_sum_over_labels():
     labels = np.log([0.4, 0.4, 0.1, 0.1, 0.4, 0.4, 0.1, 0.1])
     for ratio, expected in ((0.06, [[[0, 1], [0, 1]]]), (0.07, [[[0], [0]]])):  # the trees' odds: 0.2 * 0.2 / (0.8 * 0.8)
         pruning = ArcPruning(None, ratio, 0, 1, 1.0, projective=False, single_root=True)
-        cutter = Pruner(pruning, graph, rows, np.concatenate([labels, np.zeros(5)]), 1.0)
+        cutter = Pruner(pruning, graph, rows, np.concatenate([labels, np.zeros(5)]), 1.0, registry.create("factor_graph", graph))
         assert kept(cutter.prune(encoded).encoded) == expected
 
 

@@ -16,7 +16,7 @@ from structopt.factor_graph.grammar.grammar import Grammar
 from structopt.factor_graph.grammar.heads import head_of
 from structopt.features.attribute_rows import AttributeRows
 from structopt.objective import relative_frequencies
-from structopt.task.constituency import Constituency
+from structopt.task.constituency.constituency import Constituency
 from structopt.testing.factor_graph import FactorGraphSuite, dense
 from tests.factor_graph.grammar.random_treebanks import random_treebank, thinned
 
@@ -102,7 +102,8 @@ def test_heads(label, children, head):
 
 
 @pytest.mark.parametrize("options", [
-    {"binarization": "right"}, {"binarization": "left", "horizontal": 1}, {"binarization": "head", "horizontal": 2, "vertical": 2},
+    {"binarization": "right"}, {"binarization": "left", "horizontal": 1},
+    {"binarization": "head", "horizontal": 2, "vertical": 2},
 ])  # fmt: skip
 def test_outputs_are_read_back_from_their_parts(treebank, options):
     task, encoded = treebank
@@ -164,7 +165,8 @@ def test_positional_charts_have_the_same_scores_and_costs():
         for structure, scorer in ((tied, features), (positional, others)):
             s = scorer.scores(theta, scorer.prepare(encoded, structure), np.array([i]))
             vertices = structure.kind.vertices(structure.record, i, len(s), 10**5)
-            costs = [dense(graph.cost(encoded, structure, w, role), i, len(s)) for role, w in zip(("rule", "bracket"), prices, strict=True)]
+            priced = zip(("rule", "bracket"), prices, strict=True)
+            costs = [dense(graph.cost(encoded, structure, w, role), i, len(s)) for role, w in priced]
             table = np.stack([vertices @ s, *(vertices @ p for p in costs)], axis=1)
             rows.append(table[np.lexsort(np.round(table, 9).T)])
             z = dense(gold if structure is tied else own, i, len(s))
@@ -201,8 +203,8 @@ def test_states_are_restored_and_forged_ones_refused():
     assert again.rules.symbols == graph.rules.symbols and again.rules.chains == graph.rules.chains
     np.testing.assert_array_equal(again.rules.binary, graph.rules.binary)
     for forged in (
-        {"symbols": values["symbols"][1:]}, {"symbols": values["symbols"][:-1]}, {"chains": [["nowhere"]]}, {"chains": [[]]}, {"chains": 3},
-        {"categories": []}, {"tags": None},
+        {"symbols": values["symbols"][1:]}, {"symbols": values["symbols"][:-1]}, {"chains": [["nowhere"]]}, {"chains": [[]]},
+        {"chains": 3}, {"categories": []}, {"tags": None},
     ):  # fmt: skip
         with pytest.raises(ModelError):
             Grammar().restore(SavedState(values | forged, arrays))

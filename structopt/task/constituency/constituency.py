@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -22,9 +23,9 @@ from structopt.formats.trees.treebank import Treebank
 from structopt.kernels.waist.record import Array
 from structopt.metrics import brackets
 from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task.constituency.lexicon import Lexicon
+from structopt.task.constituency.phrases import Phrases, phrases_of, trees_with
 from structopt.task.key_checks import check_keys
-from structopt.task.lexicon import Lexicon
-from structopt.task.phrases import Phrases, phrases_of, trees_with
 from structopt.task.split_files import checked_paths, files_of
 
 
@@ -95,8 +96,8 @@ class Constituency(Task):
     ) -> None:
         features = features or {}
         check_keys("features", features, Reading.__annotations__)
-        if (tags == "model") != (tagger is not None):
-            raise ConfigError("task.tags=model takes tags from a model: give task.tags=model and task.tagger=FOLDER, or neither.")
+        if tagger is not None and tags != "model":
+            raise ConfigError(f"task.tagger is a model that gives words their tags, and task.tags={tags}. Type task.tags=model.")
         if max_length is not None and max_length < 1:
             raise ConfigError(f"task.max_length={max_length} must be at least 1, or null for all sentences.")
         self._paths, self.max_length = checked_paths(train, dev, test, limit), max_length
@@ -132,6 +133,29 @@ class Constituency(Task):
         """Return two sentences of words of the training data."""
         words, tags = self._lexicon.example(6)
         return example_sentences({"tokens": words, "tags": tags})
+
+    @property
+    def annotator(self) -> str | None:
+        """The tagger, where tags are a model's."""
+        if self.tags == "model" and self.tagger is None:
+            raise ConfigError("task.tags=model takes tags from a model: type task.tagger=FOLDER too, a model of task=tagging.")
+        return self.tagger
+
+    @property
+    def annotates(self) -> bool:
+        """Whether tags are a model's."""
+        return self.tags == "model"
+
+    def unannotated(self, corpus: Treebank) -> list[list[str]]:
+        """The words of every sentence, brackets as treebanks write them."""
+        return corpus.words
+
+    def annotated(self, corpus: Treebank, outputs: Sequence[Any]) -> Treebank:
+        """The corpus with the tagger's tags; scores still compare with the tags of the trees."""
+        for words, tags in zip(corpus.words, outputs, strict=True):
+            if not isinstance(tags, list) or len(tags) != len(words) or not all(isinstance(tag, str) for tag in tags):
+                raise ConfigError("task.tagger: that model gives no tag for every word. Take a model of task=tagging.")
+        return replace(corpus, tags=[list(tags) for tags in outputs], tagged=True)
 
     def fit(self, corpus: Treebank, earlier: Constituency | None = None) -> EncodedConstituents:
         """Learn labels, tags and words from the training trees, beside those of an `earlier` task; encode them."""

@@ -12,7 +12,7 @@ from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
-from structopt.task.word_classes import word_class
+from structopt.task.constituency.word_classes import word_class
 
 Sentences = Sequence[Sequence[str]]
 

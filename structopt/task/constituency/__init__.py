@@ -1,0 +1,1 @@
+"""The task of constituency: its trees as arrays, and its lexicon."""
