@@ -150,7 +150,8 @@ class PassLog(Observer):
             times = training.progress.repeated - self._repeated
             log.info("pass %d raised the objective; repeated with shorter steps, %d times", row["epoch"], times)
             self._repeated = training.progress.repeated
-        known = [f"{name} {value:.6g}" for name, value in row.items() if value is not None and "_" not in name]
+        shown = {name for name in row if "_" not in name or name.partition(".")[2] in SHOWN}
+        known = [f"{name} {value:.6g}" for name, value in row.items() if value is not None and name in shown]
         log.info("pass %s", "  ".join(known))
 
     def _log_rate(self, training: Training) -> None:

@@ -248,7 +248,7 @@ class Grammar(FactorGraph):
         return columns
 
     def nearest(self, encoded: Encoded, structure: Structure) -> Nearest | None:
-        """Scores 1 of every gold constituent at its span, -1 of every other one; and which gold trees the charts have."""
+        """Scores by which gold constituents are better than none, and others worse; and which gold trees the charts have."""
         trees, rules = constituents_of(encoded), self.rules
         if trees.constituents is None:
             return None

@@ -13,6 +13,8 @@ from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
 
+FURTHER = 0.5
+"""Between 0 and 1: less than a right label, more than none."""
 LEAST_PROBABILITY = 1e-3
 """Constituents that are less probable are not listed."""
 
@@ -106,7 +108,11 @@ def probable_constituents(rules: Rules, cells: Cells, trees: EncodedConstituents
 
 
 def scores_of_gold(trees: EncodedConstituents, rules: Rules, cells: Cells, structure: Structure) -> SparseVectors:
-    """1 for nodes whose labels are those of gold constituents at their spans, -1 for those of other labels."""
+    """1 for nodes whose labels are those of gold constituents at their spans, -1 for those of other labels.
+
+    A span with one label has it below its step and above. So that this does not count as much as two labels, steps have `FURTHER`
+    for each label beyond the first.
+    """
     assert trees.constituents is not None
     starts, gold = trees.constituents
     lengths, C = np.diff(trees.offsets), len(rules.categories)
@@ -124,6 +130,10 @@ def scores_of_gold(trees: EncodedConstituents, rules: Rules, cells: Cells, struc
     values = np.where(np.isin(keys, right), 1.0, -1.0)
     begins, offsets = structure.spans("node")
     owner = np.searchsorted(cells.spans, span[labelled], side="right") - 1
-    parts = labelled - offsets[owner] + begins[owner]
-    ends = np.searchsorted(owner, np.arange(len(trees) + 1)).astype(np.int64)
-    return SparseVectors(ends, parts.astype(np.int32), values)
+    m, further = len(trees), FURTHER * np.maximum(np.diff(rules.chain_categories[0]) - 1, 0)
+    steps = len(rules.binary) + np.arange(len(further))
+    owners = np.concatenate([np.repeat(np.arange(m), len(steps)), owner])
+    parts = np.concatenate([np.tile(steps, m), labelled - offsets[owner] + begins[owner]])
+    order = np.argsort(owners, kind="stable")
+    ends = np.searchsorted(owners[order], np.arange(m + 1)).astype(np.int64)
+    return SparseVectors(ends, parts[order].astype(np.int32), np.concatenate([np.tile(further, m), values])[order])
