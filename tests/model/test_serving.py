@@ -20,6 +20,7 @@ TASKS: dict[str, list[str]] = {
     "chunking": ["task.limit=60"],
     "tagging": ["task.limit=60"],
     "attributes": ["task.limit=60"],
+    "constituency": ["task.limit=60"],
     "dependency": ["task.limit=60", "factor_graph.labeled=true", "features.hash_bits=14", "features.label_bits=8"],
     "multiclass": ["task.limit=60"],
     "multilabel": ["task.limit=60", "optimizer=dlpw"],
@@ -31,6 +32,7 @@ SIGNATURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "chunking": ({"tokens": "array(string)", "pos": "array(string)?"}, {"labels": "array(string)"}),
     "tagging": ({"tokens": "array(string)"}, {"labels": "array(string)"}),
     "attributes": ({"tokens": "array(array(string))", "values": "array(array(double))?"}, {"labels": "array(string)"}),
+    "constituency": ({"tokens": "array(string)", "tags": "array(string)?"}, {"tree": "string"}),
     "dependency": (
         {"tokens": "array(string)"} | dict.fromkeys(("lemma", "upos", "xpos", "feats"), "array(string)?"),
         {"heads": "array(long)", "relations": "array(string)"},
