@@ -24,7 +24,7 @@ COUNTS = "counts"
 
 def asks_for_counts(node: Mapping[str, Any] | None) -> bool:
     """Whether the config's node ``warm_start`` asks for relative frequencies (`structopt.objective.relative_frequencies`)."""
-    return bool(node) and node is not None and node["model"] == COUNTS
+    return node is not None and node["model"] == COUNTS
 
 
 class WarmStart:

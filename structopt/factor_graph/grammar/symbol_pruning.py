@@ -12,6 +12,7 @@ import numpy as np
 from structopt.core.data.encoded import Candidates, Encoded, EncodedConstituents
 from structopt.core.data.saved_state import SavedState
 from structopt.core.factor_graph import CoarseOutputs, FactorGraph, Pruned, Pruning
+from structopt.errors import ConfigError
 from structopt.factor_graph.grammar.binarization import Binarization, Direction
 from structopt.factor_graph.grammar.charts import Cells, cells_of, span_number
 from structopt.factor_graph.grammar.constituents import constituents_of, uses_of
@@ -71,6 +72,11 @@ class SymbolPruning(Pruning):
         are kept without `keep_gold`. Gold symbols that the coarser grammar does not have are not counted.
         """
         trees, rules = constituents_of(encoded), Rules.restore(SavedState(*graph.state()))
+        if rules.symbols != rules.coarse:
+            raise ConfigError(
+                f"factor_graph.pruner: the symbols of {self.model} remember labels around them. Give a model of "
+                "factor_graph.horizontal=0 factor_graph.vertical=1, or leave factor_graph.pruner=null to make one."
+            )
         blocks = [
             self._block(trees.subset(first, last), rules, coarse.subset(first, last), keep_gold)
             for first, last in pairwise([*range(0, len(trees), BLOCK), len(trees)])

@@ -6,7 +6,8 @@ from math import inf
 
 from numba import types
 
-from structopt.kernels.trees.eisner_chart import MAX, fill_chart, open_chart, total_weight
+from structopt.kernels.arrays.semirings import MAX
+from structopt.kernels.trees.eisner_chart import fill_chart, open_chart, total_weight
 from structopt.kernels.waist.signatures import INTS, VECTOR, inlined, kernel
 
 RIGHT, LEFT, UNDER = 0, 1, 2  # items on the stack: complete with the head at the left, at the right, and S

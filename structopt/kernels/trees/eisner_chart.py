@@ -17,19 +17,13 @@ Eisner (1996).
 
 from __future__ import annotations
 
-from math import exp, inf, log1p
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
+from structopt.kernels.arrays.semirings import MAX, SUM, plus, times
 from structopt.kernels.waist.signatures import inlined
-
-MAX = 0
-"""Sum: the larger; product: +. The best tree."""
-SUM = 1
-"""Sum and product of numbers: weights that are exponentials of scores."""
-LOG = 2
-"""Sum and product of numbers represented by their logarithms."""
 
 
 class Chart(NamedTuple):
@@ -81,23 +75,6 @@ def open_chart(floats, n):
         rest[:v], rest[v : 2 * v], rest[2 * v : 3 * v], rest[3 * v : 4 * v], rest[4 * v : 5 * v],
         rest[5 * v : 6 * v], rest[6 * v : 7 * v],
     )  # fmt: skip
-
-
-@inlined
-def times(semiring, a, b):
-    """Product in a semiring."""
-    return a * b if semiring == SUM else a + b
-
-
-@inlined
-def plus(semiring, a, b):
-    """Sum in a semiring."""
-    if semiring == SUM:
-        return a + b
-    top = max(a, b)
-    if semiring == MAX or top == -inf:
-        return top
-    return top + log1p(exp(-abs(a - b)))
 
 
 @inlined

@@ -7,7 +7,8 @@ from math import exp, inf, log
 from numba import types
 
 from structopt.kernels.arrays.exponential import exp_nonpositive
-from structopt.kernels.trees.eisner_chart import LOG, SUM, fill_chart, open_chart, plus, push, times, total_weight
+from structopt.kernels.arrays.semirings import LOG, SUM, plus, times
+from structopt.kernels.trees.eisner_chart import fill_chart, open_chart, push, total_weight
 from structopt.kernels.waist.signatures import INTS, VECTOR, inlined, kernel
 
 LOG_GROWTH = 1.9095425048844386  # log(27/4): fewer than (27/4)^n projective trees have n tokens

@@ -15,9 +15,11 @@ from structopt.factor_graph.grammar.constituents import trees_of, uses_of
 from structopt.factor_graph.grammar.grammar import Grammar
 from structopt.factor_graph.grammar.heads import head_of
 from structopt.features.attribute_rows import AttributeRows
+from structopt.model.pruning import Pruner
 from structopt.objective import relative_frequencies
 from structopt.task.constituency.constituency import Constituency
 from structopt.testing.factor_graph import FactorGraphSuite, dense
+from structopt.testing.inference import run
 from tests.factor_graph.grammar.random_treebanks import random_treebank, thinned
 
 
@@ -230,6 +232,32 @@ def test_sentences_without_a_tree_are_predicted_empty(treebank):
     for tree, (a, b) in zip(trees, pairwise(encoded.offsets[:4].tolist()), strict=True):
         assert [leaf.word for leaf in tree.leaves()] == list(encoded.words[a:b])
         assert tree.label == "ROOT" and all(len(node.children) <= 2 for node in tree.children)
+
+
+def test_pruners_keep_gold_trees_or_the_best_ones(treebank):
+    task, encoded = treebank
+    few = encoded.subset(0, 60)
+    graph = fitted(few, horizontal=1, prune_threshold=0.01)
+    pruner = Pruner.train(few, graph.pruning, AttributeRows())
+    pruned = pruner.prune(few, keep_gold=True)
+    assert pruned.metrics["pruner_recall"] < 1.0 and pruned.metrics["pruner_share"] < 0.1
+    structure = graph.build(pruned.encoded)
+    graph.gold(pruned.encoded, structure)  # every gold symbol has a node
+    assert graph.nearest(pruned.encoded, structure).allowed.all()
+    words = task.encode(task.corpus([["the", "dog", "saw", "a", "cat", "."]]))
+    kept = graph.build(pruner.prune(words).encoded)
+    value, _ = run(kept.kind.exact().solve, kept, 0, np.zeros(int(kept.parts[1])), 0.0)
+    assert value == 0.0  # there is a tree
+
+
+def test_pruners_that_remember_are_refused(treebank):
+    _, encoded = treebank
+    few = encoded.subset(0, 20)
+    graph = fitted(few, prune_threshold=0.01)
+    pruner = Pruner.train(few, graph.pruning, AttributeRows())
+    pruner.graph = fitted(few, vertical=2)
+    with pytest.raises(ConfigError, match="remember labels around them. Give a model of factor_graph.horizontal=0"):
+        pruner.prune(few)
 
 
 def test_options_out_of_range_are_refused():
