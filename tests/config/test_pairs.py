@@ -82,7 +82,9 @@ TASKS = tuple(name for name, one in registry.installed("task").items() if one.di
 
 LOOPY = ("grid", "multilabel", "synthetic")
 CUTTING = ("cutting_plane", "online_cutting_plane", "sdca")
-TASK_KINDS = {"multiclass": kinds.SINGLE, "dependency": kinds.ARBORESCENCE} | dict.fromkeys(LOOPY, kinds.LOOPY)
+TASK_KINDS = {
+    "multiclass": kinds.SINGLE, "dependency": kinds.ARBORESCENCE, "constituency": kinds.GRAMMAR, **dict.fromkeys(LOOPY, kinds.LOOPY),
+}  # fmt: skip
 REFUSED = (
     {("dependency", "smo"): "optimizer=smo needs marginals of every position in closed form"}
     | {(task, "dlpw"): "optimizer=dlpw keeps messages along the edges of loopy graphs" for task in TASKS if task not in LOOPY}

@@ -191,6 +191,7 @@ def test_a_sweep_waits_for_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with held_elsewhere(tmp_path / "3") as job:
         with pytest.raises(FolderInUseError, match=f"{tmp_path / '3'}: process {job.pid} "), sweep.locked():
             pass
+        monkeypatch.setattr("structopt.sweep.ongoing.WAIT_FOR_JOBS", 60.0)  # a process of a busy machine takes its time to end
         threading.Timer(0.2, job.stdin.close).start()
         with sweep.locked():
             assert read_holder(tmp_path).is_current

@@ -34,6 +34,9 @@ def fill_inside(semiring, c, i, n, parts, x):
         for b in range(n - width + 1):
             span = span_number(n, b, b + width)
             clear(semiring, c, c.spans[i] + span, x)
+            if c.bottoms[c.spans[i] + span] == 0:  # of a pruned chart's spans, most
+                x.scale[span] = 0.0
+                continue
             if width == 1:
                 add_tags(semiring, c, i, n, b, parts, x)
             else:
