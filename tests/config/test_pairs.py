@@ -83,7 +83,8 @@ TASKS = tuple(name for name, one in registry.installed("task").items() if one.di
 LOOPY = ("grid", "multilabel", "synthetic")
 CUTTING = ("cutting_plane", "online_cutting_plane", "sdca")
 TASK_KINDS = {
-    "multiclass": kinds.SINGLE, "dependency": kinds.ARBORESCENCE, "constituency": kinds.GRAMMAR, **dict.fromkeys(LOOPY, kinds.LOOPY),
+    "multiclass": kinds.SINGLE, "dependency": kinds.ARBORESCENCE, "constituency": kinds.GRAMMAR,
+    **dict.fromkeys(LOOPY, kinds.LOOPY),
 }  # fmt: skip
 REFUSED = (
     {("dependency", "smo"): "optimizer=smo needs marginals of every position in closed form"}
