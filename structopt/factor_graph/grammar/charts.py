@@ -100,8 +100,8 @@ def cells_of(encoded: EncodedConstituents, rules: Rules) -> Cells:
 def all_symbols(encoded: EncodedConstituents, rules: Rules) -> Cells:
     """Every symbol at every span, given the tags of the words: O(words^2) of them.
 
-    Spans of several words have the symbols of all constituents and between them, also the few that no rule makes: where symbols
-    have consecutive numbers, kernels work on vectors.
+    Spans of several words have the symbols of all constituents and between them, also the few that no rule makes: they are the
+    columns of the kernels' matrices.
     """
     phrases = np.arange(1, rules.first_tag)
     longer = [(phrases, phrases), (phrases, np.zeros(1, np.int64))]

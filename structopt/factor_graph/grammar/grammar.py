@@ -155,7 +155,8 @@ class Grammar(FactorGraph):
         groups = self._groups(trees, cells, anchors[0])
         longest, R, U = int(np.diff(trees.offsets).max(initial=1)), len(rules.binary), len(rules.chains)
         record = CHARTS.pack(
-            symbols=len(rules.symbols), rules=R, steps=U, tags=len(rules.tags), root=0, **_indexed(rules),
+            symbols=len(rules.symbols), rules=R, steps=U, tags=len(rules.tags), root=0,
+            full=int(trees.candidates is None), **_indexed(rules),
             tag_symbol=rules.first_tag + np.arange(len(rules.tags)), tokens=trees.offsets, spans=cells.spans,
             first=cells.starts[cells.lists], bottoms=cells.bottoms[cells.lists], tops=cells.sizes - cells.bottoms[cells.lists],
             node=cells.first_nodes, node_symbols=cells.symbols, anchors=anchors[0], anchor_span=anchors[1],
@@ -171,7 +172,7 @@ class Grammar(FactorGraph):
             parts=parts,
             kind=self.kind,
             memory=np.zeros(len(trees) + 1, np.int64),
-            work=scratch(len(rules.symbols), R, U, *sizes),
+            work=scratch(record, *sizes),
             active=13 * longest,  # n - 1 rules, 2 n - 1 steps, n tags, 4 n - 2 nodes, and 3 n - 2 anchors
         )
 
@@ -285,11 +286,15 @@ class Grammar(FactorGraph):
         return uses, (ends_of(counts), np.repeat(span, known.sum(axis=1)), split[known], both[known])
 
 
-def _indexed(rules: Rules) -> dict[str, Array]:
+def _indexed(rules: Rules) -> dict[str, Any]:
     """The rules by the pairs of symbols below them, and the steps by their bottoms, as the record of charts has them."""
+    from structopt.kernels.grammar.matrices import places, ranges
+
     N, binary = len(rules.symbols), rules.binary.astype(np.int64)
     pairs, first, pair = np.unique(binary[:, 0] * N + binary[:, 1], return_index=True, return_inverse=True)
+    found = ranges(binary[:, 2], binary[:, 0], binary[:, 1], rules.first_tag)
     return {
+        "ranges": found, **places(pairs // N, pairs % N, found),
         "left_pairs": np.searchsorted(pairs // N, np.arange(N + 1)), "left": pairs // N, "right": pairs % N,
         "pair_rules": np.append(first, len(binary)), "parent": binary[:, 2], "pair": pair.ravel(),
         "sorted": np.argsort(binary[:, 2], kind="stable"), "below": np.searchsorted(np.sort(binary[:, 2]), np.arange(N + 1)),

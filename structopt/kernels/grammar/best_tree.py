@@ -6,8 +6,8 @@ from math import inf
 
 import numpy as np
 
-from structopt.kernels.grammar.charts import span_number
-from structopt.kernels.grammar.inside import anchored_pair, first_anchor, top_node
+from structopt.kernels.grammar.charts import anchored_pair, span_number
+from structopt.kernels.grammar.inside import first_anchor, top_node
 from structopt.kernels.waist.signatures import merged
 
 

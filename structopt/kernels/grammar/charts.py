@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from structopt.kernels.waist.fields import Floats, Int, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import inlined, merged
 
 
 class Charts(NamedTuple):
@@ -29,6 +31,10 @@ class Charts(NamedTuple):
     parent, pair : (R,) the symbol above each rule, and the number of the pair below it
     below : (N + 1,) where the rules below each symbol begin in `sorted`
     sorted : (R,) the rules by the symbols above them
+    full : 1 where no pruner thinned the charts out: the spans of several words share their symbols; otherwise 0
+    ranges : (6,) first symbol and number of symbols: above, left and right in rules; of those left and right, without tags
+    inner, inner_places : the pairs without tags, and their places in a matrix of the symbols left and right
+    outer : the pairs with tags
     bottom_steps : (N + 1,) where the unary steps from each bottom symbol begin
     step_top : (U,) the symbol above each step
     tag_symbol : (T,) the bottom symbol of each tag
@@ -49,6 +55,11 @@ class Charts(NamedTuple):
     steps: Int
     tags: Int
     root: Int
+    full: Int
+    ranges: Longs
+    inner: Ints
+    inner_places: Ints
+    outer: Ints
     left_pairs: Ints
     left: Ints
     right: Ints
@@ -93,6 +104,14 @@ class Scratch(NamedTuple):
     scale : (S,) logarithms by which the weights of a span's nodes were divided
     above : (N,) outside weights of the bottoms of one span, by symbol
     pairs, pairs_bar : (N * N,) weights of pairs of tops at one span, inside and outside
+    lefts_in, rights_in, lefts_out, rights_out : inside and outside weights of tops by symbol, one row a span: by their left ends,
+        then right ones; or by their right ends, then left ones
+    words_in, words_out : inside and outside weights of the tops of words, by symbol
+    factors, halves, halves_bar, products : of the splits of one span
+    pairs_in, pairs_out : inside and outside weights of pairs of tops at some spans, as `left` and `right` list them
+    bottoms : weights of the bottoms of the spans of one width, by symbol
+    table, usage, counted : weights of the rules as a matrix, marginals divided by them, and those of some spans; empty where that
+        does not pay
     filled : (1,) the semiring that the charts were last filled in
     """
 
@@ -112,6 +131,22 @@ class Scratch(NamedTuple):
     above: Floats
     pairs: Floats
     pairs_bar: Floats
+    lefts_in: Floats
+    rights_in: Floats
+    lefts_out: Floats
+    rights_out: Floats
+    factors: Floats
+    halves: Floats
+    halves_bar: Floats
+    words_in: Floats
+    words_out: Floats
+    products: Floats
+    pairs_in: Floats
+    pairs_out: Floats
+    bottoms: Floats
+    table: Floats
+    usage: Floats
+    counted: Floats
     filled: Ints
 
 
@@ -123,3 +158,13 @@ open_scratch = SCRATCH.compiled
 def span_number(n, i, j):
     """Number of the span i..j (0 <= i < j <= n) among those of a sentence of n words."""
     return i * n - i * (i - 1) // 2 + j - i - 1
+
+
+@merged
+def anchored_pair(c, i, n, b, e, x):
+    """Split, and pair of symbols, of the anchored rule of a span; -1 where there is none."""
+    anchor = x.anchor_of[span_number(n, b, e)]
+    if anchor < 0:
+        return -1, -1
+    a = c.anchors[i] + anchor
+    return np.int64(c.anchor_split[a]), np.int64(c.pair[c.anchor_rule[a]])

@@ -7,6 +7,7 @@ from math import exp, inf, log
 import numpy as np
 
 from structopt.kernels.arrays.semirings import LOG, MAX, SUM
+from structopt.kernels.grammar import matrices
 from structopt.kernels.grammar.best_tree import trace
 from structopt.kernels.grammar.charts import SCRATCH, open_charts, open_scratch, span_number
 from structopt.kernels.grammar.inside import fill_inside
@@ -22,13 +23,17 @@ LOST = 1e-8
 """How far the marginals of a word's bottoms may be from 1; beyond that, weights were lost to the range of numbers."""
 
 
-def scratch(symbols: int, rules: int, steps: int, longest: int, nodes: int, parts: int) -> Record:
+def scratch(charts: Record, longest: int, nodes: int, parts: int) -> Record:
     """Work record for sentences of up to `longest` words, `nodes` nodes and `parts` parts."""
-    spans = longest * (longest + 1) // 2
+    c = open_charts(charts)
+    symbols, spans = int(c.symbols), longest * (longest + 1) // 2
+    found = [int(number) for number in c.ranges] if c.full else [0] * 6
+    pairs = len(c.left) if c.full else 0
     return SCRATCH.pack(
         symbols=symbols, slots=np.full(2 * symbols, -1, np.int32), lefts=symbols + 1, seen=symbols, anchor_of=2 * spans,
-        stack=4 * longest, chosen=2 * longest, scores=parts, rule=rules, step=steps, inside=nodes, outside=nodes, scale=spans,
-        above=symbols, pairs=symbols * symbols, pairs_bar=symbols * symbols, filled=1,
+        stack=4 * longest, chosen=2 * longest, scores=parts, rule=int(c.rules), step=int(c.steps), inside=nodes, outside=nodes,
+        scale=spans, above=symbols, pairs=symbols**2, pairs_bar=symbols**2, filled=1,
+        **matrices.sizes(found, int(c.rules), pairs, symbols, longest),
     )  # fmt: skip
 
 

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from math import exp, inf, log
 
-import numpy as np
-
 from structopt.kernels.arrays.semirings import SUM, plus, times
-from structopt.kernels.grammar.charts import span_number
+from structopt.kernels.grammar.charts import anchored_pair, span_number
+from structopt.kernels.grammar.matrices import has_matrices, multiply_inside, open_matrices, put_tops, take_bottoms
 from structopt.kernels.waist.signatures import inlined, merged
 
 
@@ -30,7 +29,12 @@ def weight(semiring, score):
 @merged
 def fill_inside(semiring, c, i, n, parts, x):
     """Fill x.inside and x.scale, given x.rule, x.step and the parts' scores (divided by the temperature)."""
+    full = has_matrices(semiring, c.full)
+    if full:
+        open_matrices(c, n, x)
     for width in range(1, n + 1):
+        if full and width > 1:
+            multiply_inside(c, i, n, width, x)
         for b in range(n - width + 1):
             span = span_number(n, b, b + width)
             clear(semiring, c, c.spans[i] + span, x)
@@ -41,15 +45,19 @@ def fill_inside(semiring, c, i, n, parts, x):
                 add_tags(semiring, c, i, n, b, parts, x)
             else:
                 open_slots(c, c.spans[i] + span, x)
-                scale = sum_pairs(semiring, c, i, n, b, b + width, parts, x)
-                apply_rules(semiring, c, x)
-                add_anchored_rule(semiring, c, i, n, b, b + width, scale, parts, x)
-                x.scale[span] = scale
+                if full:
+                    take_bottoms(c, c.spans[i] + span, b, x)
+                else:
+                    x.scale[span] = sum_pairs(semiring, c, i, n, b, b + width, parts, x)
+                    apply_rules(semiring, c, x)
+                add_anchored_rule(semiring, c, i, n, b, b + width, x.scale[span], parts, x)
                 close_slots(c, c.spans[i] + span, x)
             add_node_scores(semiring, c, i, n, span, 0, parts, x)
             take_steps(semiring, c, i, n, span, parts, x)
             add_node_scores(semiring, c, i, n, span, 1, parts, x)
             normalize(semiring, c, c.spans[i] + span, span, x)
+            if full:
+                put_tops(c, i, n, b, b + width, x)
 
 
 @merged
@@ -139,76 +147,16 @@ def sum_pairs(semiring, c, i, n, b, e, parts, x):
                     x.pairs[B * N + C] = zero
         held = k == split
         before = x.pairs[c.left[gold] * N + c.right[gold]] if held else zero
-        runs = is_run(c.node_symbols, c.first[cl] + c.bottoms[cl], c.tops[cl]) and is_run(
-            c.node_symbols, c.first[cr] + c.bottoms[cr], c.tops[cr]
-        )
-        if semiring == SUM and runs:
-            add_products(x.pairs, ls[0] * N + rs[0], N, factor, x.inside, lv, c.tops[cl], rv, c.tops[cr])
-        else:
-            for p in range(c.tops[cl]):
-                left, row = times(semiring, factor, x.inside[lv + p]), ls[p] * N
-                if left != zero:
-                    for q in range(c.tops[cr]):
-                        C = row + rs[q]
-                        x.pairs[C] = plus(semiring, x.pairs[C], times(semiring, left, x.inside[rv + q]))
+        for p in range(c.tops[cl]):
+            left, row = times(semiring, factor, x.inside[lv + p]), ls[p] * N
+            if left != zero:
+                for q in range(c.tops[cr]):
+                    C = row + rs[q]
+                    x.pairs[C] = plus(semiring, x.pairs[C], times(semiring, left, x.inside[rv + q]))
         if held:
             x.pairs[c.left[gold] * N + c.right[gold]] = before
     x.lefts[count:] = -1
     return reference
-
-
-SHORTEST = 4
-"""Consecutive symbols from which on vectors pay."""
-
-
-@merged
-def is_run(symbols, first, count):
-    """Whether `count` of ascending symbols, from index `first` on, are consecutive, and enough for loops over vectors."""
-    return count >= SHORTEST and symbols[first + count - 1] - symbols[first] == count - 1
-
-
-@merged
-def add_multiple(out, start, factor, row, begin, count):
-    """out[start + t] += factor * row[begin + t] for 0 <= t < count.
-
-    Unsigned offsets instead of slices: without reference counts and negative indices this becomes vector instructions.
-    """
-    o, r = np.uint64(start), np.uint64(begin)
-    for t in range(np.uint64(count)):
-        out[o + t] += factor * row[r + t]
-
-
-@merged
-def add_products(out, start, stride, factor, values, left, lefts, right, rights):
-    """out[start + stride * p + q] += factor * values[left + p] * values[right + q]."""
-    for p in range(np.uint64(lefts)):
-        add_multiple(out, np.uint64(start) + np.uint64(stride) * p, factor * values[np.uint64(left) + p], values, right, rights)
-
-
-@merged
-def dot(one, start, other, begin, count):
-    """Sum of one[start + t] * other[begin + t] for 0 <= t < count, in four sums, which need not wait for each other."""
-    o, r, n = np.uint64(start), np.uint64(begin), np.uint64(count)
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = n - n % np.uint64(4)
-    for t in range(np.uint64(0), whole, np.uint64(4)):
-        a += one[o + t] * other[r + t]
-        b += one[o + t + np.uint64(1)] * other[r + t + np.uint64(1)]
-        c += one[o + t + np.uint64(2)] * other[r + t + np.uint64(2)]
-        d += one[o + t + np.uint64(3)] * other[r + t + np.uint64(3)]
-    for t in range(whole, n):
-        a += one[o + t] * other[r + t]
-    return (a + b) + (c + d)
-
-
-@merged
-def anchored_pair(c, i, n, b, e, x):
-    """Split, and pair of symbols, of the anchored rule of a span; -1 where there is none."""
-    anchor = x.anchor_of[span_number(n, b, e)]
-    if anchor < 0:
-        return -1, -1
-    a = c.anchors[i] + anchor
-    return np.int64(c.anchor_split[a]), np.int64(c.pair[c.anchor_rule[a]])
 
 
 @merged
@@ -223,11 +171,6 @@ def apply_rules(semiring, c, x):
         for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
             pair = x.pairs[B * N + c.right[g]]
             if pair == zero:
-                continue
-            r, count = c.pair_rules[g], c.pair_rules[g + 1] - c.pair_rules[g]
-            v = x.slots[c.parent[r]]
-            if semiring == SUM and is_run(c.parent, r, count) and v >= 0 and x.slots[c.parent[r + count - 1]] == v + count - 1:
-                add_multiple(x.inside, v, pair, x.rule, r, count)
                 continue
             for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
                 v = x.slots[c.parent[r]]

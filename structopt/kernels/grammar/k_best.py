@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.grammar.charts import span_number
-from structopt.kernels.grammar.inside import anchored_pair, first_anchor, node_scores
+from structopt.kernels.grammar.charts import anchored_pair, span_number
+from structopt.kernels.grammar.inside import first_anchor, node_scores
 from structopt.kernels.hypergraph.pairing_heap import meld, without_root
 from structopt.kernels.waist.signatures import inlined, merged
 

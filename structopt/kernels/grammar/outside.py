@@ -8,21 +8,10 @@ from __future__ import annotations
 
 from math import exp, inf
 
-import numpy as np
-
 from structopt.kernels.arrays.semirings import SUM, plus, times
-from structopt.kernels.grammar.charts import span_number
-from structopt.kernels.grammar.inside import (
-    add_multiple,
-    anchored_pair,
-    dot,
-    first_anchor,
-    is_run,
-    node_scores,
-    pair_weight,
-    top_node,
-    weight,
-)
+from structopt.kernels.grammar.charts import anchored_pair, span_number
+from structopt.kernels.grammar.inside import first_anchor, node_scores, pair_weight, top_node, weight
+from structopt.kernels.grammar.matrices import add_usage, has_matrices, multiply_outside, put_bottoms, take_tops
 from structopt.kernels.waist.signatures import inlined, merged
 
 FEW = 4
@@ -38,18 +27,28 @@ def fill_outside(semiring, c, i, n, parts, x, z):
     z[:] = 0.0
     root = root_node(c, i, n)
     x.outside[root] = 1.0 / x.inside[root] if semiring == SUM else -x.inside[root]
+    full = has_matrices(semiring, c.full)
     for width in range(n, 0, -1):
         for b in range(n - width + 1):
             span = span_number(n, b, b + width)
+            if full:
+                take_tops(c, i, n, b, b + width, x)
             undo_node_scores(semiring, c, i, n, span, 1, parts, x, z)
             undo_steps(semiring, c, i, n, span, parts, x, z)
             undo_node_scores(semiring, c, i, n, span, 0, parts, x, z)
             if width == 1:
                 write_tags(c, i, n, b, z)
+            elif full:
+                put_bottoms(c, c.spans[i] + span, b, x)
+                undo_anchored_rule(semiring, c, i, n, b, b + width, parts, x, z)
             elif fill_pairs_bar(semiring, c, c.spans[i] + span, x):
                 undo_anchored_rule(semiring, c, i, n, b, b + width, parts, x, z)
                 undo_pairs(semiring, c, i, n, b, b + width, x)
                 undo_rules(semiring, c, c.spans[i] + span, x, z)
+        if full and width > 1:
+            multiply_outside(c, i, n, width, x, z)
+    if full:
+        add_usage(c, x, z)
 
 
 @merged
@@ -154,14 +153,11 @@ def fill_pairs_bar(semiring, c, cell, x):
     for B in range(N):
         x.seen[B] = 0
         for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
-            total, r, count = zero, c.pair_rules[g], c.pair_rules[g + 1] - c.pair_rules[g]
-            if semiring == SUM and is_run(c.parent, r, count):
-                total = dot(x.above, c.parent[r], x.rule, r, count)
-            else:
-                for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
-                    above = x.above[c.parent[r]]
-                    if above != zero:
-                        total = plus(semiring, total, times(semiring, above, x.rule[r]))
+            total = zero
+            for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
+                above = x.above[c.parent[r]]
+                if above != zero:
+                    total = plus(semiring, total, times(semiring, above, x.rule[r]))
             if total != zero and x.seen[B] == 0:
                 x.seen[B] = 1
                 for C in range(N):
@@ -185,26 +181,20 @@ def undo_pairs(semiring, c, i, n, b, e, x):
         factor = exp(x.scale[at] + x.scale[after] - scale) if semiring == SUM else 0.0
         lv, rv = c.node[cl] + c.bottoms[cl], c.node[cr] + c.bottoms[cr]
         ls, rs = c.node_symbols[c.first[cl] + c.bottoms[cl] :], c.node_symbols[c.first[cr] + c.bottoms[cr] :]
-        run = semiring == SUM and is_run(c.node_symbols, c.first[cr] + c.bottoms[cr], c.tops[cr]) and k != split
         for p in range(c.tops[cl]):
             B = ls[p]
             if x.seen[B] == 0 or x.inside[lv + p] == zero:
                 continue
             row, left, down = B * N, times(semiring, factor, x.inside[lv + p]), zero
-            if run:
-                down = dot(x.pairs_bar, row + rs[0], x.inside, rv, c.tops[cr])
-                add_multiple(x.pairs, row + rs[0], left, x.inside, rv, c.tops[cr])
-                add_multiple(x.outside, rv, left, x.pairs_bar, row + rs[0], c.tops[cr])
-            else:
-                held = k == split and c.left[gold] == B
-                for q in range(c.tops[cr]):
-                    C = rs[q]
-                    if held and c.right[gold] == C:
-                        continue
-                    right, bar = x.inside[rv + q], x.pairs_bar[row + C]
-                    x.pairs[row + C] = plus(semiring, x.pairs[row + C], times(semiring, left, right))
-                    down = plus(semiring, down, times(semiring, bar, right))
-                    x.outside[rv + q] = plus(semiring, x.outside[rv + q], times(semiring, bar, left))
+            held = k == split and c.left[gold] == B
+            for q in range(c.tops[cr]):
+                C = rs[q]
+                if held and c.right[gold] == C:
+                    continue
+                right, bar = x.inside[rv + q], x.pairs_bar[row + C]
+                x.pairs[row + C] = plus(semiring, x.pairs[row + C], times(semiring, left, right))
+                down = plus(semiring, down, times(semiring, bar, right))
+                x.outside[rv + q] = plus(semiring, x.outside[rv + q], times(semiring, bar, left))
             x.outside[lv + p] = plus(semiring, x.outside[lv + p], times(semiring, factor, down))
 
 
@@ -235,22 +225,10 @@ def undo_rules(semiring, c, cell, x, z):
             pair = x.pairs[B * N + c.right[g]]
             if pair == zero:
                 continue
-            r, count = c.pair_rules[g], c.pair_rules[g + 1] - c.pair_rules[g]
-            if semiring == SUM and is_run(c.parent, r, count):
-                add_weighted(z, r, pair, x.above, c.parent[r], x.rule, count)
-                continue
             for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
                 above = x.above[c.parent[r]]
                 if above != zero:
                     z[r] += probability(semiring, times(semiring, above, x.rule[r]), pair)
-
-
-@merged
-def add_weighted(out, start, factor, one, begin, other, count):
-    """out[start + t] += factor * one[begin + t] * other[start + t] for 0 <= t < count."""
-    o, r = np.uint64(start), np.uint64(begin)
-    for t in range(np.uint64(count)):
-        out[o + t] += factor * (one[r + t] * other[o + t])
 
 
 @merged

@@ -45,6 +45,7 @@ def random_chart(seed, kept=0.8):
     sizes = [len(bottoms) + len(tops) for bottoms, tops in spans]
     record = CHARTS.pack(
         symbols=SYMBOLS, rules=len(rules), steps=len(steps), tags=TAGS, root=0,
+        full=0, ranges=6, inner=0, inner_places=0, outer=0,
         left_pairs=np.searchsorted([b for b, _ in pairs], range(SYMBOLS + 1)),
         left=np.array([b for b, _ in pairs]), right=np.array([c for _, c in pairs]),
         pair_rules=np.searchsorted([pairs.index(rule[:2]) for rule in rules], range(len(pairs) + 1)),
