@@ -153,6 +153,11 @@ def meaning(names: Sequence[str]) -> str:
     return f" Did you mean {' or '.join(quoted)}?" if names else ""
 
 
+def first_few(names: Sequence[str]) -> str:
+    """The first ten of some names, for a message."""
+    return ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+
+
 def near(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names that a misspelt one may stand for, at most three.
 

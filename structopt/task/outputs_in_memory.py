@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structopt.errors import DataError, did_you_mean
+from structopt.errors import DataError, did_you_mean, first_few
 from structopt.formats.instances_in_memory import shown
 from structopt.kernels.waist.record import Array
 
@@ -77,9 +77,8 @@ def listed_cells(output: Any, count: int, number: int, unit: str) -> list[Any]:
 def label_number(label: Any, labels: Sequence[str], number: int) -> int:
     """Return the number of a label; DataError where the model does not have it."""
     if str(label) not in labels:
-        known = ", ".join(labels[:10]) + (", ..." if len(labels) > 10 else "")
         hint = did_you_mean(str(label), labels)
-        raise refused(number, f"the given label {shown(label)} is not one of the model's.{hint} Labels: {known}.")
+        raise refused(number, f"the given label {shown(label)} is not one of the model's.{hint} Labels: {first_few(labels)}.")
     return list(labels).index(str(label))
 
 

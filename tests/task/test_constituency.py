@@ -158,6 +158,12 @@ def test_tags_of_a_model(tmp_path, short):
     assert 0.5 < scores["tag_accuracy"] < 1.0
     with pytest.raises(ConfigError, match="this is a model of task=constituency, which gives no label to every word"):
         structopt.train([*short, "task.tags=model", f"task.tagger={moved}", f"hydra.run.dir={tmp_path / 'refused'}"])
+    (tmp_path / "others.conll").write_text((tmp_path / "tags.conll").read_text().replace(" ", " X-"))
+    others = [word.replace("tags.conll", "others.conll").replace("/tagger", "/others") for word in tagger]
+    structopt.train(others)
+    message = r"none of the labels that this model gives \(X-.*, \.\.\.\) is a tag of the training trees \("
+    with pytest.raises(ConfigError, match=message):
+        structopt.train([*short, "task.tags=model", f"task.tagger={tmp_path / 'others'}", f"hydra.run.dir={tmp_path / 'no'}"])
 
 
 def test_free_tags_are_chosen_in_training_too():

@@ -15,7 +15,7 @@ from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Ranked, Task
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ConfigError, DataError, first_few
 from structopt.formats.text_files import write_text
 from structopt.formats.trees import constituent_picture, treebank
 from structopt.formats.trees.penn import Node
@@ -155,6 +155,12 @@ class Constituency(Task):
         for words, tags in zip(corpus.words, outputs, strict=True):
             if not isinstance(tags, list) or len(tags) != len(words) or not all(isinstance(tag, str) for tag in tags):
                 raise ConfigError("task.tagger: that model gives no tag for every word. Take a model of task=tagging.")
+        given, known = sorted({tag for tags in outputs for tag in tags}), self._lexicon.tags
+        if given and known and not set(given) & set(known):
+            raise ConfigError(
+                f"task.tagger={self.tagger}: none of the labels that this model gives ({first_few(given)}) is a tag of the "
+                f"training trees ({first_few(known)}). Give a model that was trained on the tags of this treebank."
+            )
         return replace(corpus, tags=[list(tags) for tags in outputs], tagged=True)
 
     def fit(self, corpus: Treebank, earlier: Constituency | None = None) -> EncodedConstituents:
