@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signals = interruption.Signals()
     try:
         with interruption.noted() as signals, console.tidy(), display.shown(), memory.shortage_explained(SHORTAGE):
-            code = _dispatch(words)
+            with interruption.before_errors():
+                code = _dispatch(words)
             sys.stdout.flush()
             interruption.obey()
             return code

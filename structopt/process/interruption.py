@@ -37,12 +37,15 @@ class Signals:
     ----------
     number : int or None
         Of the first one; None where none came.
+    closing : bool
+        Whether closing work has begun since it came.
     """
 
     def __init__(self) -> None:
         self.number: int | None = None
         self.preparations: list[Callable[[], None]] = []
         self.put_off = 0
+        self.closing = False
         self._came = 0.0
 
     @property
@@ -120,7 +123,22 @@ def put_off() -> Iterator[None]:
     try:
         yield
     finally:
+        signals.closing = signals.number is not None
         signals.put_off -= 1
+
+
+@contextmanager
+def before_errors() -> Iterator[None]:
+    """Let an interrupt come before an error that it led to: an import or a library that was interrupted midway may raise its own.
+
+    Errors of closing work, such as a full disk, are raised as they are.
+    """
+    try:
+        yield
+    except Exception:
+        if _signals is not None and not _signals.closing:
+            obey()
+        raise
 
 
 @contextmanager

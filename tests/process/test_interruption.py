@@ -149,6 +149,25 @@ def test_further_signals_at_once_are_the_same_event(monkeypatch: pytest.MonkeyPa
         assert ends == [143]
 
 
+def test_an_interrupt_comes_before_the_error_that_it_led_to(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    """Python's import system loses its own note of a lock, for one, where it is interrupted, and raises KeyError."""
+
+    def interrupted(words: list[str]) -> int:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+        if words == ["full"]:
+            with interruption.put_off():
+                pass
+            raise OSError(28, "No space left on device")
+        raise KeyError(words[0])
+
+    monkeypatch.setattr(main, "_dispatch", interrupted)
+    assert main.main(["import"]) == 143
+    assert capfd.readouterr().err == "structopt: interrupted by SIGTERM.\n"
+    assert main.main(["full"]) == 2
+    assert "No space left on device" in capfd.readouterr().err
+
+
 def test_an_interrupt_from_another_thread() -> None:
     import threading
 
