@@ -11,7 +11,7 @@ from structopt.core.component import Component
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import DataPath
 from structopt.core.data.table_schema import Schema
-from structopt.errors import ConfigError
+from structopt.errors import ConfigError, DataError
 from structopt.kernels.waist.record import Array
 
 Ranked = list[tuple[float, Any]]
@@ -256,3 +256,10 @@ class Task(Component):
     ) -> None:
         """Draw the output of one instance, counted from 1."""
         raise ConfigError("This task draws no pictures. Leave out picture=FILE.")
+
+    def drawn(self, corpus: Any, number: int) -> int:
+        """Return the index of the instance to draw, given its number, counted from 1; DataError where a corpus has none of it."""
+        if not 1 <= number <= len(corpus):
+            message = f"there is no {self.instance} {number} to draw: the file has {len(corpus)}, counted from 1."
+            raise DataError(corpus.path, None, message)
+        return number - 1

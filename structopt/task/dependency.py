@@ -15,7 +15,7 @@ from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Task
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ConfigError
 from structopt.formats.text_files import write_text
 from structopt.formats.trees import dependency_trees, tree_files
 from structopt.formats.trees.dependency_trees import COLUMNS, EMPTY, Arc, Trees
@@ -216,10 +216,8 @@ class Dependency(Task):
         DataError
             The corpus has no such sentence, or the file cannot be written.
         """
-        if not 1 <= sentence <= len(corpus):
-            message = f"there is no sentence {sentence} to draw: the file has {len(corpus)}, counted from 1."
-            raise DataError(corpus.path, None, message)
-        tokens, output = slice(*corpus.offsets[sentence - 1 : sentence + 1].tolist()), outputs[sentence - 1]
+        index = self.drawn(corpus, sentence)
+        tokens, output = slice(*corpus.offsets[index : index + 2].tolist()), outputs[index]
         words = corpus.cells["form"][tokens]
         tags = corpus.cells.get("upos", [""] * int(corpus.offsets[-1]))[tokens]
         gold = numbers_of(corpus.cells["head"][tokens]) if "head" in corpus.cells else np.array([-1])
@@ -227,7 +225,7 @@ class Dependency(Task):
             words,
             tags,
             [arc.head for arc in output],
-            None if probabilities is None else probabilities[sentence - 1],
+            None if probabilities is None else probabilities[index],
             gold.tolist() if ((gold >= 0) & (gold <= len(words))).all() else None,
             [arc.relation or "" for arc in output],
         )

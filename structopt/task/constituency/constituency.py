@@ -228,12 +228,10 @@ class Constituency(Task):
         DataError
             The corpus has no such sentence, or the file cannot be written.
         """
-        if not 1 <= number <= len(corpus):
-            message = f"there is no sentence {number} to draw: the file has {len(corpus)}, counted from 1."
-            raise DataError(corpus.path, None, message)
-        gold = None if corpus.trees is None else corpus.trees[number - 1]
-        named = None if probabilities is None else self._named(probabilities[number - 1])
-        write_text(target, constituent_picture.draw(outputs[number - 1], named, gold))
+        index = self.drawn(corpus, number)
+        gold = None if corpus.trees is None else corpus.trees[index]
+        named = None if probabilities is None else self._named(probabilities[index])
+        write_text(target, constituent_picture.draw(outputs[index], named, gold))
 
     def vocabulary(self) -> dict[str, list[str]]:
         """Return the labels of phrases, and the tags."""
