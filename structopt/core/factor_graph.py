@@ -122,6 +122,8 @@ class Pruning(ABC):
         1/(lambda m) of its training.
     group : str
         The part group of the coarser graph whose marginals prune.
+    features : mapping or None
+        The node ``features`` of the coarser model's config; None: that of the finer one.
     features_left_out : tuple of str
         Parameters of features that concern parts which the coarser graph does not have.
     shared_options : tuple of str
@@ -136,6 +138,7 @@ class Pruning(ABC):
     """
 
     group: ClassVar[str]
+    features: ClassVar[Mapping[str, Any] | None] = None
     features_left_out: ClassVar[tuple[str, ...]] = ()
     shared_options: ClassVar[tuple[str, ...]] = ()
     outputs: ClassVar[str]

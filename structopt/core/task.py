@@ -212,6 +212,10 @@ class Task(Component):
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """All that `fit` learnt, as JSON values and arrays; no path, time or host."""
 
+    def numbering(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """What a coarser model must number alike to prune for this task; by default the whole `state`."""
+        return self.state()
+
     @abstractmethod
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Undo `state`: the task is fitted as it was."""

@@ -73,12 +73,19 @@ def hypergraph_vertices(structure: Record, i: int, parts: int, most: int) -> Arr
     from structopt.kernels.hypergraph.record import HYPERGRAPHS
 
     h = HYPERGRAPHS.open(structure)
-    edges = (h.edges[h.vertices[i] : h.vertices[i + 1] + 1]).tolist()
-    if len(edges) == 1:
+    edges = h.edges[h.vertices[i] : h.vertices[i + 1] + 1]
+    span = slice(edges[0], edges[-1])
+    return derivations(edges - edges[0], h.left[span], h.right[span], i, parts, most)
+
+
+def derivations(edges: Array, left: Array, right: Array, i: int, parts: int, most: int) -> Array:
+    """Part vectors of all derivations of a hypergraph; `edges` says where those of each vertex begin, from 0."""
+    ends = edges.tolist()
+    if len(ends) == 1:
         return np.zeros((0, parts))
     ways = [
-        [(e - edges[0], *(int(tail) for tail in (h.left[e], h.right[e]) if tail >= 0)) for e in range(*span)]
-        for span in zip(edges[:-1], edges[1:], strict=True)
+        [(e, *(int(tail) for tail in (left[e], right[e]) if tail >= 0)) for e in range(*span)]
+        for span in zip(ends[:-1], ends[1:], strict=True)
     ]
     check_count(i, _derivations(ways)[-1], "derivations", most)
     listed: list[list[Array]] = []
@@ -87,7 +94,7 @@ def hypergraph_vertices(structure: Record, i: int, parts: int, most: int) -> Arr
         listed.append([])
         for e, *tails in choices if v in needed else ():
             for below in product(*(listed[tail] for tail in tails)):
-                listed[v].append(_vertex(parts, (e, edges[-1] - edges[0] + v), below))
+                listed[v].append(_vertex(parts, (e, ends[-1] + v), below))
     return np.array(listed[-1]).reshape(-1, parts)
 
 

@@ -9,6 +9,7 @@ from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.factor_graph.chain_and_tree_vertices import chain_vertices, single_vertices, tree_vertices
 from structopt.factor_graph.factor_vertices import factor_vertices
 from structopt.factor_graph.grammar.chart_vertices import chart_vertices
+from structopt.factor_graph.grammar.forest_vertices import forest_vertices
 
 
 def _algorithms(module: str) -> InferenceKernels:
@@ -24,6 +25,13 @@ def _grammars() -> InferenceKernels:
     return InferenceKernels(grammar.solve, grammar.k_best, grammar.max_rule)
 
 
+def _forests() -> InferenceKernels:
+    """The algorithms on packed forests."""
+    from structopt.kernels.forest import forest
+
+    return InferenceKernels(forest.solve, forest.k_best, forest.max_rule)
+
+
 CHAIN = StructureKind("chain", partial(_algorithms, "chain.linear_chain"), chain_vertices, lists=True)
 """Viterbi, forward-backward, k-best Viterbi, whatever the order."""
 SINGLE = StructureKind("single", partial(_algorithms, "chain.single_variable"), single_vertices, lists=True)
@@ -36,5 +44,7 @@ PROJECTIVE = StructureKind(
 """Eisner's algorithm, and inside-outside on its chart."""
 GRAMMAR = StructureKind("grammar", _grammars, chart_vertices, lists=True, rounds=True, incomplete=True)
 """CKY, inside-outside, lazy lists of the k best trees; a sentence may have no tree."""
+FOREST = StructureKind("forest", _forests, forest_vertices, lists=True, rounds=True, incomplete=True)
+"""The same on packed forests, every use of a rule a part of its own."""
 LOOPY = StructureKind("factors", vertices=factor_vertices, loopy=True)
 """Variables and factors of any shape; no algorithm is exact on all of them but a listing."""

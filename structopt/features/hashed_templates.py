@@ -16,6 +16,7 @@ from structopt.errors import ConfigError
 from structopt.features.support import OTHER_FEATURES, Supported, refuse_masks, restored_support
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, check_sizes, shape
 from structopt.kernels.waist.record import Array, Record
+from structopt.templates.arc_templates import ARCS
 
 OTHER_CODES = (
     "warm_start.vocabulary=new: hashed weights stand where the numbers of the values put them, and other data number values "
@@ -139,7 +140,7 @@ class HashedTemplates(Supported):
         weights, rows = (int(bounds.max(initial=0)) for bounds in _most_features(layout, _trees(encoded), structure))
         touched, touched_rows = min(weights, layout.weights), min(rows, layout.rows)
         gradient = GRADIENT.pack(
-            slot=_table_size(touched),
+            slot=table_size(touched),
             touched=touched,
             row_slot=layout.rows if touched_rows else 0,
             row_touched=touched_rows,
@@ -186,7 +187,7 @@ def _trees(encoded: Encoded) -> EncodedTrees:
     return encoded
 
 
-def _table_size(touched: int) -> int:
+def table_size(touched: int) -> int:
     """Return a power of 2 that leaves a third of the sparse gradient's table free."""
     return max(FEWEST, 1 << (3 * touched // 2).bit_length())
 
@@ -204,7 +205,7 @@ def _most_features(layout: Layout, trees: EncodedTrees, structure: Structure) ->
             if found < 2:
                 parts = np.minimum(parts, (lengths + 2) * variants)
             elif found == SHAPES - 1:
-                values = int(codes[:, layout.column_number(template.between)].max(initial=0)) + 1
+                values = int(codes[:, layout.column_number(ARCS.swept(template))].max(initial=0)) + 1
                 parts = parts * np.minimum(lengths, values)
             target += parts
     return weights, rows

@@ -14,7 +14,8 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array, Record
-from structopt.templates.arc_templates import BETWEEN, ROLES, Template, check_columns, columns_of, parse
+from structopt.templates.arc_templates import ARCS, BETWEEN
+from structopt.templates.part_templates import Template, check_columns, columns_of
 
 KINDS = {"label": "labels", "arc": "templates", "sibling": "siblings", "grandparent": "grandparents"}
 """The templates that score each part group, in the order in which the kernels number the kinds of parts."""
@@ -62,7 +63,7 @@ class Layout:
         distances: Sequence[int],
     ) -> Layout:
         """Parse the lists of templates for a corpus with these columns and so many labels, or raise `ConfigError`."""
-        lists = {which: parse(texts[which], which) for which in ROLES}
+        lists = {which: ARCS.parse(texts[which], which) for which in ARCS.roles}
         for which, templates in lists.items():
             check_columns(templates, which, columns)
         return cls(
@@ -77,7 +78,7 @@ class Layout:
     @cached_property
     def templates(self) -> dict[str, tuple[Template, ...]]:
         """The lists of templates, parsed."""
-        return {which: parse(self.texts[which], which) for which in ROLES}
+        return {which: ARCS.parse(self.texts[which], which) for which in ARCS.roles}
 
     @property
     def weights(self) -> int:
@@ -97,9 +98,9 @@ class Layout:
     def ordered(self, kind: str) -> list[tuple[int, Template]]:
         """Templates of a kind of parts by shape, each with its number in the hash: counted from 1 over all lists."""
         which = KINDS[kind]
-        first = 1 + sum(len(self.texts[other]) for other in list(ROLES)[: list(ROLES).index(which)])
+        first = 1 + sum(len(self.texts[other]) for other in list(ARCS.roles)[: list(ARCS.roles).index(which)])
         numbered = list(enumerate(self.templates[which], first))
-        return sorted(numbered, key=lambda pair: (shape(pair[1], which), self.column_number(pair[1].between)))
+        return sorted(numbered, key=lambda pair: (shape(pair[1], which), self.column_number(ARCS.swept(pair[1]))))
 
     def column_number(self, column: str | None) -> int:
         """Number of a column in the records' codes; -1 for none."""
@@ -119,7 +120,7 @@ class Layout:
     @classmethod
     def restore(cls, saved: SavedState) -> Layout:
         """Undo `state`."""
-        texts = {which: saved.strings(which, distinct=False) for which in ROLES}
+        texts = {which: saved.strings(which, distinct=False) for which in ARCS.roles}
         columns, labels = saved.strings("columns"), saved.whole("relations")
         bits, distances = (saved.whole("hash_bits"), saved.whole("label_bits")), saved.wholes("distances", 1)
         check_sizes(*bits, distances)
@@ -171,8 +172,8 @@ class Layout:
         atoms: list[tuple[int, int, int]] = []
         for k, (kind, which) in enumerate(KINDS.items()):
             for number, template in self.ordered(kind):
-                own = [(ROLES[which].index(a.role), self.column_number(a.column), a.offset) for a in template.atoms]
-                templates.append([number, len(atoms), len(atoms) + len(own), self.column_number(template.between)])
+                own = [(ARCS.roles[which].index(a.role), self.column_number(a.column), a.offset) for a in template.atoms]
+                templates.append([number, len(atoms), len(atoms) + len(own), self.column_number(ARCS.swept(template))])
                 atoms += own
                 shapes.append(SHAPES * k + shape(template, which))
         bounds = [sum(shape < k for shape in shapes) for k in range(SHAPES * len(KINDS) + 1)]

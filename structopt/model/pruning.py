@@ -114,7 +114,7 @@ class Pruner:
                     f"factor_graph.pruner: the {pruning.outputs} of {pruning.model} need not be those of "
                     f"factor_graph.{option}=true, so that none may survive. Train it with factor_graph.{option}=true."
                 )
-        if not _same(model.task.state(), task.state()):
+        if not _same(model.task.numbering(), task.numbering()):
             raise ConfigError(
                 f"factor_graph.pruner: {pruning.model} numbers {pruning.numbered} differently. Train it with the same task.* "
                 "options on the same task.train, or leave factor_graph.pruner=null to train one in this run."
@@ -183,7 +183,7 @@ class _Coarse:
 
 
 def _same(one: tuple[Mapping[str, Any], Mapping[str, Array]], other: tuple[Mapping[str, Any], Mapping[str, Array]]) -> bool:
-    """Whether two states of tasks are equal, as they would be saved."""
+    """Whether two numberings of tasks are equal, as they would be saved."""
     (values, arrays), (others, their) = one, other
     if durable_files.json_bytes(values) != durable_files.json_bytes(others) or arrays.keys() != their.keys():
         return False

@@ -46,7 +46,8 @@ class PrunedSplits:
             return
         watch = Stopwatch()
         with phases.phase("training", "the pruner"):
-            scorer = feature_keys.scorer_of(config, request.features_left_out)
+            asked = config if request.features is None else {**config, "features": request.features}
+            scorer = feature_keys.scorer_of(asked, request.features_left_out)
             self.pruner = Pruner.train(encoded, request, scorer, config["seed"])
         log.info("pruner: trained in %.1f s", watch.seconds)
 

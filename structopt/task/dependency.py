@@ -27,8 +27,9 @@ from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task import kept_arcs
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
-from structopt.templates.arc_column_codes import TreeColumns
-from structopt.templates.arc_expressions import column_names
+from structopt.templates.arc_templates import ARCS
+from structopt.templates.column_codes import CodedColumns
+from structopt.templates.expressions import column_names
 
 
 class Reading(TypedDict, total=False):
@@ -66,7 +67,7 @@ class Dependency(Task):
         Whether words of the training file may have no head, or a head and no relation (``_``).
     features : mapping
         ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (their columns:
-        `structopt.templates.arc_expressions`); ``min_count``: values of columns that fewer words of the training data have count
+        `structopt.templates.expressions`); ``min_count``: values of columns that fewer words of the training data have count
         as unseen. The other keys are the scorer's.
     """
 
@@ -104,7 +105,7 @@ class Dependency(Task):
         self.default_C_by = dict(default_C_by or {})
         self.format, self.punctuation, self.partial = format, punctuation, partial
         self.labels: tuple[str, ...] = ()
-        self._columns = TreeColumns(column_names(features) or COLUMNS, min_count)
+        self._columns = CodedColumns(column_names(features, ARCS, COLUMNS) or COLUMNS, COLUMNS, min_count)
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
@@ -141,12 +142,13 @@ class Dependency(Task):
         if self.partial and len(relations) > 1:
             relations.discard(EMPTY)
         self.labels = tuple(sorted({*relations, *(() if earlier is None else earlier.labels)}))
-        encoded = self._encoded(corpus, self._columns.fit(corpus, None if earlier is None else earlier._columns))
+        known = None if earlier is None else earlier._columns
+        encoded = self._encoded(corpus, self._columns.fit(corpus.cells, int(corpus.offsets[-1]), known))
         return self._with_sets(corpus, encoded) if self.partial else encoded
 
     def encode(self, corpus: Trees, given: Sequence[kept_arcs.KeptArc] | None = None) -> EncodedTrees:
         """Encode a corpus with the relations and values of the training data; `given` heads and relations are kept."""
-        encoded = self._encoded(corpus, self._columns.encode(corpus))
+        encoded = self._encoded(corpus, self._columns.encode(corpus.cells, int(corpus.offsets[-1])))
         return encoded if given is None else kept_arcs.restricted(encoded, given)
 
     def decode(self, encoded: EncodedTrees, view: Array) -> list[list[Arc]]:
@@ -187,7 +189,7 @@ class Dependency(Task):
 
     def missing_columns(self, corpus: Trees) -> list[str]:
         """Return the columns that the templates look at and the corpus lacks."""
-        return self._columns.missing(corpus)
+        return self._columns.missing(corpus.cells)
 
     def write_outputs(
         self,
@@ -247,7 +249,7 @@ class Dependency(Task):
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
         state = SavedState(values, arrays)
-        self.labels, self._columns = tuple(state.strings("labels", least=1)), TreeColumns.restore(state)
+        self.labels, self._columns = tuple(state.strings("labels", least=1)), CodedColumns.restore(state, COLUMNS)
 
     def _encoded(self, corpus: Trees, codes: Array) -> EncodedTrees:
         heads = gold = None

@@ -1,136 +1,19 @@
-"""The language of templates over dependency arcs: ``h.upos & h.upos[1] & m.prefix(form,5)`` becomes a tuple of atoms.
-
-An atom is a *role* (which token of a part), a *column* of the token's codes and an *offset* from the token. Templates are
-parsed without any data, so that a task checks them before it reads files.
-"""
+"""Templates over dependency arcs, the relations on them, siblings and grandparents."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from structopt.templates.part_templates import Language
 
-from structopt.errors import ConfigError, did_you_mean
-
-BIAS = "bias"
 BETWEEN = "between"
-ROLES: dict[str, tuple[str, ...]] = {
-    "templates": ("h", "m", BETWEEN),
-    "labels": ("h", "m", BETWEEN),
-    "siblings": ("h", "s", "m"),
-    "grandparents": ("g", "h", "m"),
-}
-"""The lists of templates, and the roles of the tokens of their parts, in the order of a part's tokens, ``between`` last."""
-MOST_ATOMS = 16
-
-_ATOM = re.compile(r"(?P<role>[^\W\d]\w*)\.(?P<column>[^\W\d][\w-]*(?:\(.*\))?)(?:\[(?P<offset>[+-]?\d{1,4})\])?")
-
-
-@dataclass(frozen=True)
-class Atom:
-    """A column of the token that plays a role, or of its neighbour `offset` tokens to the right."""
-
-    role: str
-    column: str
-    offset: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.role}.{self.column}" + (f"[{self.offset}]" if self.offset else "")
-
-
-@dataclass(frozen=True)
-class Template:
-    """A conjunction of atoms; the one without atoms is the bias."""
-
-    atoms: tuple[Atom, ...]
-
-    @property
-    def between(self) -> str | None:
-        """The column of its atom between head and modifier, if any."""
-        return next((atom.column for atom in self.atoms if atom.role == BETWEEN), None)
-
-    def __str__(self) -> str:
-        return " & ".join(map(str, self.atoms)) or BIAS
-
-
-def parse(lines: Sequence[str], which: str) -> tuple[Template, ...]:
-    """Parse one of the lists of templates.
-
-    Parameters
-    ----------
-    lines : sequence of str
-        ``bias``, or atoms ``role.column[offset]`` joined by ``&``; white space is ignored.
-    which : str
-        ``templates``, ``labels``, ``siblings`` or ``grandparents``: the list's key in ``features``, which determines the roles.
-
-    Raises
-    ------
-    ConfigError
-        With the template, where it is malformed, has a role that its parts lack, or is listed twice.
-    """
-    if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
-        raise ConfigError(f"features.{which} must be a list of templates such as 'h.upos & m.upos', not {lines!r}.")
-    templates = tuple(_template(line, which) for line in lines)
-    atoms = [frozenset(template.atoms) for template in templates]
-    for k in range(len(templates)):
-        if atoms[k] in atoms[:k]:
-            raise ConfigError(f"features.{which}: the template '{lines[k].strip()}' is listed twice; leave one of them out.")
-    return templates
-
-
-def columns_of(templates: Iterable[Template]) -> tuple[str, ...]:
-    """Return the columns that templates look at, in the order of their first mention."""
-    return tuple(dict.fromkeys(atom.column for template in templates for atom in template.atoms))
-
-
-def check_columns(templates: Iterable[Template], which: str, columns: Sequence[str]) -> None:
-    """Raise `ConfigError` for the first template that looks at a column there is not."""
-    for template in templates:
-        for column in columns_of([template]):
-            if column not in columns:
-                raise ConfigError(
-                    f"features.{which}: the template '{template}' looks at the column '{column}', which there is not."
-                    f"{did_you_mean(column, columns)} There are: {', '.join(columns) or 'none'}."
-                )
-
-
-def _template(line: str, which: str) -> Template:
-    text = re.sub(r"\s+", "", line)
-    if text == BIAS:
-        return Template(())
-    template = Template(tuple(_atom(atom, line, which) for atom in text.split("&")))
-    if sum(atom.role == BETWEEN for atom in template.atoms) > 1:
-        raise _wrong(line, which, f"has more than one '{BETWEEN}' atom; a template may have one")
-    if len(set(template.atoms)) < len(template.atoms):
-        raise _wrong(line, which, "has an atom twice")
-    if len(template.atoms) > MOST_ATOMS:
-        raise _wrong(line, which, f"has {len(template.atoms)} atoms; a template may have {MOST_ATOMS}")
-    return template
-
-
-def _atom(text: str, line: str, which: str) -> Atom:
-    match = _ATOM.fullmatch(text)
-    if match is None or not _balanced(match["column"]):
-        raise _wrong(
-            line, which, f"has the atom '{text}', which is not of the form role.column[offset], such as h.upos or m.form[-1]"
-        )
-    role, roles = match["role"], ROLES[which]
-    if role not in roles:
-        raise _wrong(line, which, f"has the role '{role}'.{did_you_mean(role, roles)} There are: {', '.join(roles)}")
-    if role == BETWEEN and match["offset"] is not None:
-        raise _wrong(line, which, f"has an offset on '{BETWEEN}', which looks at all tokens between head and modifier")
-    return Atom(role, match["column"], int(match["offset"] or 0))
-
-
-def _balanced(column: str) -> bool:
-    """Whether parentheses close in order, and the outermost not before the end."""
-    depth = 0
-    for index, letter in enumerate(column):
-        depth += (letter == "(") - (letter == ")")
-        if depth < 0 or (depth == 0 and letter == ")" and index < len(column) - 1):
-            return False
-    return depth == 0
-
-
-def _wrong(line: str, which: str, problem: str) -> ConfigError:
-    return ConfigError(f"features.{which}: the template '{line.strip()}' {problem}.")
+ARCS = Language(
+    roles={
+        "templates": ("h", "m", BETWEEN),
+        "labels": ("h", "m", BETWEEN),
+        "siblings": ("h", "s", "m"),
+        "grandparents": ("g", "h", "m"),
+    },
+    sweeping=BETWEEN,
+    stretch="between head and modifier",
+    example="h.upos & m.upos",
+)
+"""Roles: head, modifier, sibling, head's head, and every token between head and modifier."""

@@ -39,6 +39,11 @@ def shape(word: str) -> str:
     return word.translate(_SHAPE)
 
 
+def initial(word: str) -> str:
+    """Return the class of the first character: X, x, d, or the character itself; ``McDonald`` is ``X``."""
+    return word[:1].translate(_SHAPE)
+
+
 def collapsed(word: str) -> str:
     """Return the shape with each run of a character as one: ``McDonald-95`` is ``XxXx-d``."""
     return _RUN.sub(r"\1", word.translate(_SHAPE))

@@ -217,12 +217,18 @@ class EncodedConstituents(Encoded):
         What a pruner left of the symbols of each span; None: all.
     words : sequence of str
         The words, with which trees are written.
+    columns : tuple of str
+        Names of the columns of `codes`.
+    codes : int32, shape (words, columns), or None
+        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell is empty.
     """
 
     categories: tuple[str, ...]
     words: Sequence[str]
     constituents: tuple[Array, Array] | None = None
     candidates: Candidates | None = None
+    columns: tuple[str, ...] = ()
+    codes: Array | None = None
 
     def subset(self, first: int, last: int) -> Self:
         """The sentences first <= i < last."""
@@ -231,6 +237,8 @@ class EncodedConstituents(Encoded):
             starts, gold = self.constituents
             constituents = starts[first : last + 1] - starts[first], gold[starts[first] : starts[last]]
         candidates = None if self.candidates is None else self.candidates.subset(first, last)
-        words = self.words[int(self.offsets[first]) : int(self.offsets[last])]
-        known = self._sliced(EncodedConstituents, first, last)
-        return replace(self, **known, constituents=constituents, candidates=candidates, words=words)
+        own = slice(int(self.offsets[first]), int(self.offsets[last]))
+        known, codes = self._sliced(EncodedConstituents, first, last), None if self.codes is None else self.codes[own]
+        return replace(
+            self, **known, constituents=constituents, candidates=candidates, words=self.words[own], codes=codes
+        )  # fmt: skip

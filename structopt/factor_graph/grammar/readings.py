@@ -8,7 +8,7 @@ from structopt.core.data.constituents import Bracketings
 from structopt.core.data.encoded import EncodedConstituents
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
-from structopt.factor_graph.grammar.charts import Cells, ends_of_spans
+from structopt.factor_graph.grammar.charts import Cells, ends_of_spans, span_number
 from structopt.factor_graph.grammar.rules import Rules
 from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
@@ -79,12 +79,7 @@ def _taken(left: dict[tuple[int, int], int], sentence: int, steps: range) -> int
 
 
 def probable_constituents(rules: Rules, cells: Cells, trees: EncodedConstituents, marginals: list[Array]) -> list[Array]:
-    """The constituents of each sentence with their probabilities, given the marginals of its nodes.
-
-    That of a constituent is the larger one of the probabilities that its label stands below the step of its span, and above;
-    labels within a longer chain of labels are not listed. Shape (constituents, 4): category, first word, the word after its last,
-    probability; parents first.
-    """
+    """The constituents of each sentence with their probabilities, given the marginals of its nodes: see `listed`."""
     begin, end = ends_of_spans(trees.offsets)
     tables = []
     for i, values in enumerate(marginals):
@@ -94,17 +89,38 @@ def probable_constituents(rules: Rules, cells: Cells, trees: EncodedConstituents
         lists = cells.lists[span]
         within = np.arange(len(span)) - np.repeat(ends_of(sizes)[:-1], sizes)
         category = rules.category[cells.symbols[cells.starts[lists] + within]]
-        kept = (category >= 0) & (values > 0)
-        layer = within >= cells.bottoms[lists]
-        key = ((span - spans[0]) * len(rules.categories) + category)[kept]
-        names, places = np.unique(key, return_inverse=True)
-        p = np.stack([np.bincount(places, values[kept] * (layer[kept] == one), len(names)) for one in (False, True)]).max(axis=0)
-        likely = p >= LEAST_PROBABILITY
-        names, p = names[likely], p[likely]
-        at = spans[0] + names // len(rules.categories)
-        table = np.stack([names % len(rules.categories), begin[at], end[at], np.minimum(p, 1.0)], axis=1)
-        tables.append(table[np.lexsort((-table[:, 3], -table[:, 2], table[:, 1]))])
+        tables.append(listed(category, begin[span], end[span], within >= cells.bottoms[lists], values))
     return tables
+
+
+def listed(category: Array, begin: Array, end: Array, above: Array, values: Array) -> Array:
+    """The constituents of a sentence with their probabilities, given the marginals of its nodes.
+
+    That of a constituent is the larger one of the probabilities that its label stands below the step of its span, and above;
+    labels within a longer chain of labels are not listed. Shape (constituents, 4): category, first word, the word after its last,
+    probability; parents first.
+
+    Parameters
+    ----------
+    category : int64, shape (nodes,)
+        -1 for nodes that are no constituents.
+    begin, end : integers, shape (nodes,)
+        The words of their spans.
+    above : bool, shape (nodes,)
+        Whether they stand above the step.
+    values : float64, shape (nodes,)
+    """
+    kept = (category >= 0) & (values > 0)
+    places, number = np.unique(np.stack([category, begin, end], axis=1)[kept], axis=0, return_inverse=True)
+    layers = [np.bincount(number.ravel(), values[kept] * (above[kept] == one), len(places)) for one in (False, True)]
+    p = np.minimum(np.max(layers, axis=0), 1.0)
+    table = np.column_stack([places, p])[p >= LEAST_PROBABILITY]
+    return np.asarray(table[np.lexsort((-table[:, 3], -table[:, 2], table[:, 1]))])
+
+
+def further_labels(rules: Rules) -> Array:
+    """What a step counts, for the labels beyond the first on its chain, where constituents count 1: `FURTHER` each."""
+    return np.asarray(FURTHER * np.maximum(np.diff(rules.chain_categories[0]) - 1, 0))
 
 
 def scores_of_gold(trees: EncodedConstituents, rules: Rules, cells: Cells, structure: Structure) -> SparseVectors:
@@ -119,7 +135,7 @@ def scores_of_gold(trees: EncodedConstituents, rules: Rules, cells: Cells, struc
     sentence = np.repeat(np.arange(len(trees)), np.diff(starts))
     category, first, last = gold.T.astype(np.int64)
     n = lengths[sentence]
-    cell = cells.spans[sentence] + first * n - first * (first - 1) // 2 + last - first - 1
+    cell = cells.spans[sentence] + span_number(n, first, last)
     right = np.unique((cell * C + category)[category >= 0])
     sizes = cells.sizes
     span = np.repeat(np.arange(len(sizes)), sizes)
@@ -130,7 +146,7 @@ def scores_of_gold(trees: EncodedConstituents, rules: Rules, cells: Cells, struc
     values = np.where(np.isin(keys, right), 1.0, -1.0)
     begins, offsets = structure.spans("node")
     owner = np.searchsorted(cells.spans, span[labelled], side="right") - 1
-    m, further = len(trees), FURTHER * np.maximum(np.diff(rules.chain_categories[0]) - 1, 0)
+    m, further = len(trees), further_labels(rules)
     steps = len(rules.binary) + np.arange(len(further))
     owners = np.concatenate([np.repeat(np.arange(m), len(steps)), owner])
     parts = np.concatenate([np.tile(steps, m), labelled - offsets[owner] + begins[owner]])

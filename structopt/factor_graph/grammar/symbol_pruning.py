@@ -51,6 +51,7 @@ class SymbolPruning(Pruning):
     direction: Direction
 
     group: ClassVar[str] = "node"
+    features: ClassVar[dict[str, Any]] = {"name": "attribute_rows", "support": "seen"}
     outputs: ClassVar[str] = "trees"
     numbered: ClassVar[str] = "words or labels"
     from_counts: ClassVar[bool] = True

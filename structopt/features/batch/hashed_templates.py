@@ -36,8 +36,7 @@ class HashedBatch:
 
     def gradient(self, residuals: Array) -> Array:
         """sum_i F_i r_i over the weights that may move, given residuals over the parts of all instances."""
-        from structopt.kernels.features.hashed_templates import accumulate
-
+        accumulate = self.rows.kernels.accumulate
         with self.rows.pool.lend(self.rows.dimension) as dense:
             dense[:] = 0.0
             for i in range(len(self.parts) - 1):

@@ -8,7 +8,7 @@ from structopt.kernels.hypergraph.inside import best_derivation, fill_best, fill
 from structopt.kernels.hypergraph.k_best import BEST, NEXT, has_failed, list_best, open_search, write_derivation
 from structopt.kernels.hypergraph.record import SCRATCH, hypergraph_of, open_hypergraphs, open_scratch
 from structopt.kernels.waist.record import Record
-from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, kernel
+from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, inlined, kernel
 
 
 def scratch(parts: int, vertices: int) -> Record:
@@ -16,15 +16,12 @@ def scratch(parts: int, vertices: int) -> Record:
     return SCRATCH.pack(scores=parts, inside=vertices)
 
 
-@kernel(SOLVE)
-def solve(structure, i, s, temperature, z, memory, work):
-    """max_z' s^T z' + temperature * H(z') over derivations, and its maximiser z; O(E).
-
-    Returns -inf, with z = 0, where there is no derivation of the root, or none whose parts all have finite scores.
-    """
+@inlined
+def solved(g, s, temperature, z, work):
+    """Solve one hypergraph, see `solve`."""
     if len(s) == 0:
         return -inf
-    g, inside = hypergraph_of(open_hypergraphs(structure), i), open_scratch(work).inside
+    inside = open_scratch(work).inside
     if temperature == 0.0:
         return best_derivation(g, s, inside, z)
     value = fill_conditionals(g, s, temperature, inside, z)
@@ -35,15 +32,12 @@ def solve(structure, i, s, temperature, z, memory, work):
     return value
 
 
-@kernel(ROUND)
-def max_rule(structure, i, z, work):
-    """Replace marginals by the derivation that maximises sum_e log z_e over its edges; leave z = 0 where there is none.
-
-    Matsuzaki et al. (2005); Petrov and Klein (2007), max-rule-product.
-    """
+@inlined
+def replace_by_max_rule(g, z, work):
+    """Make a derivation of the marginals of one hypergraph, see `max_rule`."""
     if len(z) == 0:
         return
-    g, x = hypergraph_of(open_hypergraphs(structure), i), open_scratch(work)
+    x = open_scratch(work)
     scores = x.scores[: len(z)]
     scores[:] = 0.0
     for e in range(len(g.left)):
@@ -51,26 +45,50 @@ def max_rule(structure, i, z, work):
     best_derivation(g, scores, x.inside, z)
 
 
-@kernel(K_BEST)
-def k_best(structure, i, s, k, values, offsets, parts, counts, work):
-    """List the k best derivations in decreasing score, as the signature says; return how many there are."""
+@inlined
+def listed(g, s, k, values, offsets, parts, counts, work):
+    """List the k best derivations of one hypergraph, see `k_best`."""
     offsets[0] = 0
     if len(s) == 0:
         return 0
-    g, inside = hypergraph_of(open_hypergraphs(structure), i), open_scratch(work).inside
+    inside = open_scratch(work).inside
     if fill_best(g, s, inside) == -inf:
         return 0
     size = 2 * len(s) + 16 * k
     while True:  # again with more room, where there was too little
         search = open_search(len(g.edges) - 1, size)
-        listed = list_best(search, g, s, inside, k)
+        found = list_best(search, g, s, inside, k)
         if not has_failed(search):
             break
         size *= 2
     candidate = search.vertices[len(g.edges) - 2, BEST]
-    for q in range(listed):
+    for q in range(found):
         value = search.values[candidate]
         values[q] = min(value, values[q - 1]) if q > 0 else value  # sums may be rounded up
         offsets[q + 1] = write_derivation(search, g, candidate, offsets[q], parts, counts)
         candidate = search.candidates[candidate, NEXT]
-    return listed
+    return found
+
+
+@kernel(SOLVE)
+def solve(structure, i, s, temperature, z, memory, work):
+    """max_z' s^T z' + temperature * H(z') over derivations, and its maximiser z; O(E).
+
+    Returns -inf, with z = 0, where there is no derivation of the root, or none whose parts all have finite scores.
+    """
+    return solved(hypergraph_of(open_hypergraphs(structure), i), s, temperature, z, work)
+
+
+@kernel(ROUND)
+def max_rule(structure, i, z, work):
+    """Replace marginals by the derivation that maximises sum_e log z_e over its edges; leave z = 0 where there is none.
+
+    Matsuzaki et al. (2005); Petrov and Klein (2007), max-rule-product.
+    """
+    replace_by_max_rule(hypergraph_of(open_hypergraphs(structure), i), z, work)
+
+
+@kernel(K_BEST)
+def k_best(structure, i, s, k, values, offsets, parts, counts, work):
+    """List the k best derivations in decreasing score, as the signature says; return how many there are."""
+    return listed(hypergraph_of(open_hypergraphs(structure), i), s, k, values, offsets, parts, counts, work)

@@ -18,6 +18,7 @@ from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, first_few
 from structopt.formats.text_files import write_text
 from structopt.formats.trees import constituent_picture, treebank
+from structopt.formats.trees.dependency_trees import EMPTY
 from structopt.formats.trees.penn import Node
 from structopt.formats.trees.treebank import Treebank
 from structopt.kernels.waist.record import Array
@@ -27,12 +28,21 @@ from structopt.task.constituency.lexicon import Lexicon
 from structopt.task.constituency.phrases import Phrases, phrases_of, trees_with
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
+from structopt.templates.anchored_templates import ANCHORED
+from structopt.templates.column_codes import CodedColumns
+from structopt.templates.expressions import column_names
+
+COLUMNS = ("word", "tag")
+"""The columns that templates may look at."""
 
 
 class Reading(TypedDict, total=False):
     """The keys of the config's node ``features`` that this task takes."""
 
     min_count: int
+    spans: list[str]
+    splits: list[str]
+    words: list[str]
 
 
 class Constituency(Task):
@@ -65,8 +75,9 @@ class Constituency(Task):
     default_C_by : mapping or None
         The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``.
     features : mapping
-        ``min_count``: words that fewer words of the training data are count as their class, such as ``<cap-ed>``. The other keys
-        are the scorer's.
+        ``min_count``: words that fewer words of the training data are count as their class, such as ``<cap-ed>``. ``spans``,
+        ``splits`` and ``words``: templates, of which the task reads the columns, ``word`` and ``tag`` and functions of them
+        (`structopt.templates.expressions`). The other keys are the scorer's.
     """
 
     reading = Reading
@@ -89,7 +100,7 @@ class Constituency(Task):
         encoding: str = "utf8",
         tags: Literal["gold", "column", "model", "free"] = "gold",
         tagger: str | None = None,
-        decoding: Literal["viterbi", "max_rule"] = "viterbi",
+        decoding: Literal["viterbi", "max_rule"] = "max_rule",
         default_C: float = 1.0,
         default_C_by: Mapping[str, float] | None = None,
         features: Mapping[str, Any] | None = None,
@@ -106,6 +117,7 @@ class Constituency(Task):
         self.tags, self.tagger, self.rounds_marginals = tags, tagger, decoding == "max_rule"
         self.labels: tuple[str, ...] = ()
         self._lexicon, self._phrases = Lexicon(int(features.get("min_count", 1))), Phrases()
+        self._columns = CodedColumns(column_names(features, ANCHORED, COLUMNS), COLUMNS)
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
@@ -171,6 +183,7 @@ class Constituency(Task):
         parsed = [phrases_of(tree, corpus.path) for tree in _trees(corpus)]
         self._phrases.fit(parsed, _trees(corpus), None if earlier is None else earlier._phrases)
         self._lexicon.fit(corpus.words, [one.tags for one in parsed], None if earlier is None else earlier._lexicon)
+        self._columns.fit(*self._cells(corpus), earlier=None if earlier is None else earlier._columns)
         self.labels = self._phrases.categories
         return self._encoded(corpus, corpus.tags)
 
@@ -246,7 +259,12 @@ class Constituency(Task):
         return list(self._lexicon.tags) if group == "label" else None
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return labels, tags and words."""
+        """Return labels, tags and words, and the values of columns."""
+        (values, arrays), (columns, codes) = self.numbering(), self._columns.state()
+        return values | {"columns": columns["columns"]}, arrays | codes
+
+    def numbering(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return labels, tags and words; the columns of templates are not a grammar's."""
         values, arrays = self._lexicon.state()
         return values | self._phrases.state(), arrays
 
@@ -254,6 +272,7 @@ class Constituency(Task):
         """Restore what `state` returned."""
         state = SavedState(values, arrays)
         self._phrases, self._lexicon = Phrases.restore(state), Lexicon.restore(state)
+        self._columns = CodedColumns.restore(state, COLUMNS, least=0)
         self.labels = self._phrases.categories
 
     def _named(self, table: Array) -> dict[tuple[str, int, int], float]:
@@ -272,8 +291,15 @@ class Constituency(Task):
         words = tuple(word for sentence in corpus.words for word in sentence)
         return EncodedConstituents(
             offsets, {"label": table}, self._lexicon.tags, gold, allowed, categories=self.labels, words=words,
-            constituents=constituents,
+            constituents=constituents, columns=self._columns.names, codes=self._columns.encode(*self._cells(corpus)),
         )  # fmt: skip
+
+    def _cells(self, corpus: Treebank) -> tuple[dict[str, list[str]], int]:
+        """The columns that templates look at, and the number of words; tags are empty where the model chooses them."""
+        words = [word for sentence in corpus.words for word in sentence]
+        if self.tags == "free":
+            return {"word": words}, len(words)
+        return {"word": words, "tag": [tag or EMPTY for tags in corpus.tags for tag in tags]}, len(words)
 
 
 def _trees(corpus: Treebank) -> tuple[Node, ...]:

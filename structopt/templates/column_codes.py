@@ -1,35 +1,39 @@
-"""Codes of the values of column expressions over a corpus of trees; templates over arcs hash them."""
+"""Codes of the values of column expressions over the words of a corpus; templates over parts hash them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from structopt.core.data.saved_state import SavedState
 from structopt.formats.string_arrays import pack_strings, restored_strings
-from structopt.formats.trees.dependency_trees import EMPTY, Trees
+from structopt.formats.trees.dependency_trees import EMPTY
 from structopt.kernels.waist.record import Array
-from structopt.templates.arc_expressions import Expression, expression
+from structopt.templates.expressions import Expression, expression
 
+Cells = Mapping[str, Sequence[str]]
+"""Plain columns: a cell a word."""
 UNSEEN, BLANK, FIRST = 0, 1, 2
 """Codes of a value that training has not kept, of an empty cell, and of the first value."""
 
 
-class TreeColumns:
+class CodedColumns:
     """The values of column expressions as codes.
 
     Parameters
     ----------
     names : sequence of str
         Expressions without white space.
+    plain : sequence of str
+        The plain columns that there may be.
     min_count : int
         Values that fewer words of the training corpus have count as unseen.
     """
 
-    def __init__(self, names: Sequence[str], min_count: int = 1) -> None:
-        self.expressions, self.min_count = [expression(name) for name in names], min_count
+    def __init__(self, names: Sequence[str], plain: Sequence[str], min_count: int = 1) -> None:
+        self.expressions, self.min_count = [expression(name, plain) for name in names], min_count
         self._codes: list[dict[str, int]] = [{} for _ in names]
 
     @property
@@ -52,32 +56,37 @@ class TreeColumns:
         pairs = zip(self.expressions, self._codes, strict=True)
         return [f"{one.text}={value}" for one, codes in pairs for value in codes if value != EMPTY]
 
-    def missing(self, corpus: Trees) -> list[str]:
-        """Return the plain columns that the expressions need and the corpus lacks."""
-        return [base for base in self.bases if base not in corpus.cells]
+    def missing(self, cells: Cells) -> list[str]:
+        """Return the plain columns that the expressions need and a corpus lacks."""
+        return [base for base in self.bases if base not in cells]
 
-    def fit(self, corpus: Trees, earlier: TreeColumns | None = None) -> Array:
-        """Learn the values from the training corpus, and encode it: see `encode`.
+    def fit(self, cells: Cells, words: int, earlier: CodedColumns | None = None) -> Array:
+        """Learn the values from the columns of the training corpus, and encode it: see `encode`.
 
         Values of `earlier` columns keep their codes, and new values get the codes after them: features are hashed from codes, so
         that weights belong to a value only as long as its code does not change.
         """
-        distinct = _DistinctCells(corpus)
+        distinct = _DistinctCells(cells, words)
         known = {} if earlier is None else dict(zip(earlier.names, earlier._codes, strict=True))
         for codes, one in zip(self._codes, self.expressions, strict=True):
-            values, numbers = distinct.values(one)
+            values, numbers = distinct.candidates(one)
             counts: dict[str, int] = {}
-            for value, count in zip(values, np.bincount(numbers, minlength=len(values)).tolist(), strict=True):
-                counts[value] = counts.get(value, 0) + count
-            kept = sorted(value for value, count in counts.items() if count >= self.min_count and value != EMPTY)
+            for several, count in zip(values, np.bincount(numbers, minlength=len(values)).tolist(), strict=True):
+                for value in several:
+                    counts[value] = counts.get(value, 0) + count
+            least = self.min_count if one.least is None else one.least
+            kept = sorted(value for value, count in counts.items() if count >= least and value != EMPTY)
             before = [value for value in known.get(one.text, {}) if value != EMPTY]
             codes.clear()
             codes.update(_codes_of(list(dict.fromkeys([*before, *kept]))))
         return self._encode(distinct)
 
-    def encode(self, corpus: Trees) -> Array:
-        """Return the codes of the values, int32, shape (words, expressions): 0 unseen, 1 empty, from 2 the values sorted."""
-        return self._encode(_DistinctCells(corpus))
+    def encode(self, cells: Cells, words: int) -> Array:
+        """Return the codes of the values of so many words, int32, shape (words, expressions).
+
+        0 unseen, 1 empty, from 2 the values sorted.
+        """
+        return self._encode(_DistinctCells(cells, words))
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return expressions and values."""
@@ -87,9 +96,9 @@ class TreeColumns:
         return {"columns": list(self.names), "min_count": self.min_count}, arrays
 
     @classmethod
-    def restore(cls, state: SavedState) -> TreeColumns:
-        """Make columns of what `state` returned."""
-        columns = cls(state.strings("columns", least=1), state.whole("min_count", 1))
+    def restore(cls, state: SavedState, plain: Sequence[str], least: int = 1) -> CodedColumns:
+        """Make columns, at least so many, of what `state` returned."""
+        columns = cls(state.strings("columns", least=least), plain, state.whole("min_count", 1))
         for j, codes in enumerate(columns._codes):
             codes.update(_codes_of(restored_strings(state, f"column{j}.")))
         return columns
@@ -97,25 +106,26 @@ class TreeColumns:
     def _encode(self, distinct: _DistinctCells) -> Array:
         codes = np.empty((distinct.words, len(self.expressions)), np.int32)
         for j, one in enumerate(self.expressions):
-            values, numbers = distinct.values(one)
+            values, numbers = distinct.candidates(one)
             known = self._codes[j]
-            codes[:, j] = np.array([known.get(value, UNSEEN) for value in values], np.int32)[numbers]
+            found = (next((known[value] for value in several if value in known), UNSEEN) for several in values)
+            codes[:, j] = np.fromiter(found, np.int32, len(values))[numbers]
         return codes
 
 
 class _DistinctCells:
     """The distinct cells of each plain column of a corpus, computed once; a missing column has empty cells."""
 
-    def __init__(self, corpus: Trees) -> None:
-        self.words = int(corpus.offsets[-1])
-        self._cells, self._distinct = corpus.cells, dict[str, tuple[list[str], Array]]()
+    def __init__(self, cells: Cells, words: int) -> None:
+        self.words = words
+        self._cells, self._distinct = cells, dict[str, tuple[list[str], Array]]()
 
-    def values(self, one: Expression) -> tuple[list[str], Array]:
-        """Return the values of an expression on the distinct cells, some perhaps equal, and the number of each word's cell."""
+    def candidates(self, one: Expression) -> tuple[list[Sequence[str]], Array]:
+        """Return the candidates of an expression on the distinct cells, and the number of each word's cell."""
         if one.base not in self._distinct:
             self._distinct[one.base] = self._numbered(one.base)
         distinct, numbers = self._distinct[one.base]
-        return [cell if cell == EMPTY else one.function(cell) for cell in distinct], numbers
+        return [(cell,) if cell == EMPTY else one.candidates(cell) for cell in distinct], numbers
 
     def _numbered(self, base: str) -> tuple[list[str], Array]:
         if base not in self._cells:

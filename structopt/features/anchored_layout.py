@@ -1,0 +1,152 @@
+"""The layout of anchored templates: templates, bins of lengths, and which places of the hash gold features have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structopt.core.data.encoded import EncodedConstituents
+from structopt.core.data.saved_state import SavedState
+from structopt.core.data.structure import Structure
+from structopt.errors import ConfigError
+from structopt.features.template_layout import distance_bins
+from structopt.kernels.waist.record import Array, Record
+from structopt.templates.anchored_templates import ANCHORED
+from structopt.templates.part_templates import Template, check_columns, columns_of
+
+JOINED = {"rule": 1, "parent": 2}
+"""What templates are joined with, and the bits of it in the record."""
+MOST_BINS = 32
+_NUMBERS = ("first", "last", "before", "after", "left", "right", "span", "w", "length", "left_length", "right_length")
+"""The roles in the order of their numbers in the record."""
+_GROUPS = {"begin": 1, "end": 2, "length": 3, "split": 4, "left_length": 5, "right_length": 6}
+_PLACES = {"first": "begin", "before": "begin", "last": "end", "after": "end", "left": "split", "right": "split"}
+_NOTHING, _SPAN, _ANCHOR, _WORD = 0, 7, 8, 9
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All that must agree for the features of two scorers to mean the same.
+
+    Attributes
+    ----------
+    hash_bits : int
+        2^hash_bits places.
+    lengths : tuple of int
+        Upper ends of the bins of lengths, ascending; greater lengths share a last bin.
+    joined : tuple of str
+        ``rule``, ``parent``, or both.
+    texts : mapping of the list of templates to their texts
+    columns : tuple of str
+        The columns that the templates look at.
+    """
+
+    hash_bits: int
+    lengths: tuple[int, ...]
+    joined: tuple[str, ...]
+    texts: Mapping[str, tuple[str, ...]]
+    columns: tuple[str, ...]
+
+    @classmethod
+    def of(cls, hash_bits: int, lengths: Sequence[int], joined: Sequence[str], texts: Mapping[str, Sequence[str]]) -> Layout:
+        """Check all, and parse the templates; `ConfigError` where something is wrong."""
+        if isinstance(hash_bits, bool) or not 10 <= hash_bits <= 30:
+            raise ConfigError(f"features.hash_bits={hash_bits} must be a whole number from 10 to 30.")
+        bounds = list(lengths)
+        if sorted({*bounds}) != bounds or len(bounds) >= MOST_BINS or not all(bound > 0 for bound in bounds):
+            raise ConfigError(
+                f"features.lengths={bounds} must be fewer than {MOST_BINS} ascending whole numbers from 1, the upper ends of the "
+                "bins of lengths."
+            )
+        if not joined or {*joined} - {*JOINED} or len({*joined}) < len(joined):
+            raise ConfigError(f"features.joined={list(joined)} must be one of [rule], [parent] and [rule, parent].")
+        lists = {which: ANCHORED.parse(texts[which], which) for which in ANCHORED.roles}
+        columns = columns_of(template for templates in lists.values() for template in templates)
+        named = {which: tuple(map(str, templates)) for which, templates in lists.items()}
+        return cls(hash_bits, tuple(map(int, bounds)), tuple(joined), named, columns)
+
+    @cached_property
+    def templates(self) -> list[tuple[int, Template]]:
+        """The group of every template, and the template, in the order of their numbers in the hash, from 1."""
+        return [
+            (_group(template, which), template)
+            for which in ANCHORED.roles
+            for template in ANCHORED.parse(self.texts[which], which)
+        ]
+
+    @property
+    def most(self) -> int:
+        """The most features of an edge."""
+        words = len(self.texts["words"])
+        return max(words, len(self.joined) * (len(self.templates) - words))
+
+    def state(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            "hash_bits": self.hash_bits, "lengths": list(self.lengths), "joined": list(self.joined),
+            **{which: list(texts) for which, texts in self.texts.items()},
+        }  # fmt: skip
+
+    @classmethod
+    def restore(cls, saved: SavedState) -> Layout:
+        """Undo `state`."""
+        texts = {which: saved.strings(which, distinct=False) for which in ANCHORED.roles}
+        return cls.of(saved.whole("hash_bits"), saved.wholes("lengths", 1), saved.strings("joined", least=1), texts)
+
+    def record(self, encoded: EncodedConstituents, structure: Structure, seen: Array, others: int) -> Record:
+        """Pack a corpus for the kernels of anchored templates (see `structopt.kernels.features.anchored.record`).
+
+        Parameters
+        ----------
+        encoded, structure : the corpus, and its forests
+        seen : bool, shape (2^hash_bits,)
+            The places of gold features.
+        others : int
+            Number of bins for all other features.
+        """
+        from structopt.kernels.features.anchored.record import ANCHORED as RECORD
+        from structopt.kernels.features.anchored.record import GROUPS
+        from structopt.kernels.forest.record import FORESTS
+
+        words = np.packbits(seen, bitorder="little").view("<i8").astype(np.int64)
+        counts = seen.reshape(-1, 64).sum(axis=1)
+        numbered = sorted(enumerate(self.templates, 1), key=lambda pair: pair[1][0])
+        templates: list[list[int]] = []
+        atoms: list[tuple[int, int, int]] = []
+        for number, (_, template) in numbered:
+            own = [
+                (_NUMBERS.index(atom.role), self.columns.index(atom.column) if atom.column else -1, atom.offset)
+                for atom in template.atoms
+            ]
+            templates.append([number, len(atoms), len(atoms) + len(own)])
+            atoms += own
+        groups = [group for _, (group, _) in numbered]
+        return RECORD.pack(
+            forest=FORESTS.open(structure.record)._asdict(), hash_bits=self.hash_bits, gold=int(seen.sum()), others=others,
+            joined=sum(JOINED[name] for name in self.joined), columns=max(len(self.columns), 1), seen=words,
+            ranks=np.cumsum(counts) - counts, bounds=np.searchsorted(groups, np.arange(GROUPS + 1)),
+            templates=np.array(templates, np.int32).reshape(-1, 3), atoms=np.array(atoms, np.int32).reshape(-1, 3),
+            bins=np.array(distance_bins(self.lengths)), codes=self._codes(encoded),
+        )  # fmt: skip
+
+    def _codes(self, encoded: EncodedConstituents) -> Array:
+        """Codes of the columns that the templates look at, shape (words, columns); a column of zeros if they look at none."""
+        if encoded.codes is None or not self.columns:
+            check_columns((template for _, template in self.templates), "spans", encoded.columns)
+            return np.zeros((int(encoded.offsets[-1]), 1), np.int32)
+        check_columns((template for _, template in self.templates), "spans", encoded.columns)
+        return np.ascontiguousarray(encoded.codes[:, [encoded.columns.index(column) for column in self.columns]])
+
+
+def _group(template: Template, which: str) -> int:
+    """The group of a template (`structopt.kernels.features.anchored.record`), by the places that it looks at."""
+    if which == "words":
+        return _WORD
+    places = {_PLACES.get(atom.role, atom.role) for atom in template.atoms}
+    if which == "spans":
+        return _NOTHING if not places else _GROUPS.get(places.pop(), _SPAN) if len(places) == 1 else _SPAN
+    return _GROUPS[places.pop()] if len(places) == 1 and places <= {"split", "left_length", "right_length"} else _ANCHOR

@@ -1,0 +1,112 @@
+"""The block *anchored templates*: features of anchored rules, anchored steps and tags, of which nothing is stored but weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from structopt.kernels.features.anchored.record import open_anchored
+from structopt.kernels.features.anchored.walk import HASHES, fill_scores, sink_of, walk
+from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, SparseGradient, clear, open_gradient
+from structopt.kernels.waist.signatures import (
+    ACCUMULATE,
+    ADD,
+    ADD_BOTH,
+    DOT,
+    FLATTEN,
+    LONGS,
+    PULLBACK,
+    RECORD,
+    SCORES,
+    SPANS,
+    VECTOR,
+    inlined,
+    kernel,
+)
+
+
+@inlined
+def no_gradient():
+    """Return an empty gradient, of no use but for its counts."""
+    i, f = np.empty(0, np.int32), np.empty(0)
+    return SparseGradient(i, i, i, i, np.zeros(3, np.int64), f, f)
+
+
+@kernel(SCORES)
+def scores(features, theta, i, s):
+    """Fill s with the part scores F(x_i)^T theta."""
+    fill_scores(open_anchored(features), theta, i, s)
+
+
+@kernel(PULLBACK)
+def pullback(features, i, r, gradient):
+    """Fill the gradient record with F(x_i) r; return its squared norm."""
+    x, g, none, norm = open_anchored(features), open_gradient(gradient), np.empty(0, np.int64), 0.0
+    clear(g)
+    walk(x, i, r, sink_of(SPARSE, g, np.empty(0), none, none, len(x.templates)))
+    for q in range(g.counts[0]):
+        norm += g.values[q] * g.values[q]
+    return norm
+
+
+@kernel(ADD)
+def add(features, theta, gradient, step):
+    """Theta += step * gradient, in O(nnz)."""
+    g = open_gradient(gradient)
+    for q in range(g.counts[0]):
+        theta[np.uint64(g.touched[q])] += step * g.values[q]
+
+
+@kernel(ADD_BOTH)
+def add_both(features, theta, lag, gradient, step, share):
+    """Theta += step * gradient, and unless lag is empty lag += share * gradient."""
+    add(features, theta, gradient, step)
+    if len(lag) > 0:
+        add(features, lag, gradient, share)
+
+
+@kernel(DOT)
+def dot(features, theta, gradient):
+    """Inner product of theta and the gradient, in O(nnz)."""
+    g, total = open_gradient(gradient), 0.0
+    for q in range(g.counts[0]):
+        total += theta[np.uint64(g.touched[q])] * g.values[q]
+    return total
+
+
+@kernel(FLATTEN)
+def flatten(features, gradient, indices, values):
+    """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
+    g, listed = open_gradient(gradient), 0
+    for q in range(g.counts[0]):
+        if g.values[q] != 0.0:
+            indices[listed], values[listed] = g.touched[q], g.values[q]
+            listed += 1
+    return listed
+
+
+@kernel(ACCUMULATE)
+def accumulate(features, i, r, dense):
+    """Add F(x_i) r to a dense vector."""
+    x, none = open_anchored(features), np.empty(0, np.int64)
+    walk(x, i, r, sink_of(DENSE, no_gradient(), dense, none, none, len(x.templates)))
+
+
+@kernel(SPANS)
+def spans(features, i, starts, widths):
+    """List the weights that the scores of instance i read; all as one run where they are too many."""
+    x, g = open_anchored(features), no_gradient()
+    ones = np.ones(x.forest.edges[i + 1] - x.forest.edges[i])
+    walk(x, i, ones, sink_of(LISTED, g, np.empty(0), starts, widths, len(x.templates)))
+    if g.counts[0] >= 0:
+        return g.counts[0]
+    starts[0], widths[0] = 0, x.gold + x.others
+    return 1
+
+
+@kernel(types.int64(RECORD, types.int64, VECTOR, LONGS))
+def hashes(features, i, chosen, found):
+    """List the hashes of the features of chosen edges, which are not 0, some perhaps more than once; return how many."""
+    x, g = open_anchored(features), no_gradient()
+    walk(x, i, chosen, sink_of(HASHES, g, np.empty(0), found, found, 0))
+    return g.counts[0]
