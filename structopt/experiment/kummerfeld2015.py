@@ -27,6 +27,7 @@ COLOURS = {
 
 TIMES: Mapping[str, Mapping[str, float]] = {
     "NER": {"AP": 1.0, "MIRA": 1.9, "CP": 60.8, "OCP": 2.7, "OPS": 3.9, "Decoding": 0.6},
+    "Span Parser": {"AP": 1.0, "MIRA": 1.0, "OCP": 0.9, "OPS": 1.1, "Decoding": 0.9},
     "MST Proj.": {"AP": 1.0, "MIRA": 1.0, "CP": 6.8, "OCP": 1.5, "OPS": 1.8, "Decoding": 0.7},
     "MST Non-Proj.": {"AP": 1.0, "MIRA": 1.0, "CP": 8.4, "OCP": 1.6, "OPS": 2.0, "Decoding": 0.6},
 }
@@ -79,7 +80,8 @@ def table1(records: Sequence[RunRecord], scale: str) -> Report:
         notes(
             scale,
             "NER is English CoNLL-2003 instead of OntoNotes, parsing the first sentences of today's English UD "
-            "instead of version 1.1, without relations on the arcs.",
+            "instead of version 1.1, without relations on the arcs; constituents are 1,000 sentences of the freely available "
+            "tenth of the Penn Treebank, with the tags of the trees. The paper's span parser has no batch cutting planes.",
             FEATURES,
             "A time is that of the whole run divided by its passes, evaluations left out. Decoding is one pass of scores and "
             "search over the training data at the perceptron's last weights. OPS takes batches of 10 on NER, as in the paper, "
@@ -157,7 +159,7 @@ def _mira(ratios: Ratios) -> Claim:
 def _decoding(ratios: Ratios) -> Claim:
     known = {task: times for task, times in _complete(ratios, "Decoding").items() if task in TIMES}
     near = [abs(times["Decoding"] - TIMES[task]["Decoding"]) <= SHARE for task, times in known.items()]
-    text = f"Decoding takes .6 to .7 of the perceptron's iteration (here: each within {SHARE} of theirs)."
+    text = f"Decoding takes .6 to .9 of the perceptron's iteration (here: each within {SHARE} of theirs)."
     return Claim(text, all(near) if near else None, _listed(known, "Decoding"))
 
 

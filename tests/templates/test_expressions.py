@@ -1,4 +1,4 @@
-"""Column expressions of templates over arcs: parsed, computed, refused."""
+"""Column expressions of templates over parts: parsed, computed, refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from structopt.errors import ConfigError
-from structopt.templates.arc_expressions import column_names, expression
+from structopt.formats.trees.dependency_trees import COLUMNS
+from structopt.templates.arc_templates import ARCS
+from structopt.templates.expressions import column_names, expression, with_suffixes
 
 CONFIG = Path(__file__).parents[2] / "conf" / "task" / "dependency.yaml"
 
@@ -22,12 +24,12 @@ def test_names_in_order_of_first_use() -> None:
         "support": "seen",
     }
     expected = "form upos prefix(form,5) xpos feat(Number[psor]) lemma lower(form) shape(lemma) suffix(form,3)"
-    assert column_names(features) == tuple(expected.split())
-    assert column_names({"templates": None}) == ()
+    assert column_names(features, ARCS, COLUMNS) == tuple(expected.split())
+    assert column_names({"templates": None}, ARCS, COLUMNS) == ()
 
 
 def test_the_shipped_templates() -> None:
-    names = column_names(yaml.safe_load(CONFIG.read_text())["features"])
+    names = column_names(yaml.safe_load(CONFIG.read_text())["features"], ARCS, COLUMNS)
     assert {"form", "lemma", "upos", "xpos", "feats", "feat(Case)", "suffix(form,3)", "prefix(form,5)"} == set(names)
 
 
@@ -48,7 +50,7 @@ def test_the_shipped_templates() -> None:
     ],
 )
 def test_values(text: str, cell: str, value: str) -> None:
-    assert expression(text).function(cell) == value
+    assert expression(text, COLUMNS).candidates(cell) == (value,)
 
 
 @pytest.mark.parametrize(
@@ -67,5 +69,22 @@ def test_values(text: str, cell: str, value: str) -> None:
 )
 def test_what_is_refused(template: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        column_names({"siblings": ["h.upos", template]})
+        column_names({"siblings": ["h.upos", template]}, ARCS, COLUMNS)
     assert str(error.value).startswith(f"features.siblings: in the template '{template}': {message}")
+
+
+def test_a_word_stands_for_itself_or_for_a_suffix() -> None:
+    assert with_suffixes("bus") == ("bus", "-us", "-s")
+    one = expression("backoff(word,15)", ("word", "tag"))
+    assert (one.base, one.least, one.candidates("a")) == ("word", 15, ("a",))
+    assert expression("initial(word)", ("word",)).candidates("McDonald") == ("X",)
+    assert [expression("initial(word)", ("word",)).candidates(word)[0] for word in ("at", "7th", "%")] == ["x", "d", "%"]
+
+
+def test_functions_are_named_with_the_columns_that_there_are() -> None:
+    with pytest.raises(ConfigError, match=r"Functions: lower\(word\), .*backoff\(word, 15\)\.$"):
+        expression("stem(word)", ("word", "tag"))
+    with pytest.raises(ConfigError, match="there is no function 'feat'"):
+        expression("feat(Case)", ("word", "tag"))
+    with pytest.raises(ConfigError, match="needs a column and a number from 1 to 99, as in backoff"):
+        expression("backoff(word)", ("word", "tag"))

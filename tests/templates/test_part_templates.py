@@ -1,16 +1,20 @@
-"""The language of arc templates: what it reads, and what it says of what it cannot read."""
+"""The language of templates over parts: what it reads, and what it says of what it cannot read."""
 
 import pytest
 
 from structopt.errors import ConfigError
-from structopt.templates.arc_templates import Atom, Template, check_columns, columns_of, parse
+from structopt.templates.anchored_templates import ANCHORED
+from structopt.templates.arc_templates import ARCS
+from structopt.templates.part_templates import Atom, Template, check_columns, columns_of
+
+parse = ARCS.parse
 
 
 def test_atoms():
     (template,) = parse([" h.upos[-1] &m. prefix( form , 5 )&between.feat(Case) & h.upos[ +2 ]"], "templates")
     assert template.atoms[:2] == (Atom("h", "upos", -1), Atom("m", "prefix(form,5)"))
     assert template.atoms[2:] == (Atom("between", "feat(Case)"), Atom("h", "upos", 2))
-    assert template.between == "feat(Case)"
+    assert ARCS.swept(template) == "feat(Case)"
     assert str(template) == "h.upos[-1] & m.prefix(form,5) & between.feat(Case) & h.upos[2]"
     assert parse([str(template)], "templates") == (template,)
 
@@ -18,7 +22,7 @@ def test_atoms():
 def test_bias():
     assert parse(["bias"], "siblings") == (Template(()),)
     assert str(Template(())) == "bias"
-    assert Template(()).between is None
+    assert ARCS.swept(Template(())) is None
 
 
 def test_nested_functions_are_one_column():
@@ -76,3 +80,25 @@ def test_a_text_is_no_list():
         parse("h.form", "templates")
     with pytest.raises(ConfigError, match="features.labels must be a list"):
         parse([3], "labels")
+
+
+def test_measures_are_atoms_without_columns():
+    (template,) = ANCHORED.parse(["left_length & first . word & right.tag[1]"], "splits")
+    assert template.atoms == (Atom("left_length"), Atom("first", "word"), Atom("right", "tag", 1))
+    assert str(template) == "left_length & first.word & right.tag[1]"
+    assert columns_of([template]) == ("word", "tag")
+
+
+@pytest.mark.parametrize(
+    "line, which, message",
+    [
+        ("left.word", "spans", "has the role 'left'.* There are: first, last, before, after, span"),
+        ("left_length", "spans", "the atom 'left_length', which is not of the form .*; nor a measure: length"),
+        ("lenght", "splits", "nor a measure: length, left_length, right_length"),
+        ("span.word[1]", "spans", "an offset on 'span', which looks at all tokens of the span"),
+        ("first.word", "words", "There are: w"),
+    ],
+)
+def test_errors_of_anchored_templates(line, which, message):
+    with pytest.raises(ConfigError, match=message):
+        ANCHORED.parse([line], which)

@@ -219,9 +219,11 @@ def _indexed(rules: Rules) -> dict[str, Any]:
     found, first = np.unique(binary[:, 0] * N + binary[:, 1], return_index=True)
     pairs = np.full(N * N, -1, np.int32)
     pairs[found] = np.arange(len(found))
+    bits = np.left_shift(np.int64(1), binary[:, 2] % 64)
+    parents = np.bitwise_or.reduceat(bits, first) if len(binary) else bits
     names = [" ".join(rules.symbols[k] for k in (above, left, right)) for left, right, above in binary.tolist()]
     return {
-        "symbols": N, "pairs": pairs, "pair_rules": np.append(first, len(binary)), "parent": binary[:, 2],
+        "symbols": N, "pairs": pairs, "pair_rules": np.append(first, len(binary)), "parent": binary[:, 2], "parents": parents,
         "bottom_steps": np.searchsorted(rules.bottoms, np.arange(N + 1)), "step_top": rules.tops,
         "symbol_names": _hashes(rules.symbols), "rule_names": _hashes(names),
         "step_names": _hashes([" ".join(("", *chain)) for chain in rules.chains]),

@@ -7,7 +7,7 @@ from numba import types
 
 from structopt.kernels.forest.record import Listing, open_forests
 from structopt.kernels.grammar.charts import span_number
-from structopt.kernels.waist.signatures import INTS, LONGS, RECORD, inlined, kernel, merged
+from structopt.kernels.waist.signatures import INTS, LONGS, RECORD, inlined, kernel
 
 HEAD, LEFT, RIGHT, NUMBER, SPLIT = range(5)
 STEP, TAG = 0, -1
@@ -16,7 +16,7 @@ ROOM = 1 << 12
 """For how many ways to make the symbols of one span there is room at first."""
 
 
-@merged
+@inlined
 def list_bottoms(grammar, cells, symbol, first_cell, n, b, e, made, place, ways):
     """List the ways to make the bottoms of a span from vertices that are made; return how many, perhaps more than have room.
 
@@ -32,7 +32,7 @@ def list_bottoms(grammar, cells, symbol, first_cell, n, b, e, made, place, ways)
     made : which vertices are made
     place : -1 for each symbol, before and after
     """
-    pairs, pair_rules, parent, _, _, symbols = grammar
+    pairs, pair_rules, parent, parents, _, _, symbols = grammar
     firsts, bottoms, tops = cells
     cell, count, room = first_cell + span_number(n, b, e), 0, len(ways)
     first, last = firsts[cell], firsts[cell] + bottoms[cell]
@@ -43,8 +43,10 @@ def list_bottoms(grammar, cells, symbol, first_cell, n, b, e, made, place, ways)
                 ways[count, NUMBER], ways[count, SPLIT] = symbol[v], TAG
             count += 1
     else:
+        heads = np.int64(0)
         for v in range(first, last):
             place[symbol[v]] = v
+            heads |= np.int64(1) << np.int64(symbol[v] & 63)
         for k in range(b + 1, e):
             lower, upper = first_cell + span_number(n, b, k), first_cell + span_number(n, k, e)
             lefts, rights = firsts[lower] + bottoms[lower], firsts[upper] + bottoms[upper]
@@ -56,7 +58,7 @@ def list_bottoms(grammar, cells, symbol, first_cell, n, b, e, made, place, ways)
                 row = symbol[u] * symbols
                 for v in range(rights, rights + tops[upper]):
                     g = pairs[row + symbol[v]]
-                    if g < 0 or not made[v]:
+                    if g < 0 or parents[g] & heads == 0 or not made[v]:
                         continue
                     for r in range(pair_rules[g], pair_rules[g + 1]):
                         head = place[parent[r]]
@@ -70,10 +72,10 @@ def list_bottoms(grammar, cells, symbol, first_cell, n, b, e, made, place, ways)
     return count
 
 
-@merged
+@inlined
 def list_steps(grammar, cells, symbol, cell, made, place, ways):
     """List the ways to make the tops of a span from bottoms that are made; return how many."""
-    _, _, _, bottom_steps, step_top, _ = grammar
+    _, _, _, _, bottom_steps, step_top, _ = grammar
     firsts, bottoms, tops = cells
     count, room, first, top = 0, len(ways), firsts[cell], firsts[cell] + bottoms[cell]
     for v in range(top, top + tops[cell]):
@@ -92,7 +94,7 @@ def list_steps(grammar, cells, symbol, cell, made, place, ways):
     return count
 
 
-@merged
+@inlined
 def put_ways(edges, left, right, number, split, ways, count, first, last, free):
     """Append the first ways, to make the vertices first <= v < last, to the listing, sorted by them; else in their order."""
     for q in range(count):
@@ -110,7 +112,7 @@ def put_ways(edges, left, right, number, split, ways, count, first, last, free):
 @inlined
 def grammar_of(f):
     """The rules and steps as arrays."""
-    return f.pairs, f.pair_rules, f.parent, f.bottom_steps, f.step_top, np.int64(f.symbols)
+    return f.pairs, f.pair_rules, f.parent, f.parents, f.bottom_steps, f.step_top, np.int64(f.symbols)
 
 
 @inlined

@@ -31,6 +31,7 @@ class Forests(NamedTuple):
     pairs : (N * N,) the number of each pair of a left and a right symbol; -1 where it has no rules
     pair_rules : (G + 1,) where the rules of each pair begin
     parent : (R,) the symbol above each rule
+    parents : (G,) bits of the symbols above each pair, by their numbers modulo 64
     bottom_steps : (N + 1,) where the unary steps from each bottom symbol begin
     step_top : (U,) the symbol above each step
     symbol_names, rule_names, step_names : numbers that tell names apart, in any model
@@ -47,6 +48,7 @@ class Forests(NamedTuple):
     pairs: Ints
     pair_rules: Ints
     parent: Ints
+    parents: Longs
     bottom_steps: Ints
     step_top: Ints
     symbol_names: Longs

@@ -4,6 +4,8 @@
 
 Above temperature 0 the terms of this sum, divided by it, are the probabilities of the edges given their head. The marginals are
 products of these, from the root down, so that they need no outside scores, and no range of scores is too large for them.
+
+Inner loops read arrays that have names of their own, and hand none to a function: each would be counted as a reference.
 """
 
 from __future__ import annotations
@@ -28,11 +30,17 @@ def tails_score(g, e, inside):
 @inlined
 def fill_best(g, s, inside):
     """Fill in the scores of the best derivations of vertices; return the root's."""
-    edges, start, best = len(g.left), g.edges[0], -inf
-    for v in range(len(g.edges) - 1):
+    starts, left, right, start, best = g.edges, g.left, g.right, g.edges[0], -inf
+    edges = len(left)
+    for v in range(len(starts) - 1):
         best = -inf
-        for e in range(g.edges[v] - start, g.edges[v + 1] - start):
-            best = max(best, s[e] + tails_score(g, e, inside))
+        for e in range(starts[v] - start, starts[v + 1] - start):
+            value = s[e]
+            if left[e] >= 0:
+                value += inside[left[e]]
+            if right[e] >= 0:
+                value += inside[right[e]]
+            best = max(best, value)
         best += s[edges + v]
         inside[v] = best
     return best
@@ -79,12 +87,18 @@ def best_derivation(g, s, inside, z):
 @inlined
 def fill_conditionals(g, s, temperature, inside, z):
     """Fill in the inside scores; return the root's. z becomes the probabilities of edges given their heads."""
-    edges, start, value = len(g.left), g.edges[0], -inf
-    for v in range(len(g.edges) - 1):
-        first, last, top = g.edges[v] - start, g.edges[v + 1] - start, -inf
+    starts, left, right, start, value = g.edges, g.left, g.right, g.edges[0], -inf
+    edges = len(left)
+    for v in range(len(starts) - 1):
+        first, last, top = starts[v] - start, starts[v + 1] - start, -inf
         for e in range(first, last):
-            z[e] = s[e] + tails_score(g, e, inside)
-            top = max(top, z[e])
+            score = s[e]
+            if left[e] >= 0:
+                score += inside[left[e]]
+            if right[e] >= 0:
+                score += inside[right[e]]
+            z[e] = score
+            top = max(top, score)
         value = top + s[edges + v]
         if value == -inf:
             z[first:last] = 0.0
@@ -103,18 +117,19 @@ def fill_conditionals(g, s, temperature, inside, z):
 @inlined
 def multiply_down(g, z):
     """Make marginals of edges and vertices of the probabilities of edges given their heads."""
-    edges, start = len(g.left), g.edges[0]
+    starts, left, right, start = g.edges, g.left, g.right, g.edges[0]
+    edges = len(left)
     z[edges:] = 0.0
     z[len(z) - 1] = 1.0
-    for v in range(len(g.edges) - 2, -1, -1):
+    for v in range(len(starts) - 2, -1, -1):
         above = z[edges + v]
         if above == 0.0:
-            z[g.edges[v] - start : g.edges[v + 1] - start] = 0.0
+            z[starts[v] - start : starts[v + 1] - start] = 0.0
             continue
-        for e in range(g.edges[v] - start, g.edges[v + 1] - start):
+        for e in range(starts[v] - start, starts[v + 1] - start):
             z[e] *= above
             if z[e] != 0.0:
-                if g.left[e] >= 0:
-                    z[edges + g.left[e]] += z[e]
-                if g.right[e] >= 0:
-                    z[edges + g.right[e]] += z[e]
+                if left[e] >= 0:
+                    z[edges + left[e]] += z[e]
+                if right[e] >= 0:
+                    z[edges + right[e]] += z[e]

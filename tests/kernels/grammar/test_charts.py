@@ -10,9 +10,10 @@ from structopt.config import registry
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.encoded import EncodedConstituents
 from structopt.core.data.structure import Structure
+from structopt.factor_graph.grammar import forests
+from structopt.factor_graph.grammar.charts import cells_of, span_number
 from structopt.factor_graph.grammar.grammar import Grammar
 from structopt.kernels.grammar import grammar as kernels
-from structopt.kernels.grammar.hyperedges import hyperedges
 from structopt.kernels.waist.record import Record
 from structopt.testing.inference import InferenceSuite, run
 from tests.factor_graph.grammar.random_treebanks import random_treebank, thinned
@@ -128,40 +129,41 @@ def test_max_rule_by_its_definition(temperature, scale):
         work, z = Record(*(buffer.copy() for buffer in structure.work)), np.zeros(len(s))
         kernels.solve(structure.record, i, s, temperature, z, np.zeros(0), work)
         kernels.max_rule(structure.record, i, z, work)
-        edges = positional.part_tokens["edge"][slice(*positional.spans("edge")[1][i : i + 2])]
-        weight = np.select(
-            [edges[:, 0] == 1, edges[:, 0] == 2], [s[R + edges[:, 1] % max(U, 1)], s[edges[:, 1] % max(R, 1)]],
-            s[np.minimum(R + U + edges[:, 2] * len(graph.rules.tags) + edges[:, 1], len(s) - 1)],
-        )  # fmt: skip
-        vertices = listed(positional, i)[:, : len(edges)]
+        edges, spans = list(forests.sentences(positional))[i]
+        tags = R + U + spans.begin[edges.head] * len(graph.rules.tags) + edges.number - graph.rules.first_tag
+        number = np.select([edges.split == forests.TAG, edges.split == forests.STEP], [tags, R + edges.number], edges.number)
+        weight = s[number]
+        vertices = listed(positional, i)[:, : len(number)]
         scores = vertices @ weight / temperature
         p = np.exp(scores - scores.max())
         mu = p @ vertices / p.sum()
         with np.errstate(divide="ignore"):
-            logs = np.where(edges[:, 0] > 0, np.log(mu), 0.0)
+            logs = np.where(edges.split != forests.TAG, np.log(mu), 0.0)
         products = np.array([logs[vertex > 0].sum() for vertex in vertices])
         assert (np.abs(listed(structure, i) - z).sum(axis=1) == 0).any()
-        value = _product(structure, positional, graph, i, z, logs)
+        value = _product(structure, positional, (encoded, graph), i, z, logs)
         assert value == pytest.approx(products.max(), abs=1e-6 * scale)
 
 
-def _product(structure, positional, graph, i, z, logs):
-    """The sum of log mu over a tree of the chart: the derivation of the positional chart with the same nodes and counts."""
+def _product(structure, positional, of, i, z, logs):
+    """The sum of log mu over a tree of the chart: the tree of the forest with the same nodes and counts."""
+    encoded, graph = of
     R, U = len(graph.rules.binary), len(graph.rules.chains)
-    edges = positional.part_tokens["edge"][slice(*positional.spans("edge")[1][i : i + 2])]
+    edges, spans = list(forests.sentences(positional))[i]
     counts = z[: R + U]
     nodes = z[structure.spans("node")[0][i] :][: int(np.diff(structure.spans("node")[1])[i])]
-    vertices = listed(positional, i)
+    vertices, sentence = listed(positional, i), np.full(len(spans.begin), i)
+    place = span_number(np.diff(encoded.offsets)[sentence], spans.begin, spans.end)
+    reached = cells_of(encoded, graph.rules).node(sentence, place, spans.symbol, spans.above)
     best = -inf
-    reached = hyperedges(structure.record, i).nodes
     for vertex in vertices:
-        chosen = vertex[: len(edges)] > 0
+        chosen = vertex[: len(edges.head)] > 0
         own = np.zeros(R + U)
-        for kind, number, *_ in edges[chosen].tolist():
-            if kind:
-                own[number if kind == 2 else R + number] += 1
+        for number, split in zip(edges.number[chosen], edges.split[chosen], strict=True):
+            if split != forests.TAG:
+                own[number if split > 0 else R + number] += 1
         used = np.zeros(len(nodes))
-        used[reached[np.flatnonzero(vertex[len(edges) :])]] = 1
+        used[reached[np.flatnonzero(vertex[len(edges.head) :])]] = 1
         if (own == counts).all() and (used == nodes).all():
             best = max(best, logs[chosen].sum())
     return best

@@ -19,24 +19,12 @@ from structopt.kernels.features.anchored.record import (
     LENGTH_OF,
 )
 from structopt.kernels.features.hashing import END, START, finish, mix, partial
-from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.signatures import inlined
 
 FIRST_PART, LAST_PART = 4, 3
 """How many words count at the beginning and at the end of a span, where a template looks at all of them."""
 LOW = np.uint64(0xFFFFFFFF)
 ONES, PAIRS, FOURS, EIGHTS = (np.uint64(k * (2**64 - 1) // 255) for k in (0x55, 0x33, 0x0F, 0x01))
-
-
-@merged
-def weight_of(seen, ranks, shift, gold, others, z):
-    """The number of the weight of a feature, given its hash; -1 where it has none. `shift` is 64 - hash_bits."""
-    place = z >> shift
-    word, bit = seen[place >> np.uint64(6)], place & np.uint64(63)
-    if (word >> bit) & np.uint64(1) == np.uint64(1):
-        return np.int64(ranks[place >> np.uint64(6)]) + bits_of(word & ((np.uint64(1) << bit) - np.uint64(1)))
-    if others == 0:
-        return np.int64(-1)
-    return np.int64(gold) + np.int64(((z & LOW) * np.uint64(others)) >> np.uint64(32))
 
 
 @inlined
@@ -49,29 +37,52 @@ def bits_of(word):
 
 
 @inlined
+def weights_of(x, z):
+    """The numbers of the weights of features, int64, given their hashes; -1 for those that have none."""
+    seen, ranks, shift, gold = x.seen, x.ranks, np.uint64(64 - x.hash_bits), np.int64(x.gold)
+    others, weights = np.uint64(x.others), np.empty(len(z), np.int64)
+    for q in range(len(z)):
+        place = z[q] >> shift
+        word, bit = seen[place >> np.uint64(6)], place & np.uint64(63)
+        if (word >> bit) & np.uint64(1) == np.uint64(1):
+            weights[q] = np.int64(ranks[place >> np.uint64(6)]) + bits_of(word & ((np.uint64(1) << bit) - np.uint64(1)))
+        else:
+            weights[q] = gold + np.int64(((z[q] & LOW) * others) >> np.uint64(32)) if others > 0 else -1
+    return weights
+
+
+@inlined
 def joined(template, name):
     """The hash of a feature, given the partial hash of its template and a name."""
     return finish(template + np.uint64(name))
 
 
 @inlined
-def template_hash(x, codes, t, b, e, k):
-    """Partial hash of template t at the words b <= q < e of a sentence, with a split k; of a tag, at the word b."""
-    total = partial(x.templates[t, 0], 0, 0)
-    for a in range(x.templates[t, 1], x.templates[t, 2]):
-        value = value_of(x, codes, np.int64(x.atoms[a, 0]), np.int64(x.atoms[a, 1]), np.int64(x.atoms[a, 2]), b, e, k)
-        total += partial(x.templates[t, 0], a - x.templates[t, 1] + 1, value)
-    return total
+def value_of_words(codes, column, b, e):
+    """Value of a sequence of codes: those of the first four words and of the last three, runs as one code and a mark."""
+    value, last, repeated = np.uint64(0), np.int64(-1), False
+    for q in range(b, e):
+        if q == b + FIRST_PART and e - q > LAST_PART:
+            value, last, repeated = mix(value + np.uint64(1)), np.int64(-1), False
+        if q >= b + FIRST_PART and e - q > LAST_PART:
+            continue
+        if codes[q, column] == last:
+            if not repeated:
+                value, repeated = mix(value + np.uint64(2)), True
+        else:
+            last, repeated = np.int64(codes[q, column]), False
+            value = mix(value + np.uint64(last + 3))
+    return np.int64(value >> np.uint64(1))
 
 
 @inlined
-def value_of(x, codes, role, column, offset, b, e, k):
+def value_of(bins, codes, role, column, offset, b, e, k):
     """The value of an atom."""
     if role == EVERY_WORD:
-        return value_of_words(codes[:, column], b, e)
+        return value_of_words(codes, column, b, e)
     if role >= LENGTH_OF:
         length = e - b if role == LENGTH_OF else k - b if role == LEFT_LENGTH else e - k
-        return np.int64(x.bins[min(length, len(x.bins) - 1)])
+        return np.int64(bins[min(length, len(bins) - 1)])
     position = b
     if role == LAST_WORD:
         position = e - 1
@@ -90,18 +101,11 @@ def value_of(x, codes, role, column, offset, b, e, k):
 
 
 @inlined
-def value_of_words(codes, b, e):
-    """Value of a sequence of codes: those of the first four words and of the last three, runs as one code and a mark."""
-    value, last, repeated = np.uint64(0), np.int64(-1), False
-    for q in range(b, e):
-        if q == b + FIRST_PART and e - q > LAST_PART:
-            value, last, repeated = mix(value + np.uint64(1)), np.int64(-1), False
-        if q >= b + FIRST_PART and e - q > LAST_PART:
-            continue
-        if codes[q] == last:
-            if not repeated:
-                value, repeated = mix(value + np.uint64(2)), True
-        else:
-            last, repeated = np.int64(codes[q]), False
-            value = mix(value + np.uint64(last + 3))
-    return np.int64(value >> np.uint64(1))
+def template_hash(templates, atoms, bins, codes, t, b, e, k):
+    """Partial hash of template t at the words b <= q < e of a sentence, with a split k; of a tag, at the word b."""
+    number, first, last = templates[t, 0], np.int64(templates[t, 1]), np.int64(templates[t, 2])
+    total = partial(number, 0, 0)
+    for a in range(first, last):
+        role, column, offset = np.int64(atoms[a, 0]), np.int64(atoms[a, 1]), np.int64(atoms[a, 2])
+        total += partial(number, a - first + 1, value_of(bins, codes, role, column, offset, b, e, k))
+    return total

@@ -36,7 +36,7 @@ from structopt.kernels.features.anchored.record import (
 from structopt.kernels.features.hashing import partial
 from structopt.kernels.forest.edges import STEP, TAG
 from structopt.kernels.grammar.charts import span_number
-from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.signatures import inlined
 
 ROW, COLUMN, FIRST, LAST, AT = range(5)
 """Of a sum: its row; its column, `OF_SPAN`, `OF_SPLIT` or `OF_TAG`; begin and end of its span, and its split."""
@@ -81,11 +81,14 @@ def width_of(x, n, group):
 
 
 @inlined
-def column_hash(x, codes, t, group, value):
-    """Partial hash of a template that looks at one place, given its column within the group: a word, or the bin of a length."""
-    if group in (NOTHING, BEGIN, END, SPLIT):
-        return template_hash(x, codes, t, value, value, value)
-    return partial(x.templates[t, 0], 0, 0) + partial(x.templates[t, 0], 1, value)
+def column_hashes(x, codes, t, group, hashes):
+    """Fill in the partial hashes of a template that looks at one place, at its group's columns: words, or bins of lengths."""
+    templates, atoms, bins = x.templates, x.atoms, x.bins
+    for value in range(len(hashes)):
+        if group in (NOTHING, BEGIN, END, SPLIT):
+            hashes[value] = template_hash(templates, atoms, bins, codes, t, value, value, value)
+        else:
+            hashes[value] = partial(templates[t, 0], 0, 0) + partial(templates[t, 0], 1, value)
 
 
 @inlined
@@ -99,8 +102,7 @@ def open_sums(x, codes, edges, vertices):
     hashes = np.empty((x.bounds[SINGLE], widest), np.uint64)
     for group in range(SINGLE):
         for t in range(x.bounds[group], x.bounds[group + 1]):
-            for value in range(firsts[group + 1] - firsts[group]):
-                hashes[t, value] = column_hash(x, codes, t, group, value)
+            column_hashes(x, codes, t, group, hashes[t, : firsts[group + 1] - firsts[group]])
     entries = (len(f.parent) + len(f.step_top) + f.symbols) * firsts[SINGLE]
     room = 1 + min(entries, 10 * edges + 4 * vertices) + edges + vertices
     room += 2 * edges if x.bounds[ANCHOR] < x.bounds[ANCHOR + 1] else 0
@@ -123,54 +125,29 @@ def column_of(x, y, group, value):
     return y.firsts[group] + x.bins[min(value, len(x.bins) - 1)]
 
 
-@merged
-def new_sum(of, count, row, column, b, e, k):
-    """Add a sum, and return its number."""
-    q = count[0]
-    count[0] = q + 1
-    of[q, ROW], of[q, COLUMN], of[q, FIRST], of[q, LAST], of[q, AT] = row, column, b, e, k
-    return q
-
-
-@merged
-def sum_at(of, count, slot, width, row, column):
-    """The sum of a row and a column; that of nothing where the column is -1."""
-    q = NONE
-    if column >= 0:
-        q = np.int64(slot[row * width + column])
-        if q == NONE:
-            q = count[0]
-            count[0] = q + 1
-            of[q, ROW], of[q, COLUMN] = row, column
-            slot[row * width + column] = q
-    return q
-
-
-@merged
-def sum_of_span(of, count, slot, width, parts, columns, row, b, e):
-    """Add the sum of a row and a span, after those that are added to it."""
-    nothing, begin = sum_at(of, count, slot, width, row, columns[0]), sum_at(of, count, slot, width, row, columns[1])
-    end, length = sum_at(of, count, slot, width, row, columns[2]), sum_at(of, count, slot, width, row, columns[3])
-    q = new_sum(of, count, row, OF_SPAN, b, e, 0)
-    parts[q, 0], parts[q, 1], parts[q, 2], parts[q, 3] = nothing, begin, end, length
-    return q
+@inlined
+def columns_of(x, y, n):
+    """The columns of all words and lengths up to n, by group; -1 where a group has no templates."""
+    columns = np.empty((SINGLE, n + 1), np.int64)
+    for group in range(SINGLE):
+        for value in range(n + 1):
+            columns[group, value] = column_of(x, y, group, value)
+    return columns
 
 
 @inlined
 def fill_sums(x, g, i, y):
-    """Find the sums of all edges of sentence i. Arrays have names of their own, which inner loops read faster than fields."""
-    f = x.forest
-    n, R, U, symbol = f.tokens[i + 1] - f.tokens[i], len(f.parent), len(f.step_top), f.symbol[f.vertices[i] : f.vertices[i + 1]]
-    spans, firsts, bottoms, tops = f.spans[i], f.first, f.bottoms, f.tops
-    starts, split_of, number_of = g.edges, g.split, g.number
-    of, count, slot, parts, edges, width = y.of, y.count, y.slot, y.parts, y.edges, y.firsts[SINGLE]
-    of_rule, stamp, now = np.empty(R, np.int64), np.zeros(R, np.int64), 0
-    anchors, with_rule, with_label = x.bounds[ANCHOR] < x.bounds[ANCHOR + 1], x.joined & WITH_RULE, x.joined & WITH_PARENT
-    lefts, rights = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-    splits, columns = np.empty(n + 1, np.int64), np.empty(4, np.int64)
-    for value in range(n + 1):
-        splits[value] = column_of(x, y, SPLIT, value)
-        lefts[value], rights[value] = column_of(x, y, LEFT, value), column_of(x, y, RIGHT, value)
+    """Find the sums of all edges of sentence i.
+
+    In inner loops arrays have names of their own, and go to no function: both would be counted as references each time.
+    """
+    f, R, U = x.forest, len(x.forest.parent), len(x.forest.step_top)
+    n, spans, symbol = f.tokens[i + 1] - f.tokens[i], f.spans[i], f.symbol[f.vertices[i] : f.vertices[i + 1]]
+    firsts, bottoms, tops, starts, split_of, number_of = f.first, f.bottoms, f.tops, g.edges, g.split, g.number
+    of, slot, parts, edges, width, count = y.of, y.slot, y.parts, y.edges, y.firsts[SINGLE], 1
+    anchors, with_rule, with_label = x.bounds[ANCHOR] < x.bounds[ANCHOR + 1], x.joined & WITH_RULE > 0, x.joined & WITH_PARENT > 0
+    columns, own, stamp = columns_of(x, y, n), np.empty(R + U + f.symbols, np.int64), np.zeros(R + U + f.symbols, np.int64)
+    rows, now, found, places = np.empty(R + U + f.symbols, np.int64), 0, np.empty(4, np.int64), np.empty(4, np.int64)
     edges[:] = NONE
     for b in range(n):
         for e in range(b + 1, n + 1):
@@ -178,39 +155,70 @@ def fill_sums(x, g, i, y):
             first, last = firsts[cell], firsts[cell] + bottoms[cell] + tops[cell]
             if first == last:
                 continue
-            now += 1
-            columns[0], columns[1] = column_of(x, y, NOTHING, 0), column_of(x, y, BEGIN, b)
-            columns[2], columns[3] = column_of(x, y, END, e), column_of(x, y, LENGTH, e - b)
-            for v in range(first, last):
-                label, of_label, split = R + U + symbol[v], NONE, -1
-                of_split, of_left, of_right, of_anchor = NONE, NONE, NONE, NONE
-                if with_label and split_of[starts[v]] != TAG:
-                    of_label = sum_of_span(of, count, slot, width, parts, columns, label, b, e)
+            now, listed = now + 1, 0
+            for v in range(first, last):  # the rows of this span
+                label = R + U + symbol[v]
+                if split_of[starts[v]] == TAG:
+                    of[count, ROW], of[count, COLUMN], of[count, FIRST], of[count, LAST], of[count, AT] = label, OF_TAG, b, e, b
+                    edges[starts[v], 0] = count
+                    count += 1
+                    continue
+                if with_label and stamp[label] != now:
+                    stamp[label], rows[listed] = now, label
+                    listed += 1
+                if with_rule:
+                    for at in range(starts[v], starts[v + 1]):
+                        row = number_of[at] if split_of[at] > STEP else R + number_of[at]
+                        if stamp[row] != now:
+                            stamp[row], rows[listed] = now, row
+                            listed += 1
+            places[0], places[1] = columns[NOTHING, 0], columns[BEGIN, b]
+            places[2], places[3] = columns[END, e], columns[LENGTH, e - b]
+            for r in range(listed):  # the sums of these rows and the span
+                row = rows[r]
+                for j in range(4):
+                    found[j] = NONE
+                    if places[j] >= 0:
+                        key = row * width + places[j]
+                        if slot[key] == NONE:
+                            slot[key], of[count, ROW], of[count, COLUMN] = count, row, places[j]
+                            count += 1
+                        found[j] = slot[key]
+                of[count, ROW], of[count, COLUMN], of[count, FIRST], of[count, LAST], of[count, AT] = row, OF_SPAN, b, e, b
+                for j in range(4):
+                    parts[count, j] = found[j]
+                own[row] = count
+                count += 1
+            for v in range(first, first + bottoms[cell] if e > b + 1 else first):  # those of their splits
+                label, split = R + U + symbol[v], -1
                 for at in range(starts[v], starts[v + 1]):
-                    k, number = np.int64(split_of[at]), np.int64(number_of[at])
-                    if k == TAG:
-                        edges[at, 0] = new_sum(of, count, label, OF_TAG, b, e, b)
-                        continue
-                    edges[at, 1] = of_label
-                    if k == STEP:
-                        if with_rule:
-                            edges[at, 0] = sum_of_span(of, count, slot, width, parts, columns, R + number, b, e)
-                        continue
-                    if with_label:
-                        if k != split:
-                            split, of_split = k, sum_at(of, count, slot, width, label, splits[k])
-                            of_left = sum_at(of, count, slot, width, label, lefts[k - b])
-                            of_right = sum_at(of, count, slot, width, label, rights[e - k])
-                            if anchors:
-                                of_anchor = new_sum(of, count, label, OF_SPLIT, b, e, k)
-                        edges[at, 6], edges[at, 7], edges[at, 8], edges[at, 9] = of_split, of_left, of_right, of_anchor
-                    if with_rule:
-                        if stamp[number] != now:
-                            stamp[number] = now
-                            of_rule[number] = sum_of_span(of, count, slot, width, parts, columns, number, b, e)
-                        edges[at, 0] = of_rule[number]
-                        edges[at, 2] = sum_at(of, count, slot, width, number, splits[k])
-                        edges[at, 3] = sum_at(of, count, slot, width, number, lefts[k - b])
-                        edges[at, 4] = sum_at(of, count, slot, width, number, rights[e - k])
+                    k = np.int64(split_of[at])
+                    places[0], places[1], places[2] = columns[SPLIT, k], columns[LEFT, k - b], columns[RIGHT, e - k]
+                    for side in range(2):
+                        row, mine = (np.int64(number_of[at]), 2) if side == 0 else (label, 6)
+                        if not (with_rule if side == 0 else with_label):
+                            continue
+                        if side == 1 and k == split:
+                            for j in range(4):
+                                edges[at, 6 + j] = edges[at - 1, 6 + j]
+                            continue
+                        for j in range(3):
+                            if places[j] >= 0:
+                                key = row * width + places[j]
+                                if slot[key] == NONE:
+                                    slot[key], of[count, ROW], of[count, COLUMN] = count, row, places[j]
+                                    count += 1
+                                edges[at, mine + j] = slot[key]
                         if anchors:
-                            edges[at, 5] = new_sum(of, count, number, OF_SPLIT, b, e, k)
+                            of[count, ROW], of[count, COLUMN], of[count, FIRST] = row, OF_SPLIT, b
+                            of[count, LAST], of[count, AT], edges[at, mine + 3] = e, k, count
+                            count += 1
+                    split = k
+            for v in range(first, last):
+                for at in range(starts[v], starts[v + 1]):
+                    if split_of[at] != TAG:
+                        if with_rule:
+                            edges[at, 0] = own[number_of[at] if split_of[at] > STEP else R + number_of[at]]
+                        if with_label:
+                            edges[at, 1] = own[R + U + symbol[v]]
+    y.count[0] = count

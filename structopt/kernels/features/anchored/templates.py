@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 
 from structopt.kernels.features.anchored.record import open_anchored
-from structopt.kernels.features.anchored.walk import HASHES, fill_scores, sink_of, walk
+from structopt.kernels.features.anchored.walk import fill_scores, list_hashes, sink_of, walk
 from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, SparseGradient, clear, open_gradient
 from structopt.kernels.waist.signatures import (
     ACCUMULATE,
@@ -43,7 +43,7 @@ def pullback(features, i, r, gradient):
     """Fill the gradient record with F(x_i) r; return its squared norm."""
     x, g, none, norm = open_anchored(features), open_gradient(gradient), np.empty(0, np.int64), 0.0
     clear(g)
-    walk(x, i, r, sink_of(SPARSE, g, np.empty(0), none, none, len(x.templates)))
+    walk(x, i, r, sink_of(SPARSE, g, np.empty(0), none, none))
     for q in range(g.counts[0]):
         norm += g.values[q] * g.values[q]
     return norm
@@ -89,7 +89,7 @@ def flatten(features, gradient, indices, values):
 def accumulate(features, i, r, dense):
     """Add F(x_i) r to a dense vector."""
     x, none = open_anchored(features), np.empty(0, np.int64)
-    walk(x, i, r, sink_of(DENSE, no_gradient(), dense, none, none, len(x.templates)))
+    walk(x, i, r, sink_of(DENSE, no_gradient(), dense, none, none))
 
 
 @kernel(SPANS)
@@ -97,7 +97,7 @@ def spans(features, i, starts, widths):
     """List the weights that the scores of instance i read; all as one run where they are too many."""
     x, g = open_anchored(features), no_gradient()
     ones = np.ones(x.forest.edges[i + 1] - x.forest.edges[i])
-    walk(x, i, ones, sink_of(LISTED, g, np.empty(0), starts, widths, len(x.templates)))
+    walk(x, i, ones, sink_of(LISTED, g, np.empty(0), starts, widths))
     if g.counts[0] >= 0:
         return g.counts[0]
     starts[0], widths[0] = 0, x.gold + x.others
@@ -107,6 +107,4 @@ def spans(features, i, starts, widths):
 @kernel(types.int64(RECORD, types.int64, VECTOR, LONGS))
 def hashes(features, i, chosen, found):
     """List the hashes of the features of chosen edges, which are not 0, some perhaps more than once; return how many."""
-    x, g = open_anchored(features), no_gradient()
-    walk(x, i, chosen, sink_of(HASHES, g, np.empty(0), found, found, 0))
-    return g.counts[0]
+    return list_hashes(open_anchored(features), i, chosen, found)
