@@ -80,8 +80,9 @@ def table1(records: Sequence[RunRecord], scale: str) -> Report:
         notes(
             scale,
             "NER is English CoNLL-2003 instead of OntoNotes, parsing the first sentences of today's English UD "
-            "instead of version 1.1, without relations on the arcs; constituents are 1,000 sentences of the freely available "
-            "tenth of the Penn Treebank, with the tags of the trees. The paper's span parser has no batch cutting planes.",
+            "instead of version 1.1, without relations on the arcs; constituents are those of the freely "
+            "available tenth of the Penn Treebank, with the tags of the trees; the paper's span parser has no batch cutting "
+            "planes.",
             FEATURES,
             "A time is that of the whole run divided by its passes, evaluations left out. Decoding is one pass of scores and "
             "search over the training data at the perceptron's last weights. OPS takes batches of 10 on NER, as in the paper, "

@@ -19,6 +19,8 @@ from structopt.features.hashed_templates import OTHER_CODES, table_size
 from structopt.features.support import OTHER_FEATURES, Supported
 from structopt.kernels.waist.record import Array, Record
 
+FORESTS = "forest"
+"""The kind of the structures (`structopt.core.structure_kind.StructureKind.name`) whose record the kernels open."""
 BLOCK = 1 << 22
 """About how many hashes are kept before those that occur twice are removed."""
 
@@ -155,9 +157,7 @@ class AnchoredTemplates(Supported):
 
 def _forests(encoded: Encoded, structure: Structure) -> EncodedConstituents:
     """The corpus, if its structures are forests; `ConfigError` for others."""
-    from structopt.factor_graph.kinds import FOREST
-
-    if not isinstance(encoded, EncodedConstituents) or structure.kind != FOREST:
+    if not isinstance(encoded, EncodedConstituents) or structure.kind.name != FORESTS:
         raise ConfigError(
             "features=anchored_templates are features of rules at their places, which are no parts of this task's graph. "
             "Take task=constituency factor_graph=span, or features=attribute_rows."

@@ -23,8 +23,8 @@ NAMES = {
     "task": [
         "attributes", "chunking", "constituency", "dependency", "grid", "multiclass", "multilabel", "ner", "synthetic", "tagging",
     ],
-    "features": ["attribute_rows", "hashed_templates"],
-    "factor_graph": ["arc_factored", "grammar", "linear_chain", "pairwise", "second_order", "single"],
+    "features": ["anchored_templates", "attribute_rows", "hashed_templates"],
+    "factor_graph": ["arc_factored", "grammar", "linear_chain", "pairwise", "second_order", "single", "span"],
     "inference": ["ad3", "enumeration", "exact", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"],
     "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
     "optimizer": [

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 
 NAMES = (
     "martins2010_table1_ner", "martins2010_table1_parsing", "martins2010_figure3", "martins2010_figure4", "bartlett2004_figure4",
+    "losses_on_constituents",
 )  # fmt: skip
 TREES = ("martins2010_table1_parsing", "martins2010_figure4")
 NO_MORE = [[]]

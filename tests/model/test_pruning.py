@@ -164,7 +164,7 @@ def test_a_labelled_model_prunes_by_the_sum_over_labels():
 def model(task_state=None, **graph):
     node = {"name": "arc_factored", "projective": False, "labeled": False, "single_root": True, "repair": "lift"} | graph
     options = SimpleNamespace(projective=node["projective"], single_root=node["single_root"])
-    task = SimpleNamespace(state=lambda: task_state or ({"words": ["a"]}, {"codes": np.arange(3)}))
+    task = SimpleNamespace(numbering=lambda: task_state or ({"words": ["a"]}, {"codes": np.arange(3)}))
     rows = AttributeRows.of([RowGroup("arc", 1, 5)], None)
     return SimpleNamespace(
         config={"factor_graph": node}, graph=options, task=task, scorer=rows, weights=np.ones(5), temperature=1.0
