@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,32 @@ _NUMBERS = ("first", "last", "before", "after", "left", "right", "span", "w", "l
 _GROUPS = {"begin": 1, "end": 2, "length": 3, "split": 4, "left_length": 5, "right_length": 6}
 _PLACES = {"first": "begin", "before": "begin", "last": "end", "after": "end", "left": "split", "right": "split"}
 _NOTHING, _SPAN, _ANCHOR, _WORD = 0, 7, 8, 9
+
+
+class Index(NamedTuple):
+    """Which weight a feature has: that of its place, if gold features are there, else one of the bins.
+
+    Attributes
+    ----------
+    words : int64, shape (2^hash_bits / 64,)
+        One bit a place, lowest bit first, set where a gold feature is.
+    ranks : int64, shape (2^hash_bits / 64,)
+        How many bits are set before each word.
+    gold, others : int
+        Weights of gold features, and after them bins for all other features.
+    """
+
+    words: Array
+    ranks: Array
+    gold: int
+    others: int
+
+    @classmethod
+    def of(cls, seen: Array, others: int) -> Index:
+        """The index of gold features at these places, bool of shape (2^hash_bits,)."""
+        counts = seen.reshape(-1, 64).sum(axis=1)
+        words = np.packbits(seen, bitorder="little").view("<i8").astype(np.int64)
+        return cls(words, np.cumsum(counts) - counts, int(counts.sum()), others)
 
 
 @dataclass(frozen=True)
@@ -97,23 +123,12 @@ class Layout:
         texts = {which: saved.strings(which, distinct=False) for which in ANCHORED.roles}
         return cls.of(saved.whole("hash_bits"), saved.wholes("lengths", 1), saved.strings("joined", least=1), texts)
 
-    def record(self, encoded: EncodedConstituents, structure: Structure, seen: Array, others: int) -> Record:
-        """Pack a corpus for the kernels of anchored templates (see `structopt.kernels.features.anchored.record`).
-
-        Parameters
-        ----------
-        encoded, structure : the corpus, and its forests
-        seen : bool, shape (2^hash_bits,)
-            The places of gold features.
-        others : int
-            Number of bins for all other features.
-        """
+    def record(self, encoded: EncodedConstituents, structure: Structure, index: Index) -> Record:
+        """Pack a corpus with its forests for the kernels of anchored templates (`structopt.kernels.features.anchored.record`)."""
         from structopt.kernels.features.anchored.record import ANCHORED as RECORD
         from structopt.kernels.features.anchored.record import GROUPS
         from structopt.kernels.forest.record import FORESTS
 
-        words = np.packbits(seen, bitorder="little").view("<i8").astype(np.int64)
-        counts = seen.reshape(-1, 64).sum(axis=1)
         numbered = sorted(enumerate(self.templates, 1), key=lambda pair: pair[1][0])
         templates: list[list[int]] = []
         atoms: list[tuple[int, int, int]] = []
@@ -126,19 +141,19 @@ class Layout:
             atoms += own
         groups = [group for _, (group, _) in numbered]
         return RECORD.pack(
-            forest=FORESTS.open(structure.record)._asdict(), hash_bits=self.hash_bits, gold=int(seen.sum()), others=others,
-            joined=sum(JOINED[name] for name in self.joined), columns=max(len(self.columns), 1), seen=words,
-            ranks=np.cumsum(counts) - counts, bounds=np.searchsorted(groups, np.arange(GROUPS + 1)),
+            forest=FORESTS.open(structure.record)._asdict(), hash_bits=self.hash_bits, gold=index.gold,
+            others=index.others, joined=sum(JOINED[name] for name in self.joined), columns=max(len(self.columns), 1),
+            seen=index.words, ranks=index.ranks, bounds=np.searchsorted(groups, np.arange(GROUPS + 1)),
             templates=np.array(templates, np.int32).reshape(-1, 3), atoms=np.array(atoms, np.int32).reshape(-1, 3),
             bins=np.array(distance_bins(self.lengths)), codes=self._codes(encoded),
         )  # fmt: skip
 
     def _codes(self, encoded: EncodedConstituents) -> Array:
         """Codes of the columns that the templates look at, shape (words, columns); a column of zeros if they look at none."""
+        for which, texts in self.texts.items():
+            check_columns(ANCHORED.parse(texts, which), which, encoded.columns)
         if encoded.codes is None or not self.columns:
-            check_columns((template for _, template in self.templates), "spans", encoded.columns)
             return np.zeros((int(encoded.offsets[-1]), 1), np.int32)
-        check_columns((template for _, template in self.templates), "spans", encoded.columns)
         return np.ascontiguousarray(encoded.codes[:, [encoded.columns.index(column) for column in self.columns]])
 
 

@@ -14,7 +14,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
-from structopt.features.anchored_layout import Layout
+from structopt.features.anchored_layout import Index, Layout
 from structopt.features.hashed_templates import OTHER_CODES, table_size
 from structopt.features.support import OTHER_FEATURES, Supported
 from structopt.kernels.waist.record import Array, Record
@@ -52,7 +52,7 @@ class AnchoredTemplates(Supported):
 
     layout: Layout
     seen_places: Array
-    others: int
+    index: Index
 
     def __init__(
         self,
@@ -74,8 +74,9 @@ class AnchoredTemplates(Supported):
     def of(cls, layout: Layout, seen_places: Array, others: int, note: str = "") -> AnchoredTemplates:
         """Lay out the weights of gold features at these places, bool of shape (2^hash_bits,), and of so many bins."""
         features = cls()
-        features.layout, features.seen_places, features.others, features.note = layout, seen_places, others, note
-        features.lay_out(int(seen_places.sum()) + others, None)
+        features.layout, features.seen_places, features.note = layout, seen_places, note
+        features.index = Index.of(seen_places, others)
+        features.lay_out(features.index.gold + others, None)
         return features
 
     def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> AnchoredTemplates:
@@ -84,7 +85,7 @@ class AnchoredTemplates(Supported):
         advice = "Lower features.hash_bits."
         refuse_what_does_not_fit(2.0 * (1 << layout.hash_bits), "features: the places of gold features", advice)
         nothing = np.zeros(1 << layout.hash_bits, bool)
-        hashes = _gold_hashes(layout, layout.record(trees, structure, nothing, 0), structure, gold)
+        hashes = _gold_hashes(layout, layout.record(trees, structure, Index.of(nothing, 0)), structure, gold)
         places, counts = np.unique(hashes >> np.uint64(64 - layout.hash_bits), return_counts=True)
         nothing[places.astype(np.int64)] = True
         others = int(self.unseen * len(places))
@@ -101,7 +102,7 @@ class AnchoredTemplates(Supported):
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack what the kernels of `structopt.kernels.features.anchored` read of a corpus."""
-        return self.layout.record(_forests(encoded, structure), structure, self.seen_places, self.others)
+        return self.layout.record(_forests(encoded, structure), structure, self.index)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
         """See `structopt.core.scorer.Scorer`: gold features that both have keep their weights; those of bins are left out.
@@ -144,7 +145,7 @@ class AnchoredTemplates(Supported):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Layout as JSON values, and the places of gold features as packed bits."""
-        return {**self.layout.state(), "others": self.others}, {"seen": np.packbits(self.seen_places)}
+        return {**self.layout.state(), "others": self.index.others}, {"seen": np.packbits(self.seen_places)}
 
     @classmethod
     def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> AnchoredTemplates:

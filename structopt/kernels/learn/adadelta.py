@@ -6,7 +6,7 @@ from math import sqrt
 
 from numba import types
 
-from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up, step, visit_batch
+from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up_all, step, visit_batch
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 
@@ -41,5 +41,5 @@ def adadelta_pass(kernels, data, space, order, x, rule, squares, moves, rho, eps
             moves[f] = rho * moves[f] + (1.0 - rho) * rate * rate * g * g
             x.rates[f] = sqrt((moves[f] + epsilon) / (squares[f] + epsilon))
         now += 1
-    catch_up(x, rule, 0, len(x.theta), now)
+    catch_up_all(x, rule, now)
     return losses

@@ -6,7 +6,7 @@ from math import sqrt
 
 from numba import types
 
-from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up, step, visit_batch
+from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up_all, step, visit_batch
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 
@@ -34,5 +34,5 @@ def adagrad_pass(kernels, data, space, order, x, rule, squares, eta):
             x.rates[f] = eta / sqrt(DELTA + squares[f])
             step(x, rule, f)
         now += 1
-    catch_up(x, rule, 0, len(x.theta), now)
+    catch_up_all(x, rule, now)
     return losses

@@ -77,19 +77,15 @@ def power(base, exponent):
 
 
 @inlined
-def missed_steps(x, rule, f, t):
-    """Make t steps at coordinate f, at which the gradients of their batches are 0."""
-    w, a = x.theta[f], x.rates[f] * rule.regularization
-    averaged = len(x.total) > 0
-    if rule.sparse:
-        length = abs(w)
-        if averaged:
-            x.total[f] += rule.batch * np.sign(w) * arithmetic_sum(length, a, t)
-        x.theta[f] = np.sign(w) * max(0.0, length - a * t)
-    else:
-        if averaged:
-            x.total[f] += rule.batch * w * geometric_sum(a, t)
-        x.theta[f] = w * power(1.0 / (1.0 + a), t)
+def after_missed(w, a, t, sparse):
+    """A coordinate w after t steps at which the gradients of their batches are 0; a is its rate times lambda."""
+    return np.sign(w) * max(0.0, abs(w) - a * t) if sparse else w * power(1.0 / (1.0 + a), t)
+
+
+@inlined
+def total_of_missed(w, a, t, sparse, batch):
+    """The sum of the iterates before each visit of these steps."""
+    return batch * np.sign(w) * arithmetic_sum(abs(w), a, t) if sparse else batch * w * geometric_sum(a, t)
 
 
 @inlined
@@ -105,14 +101,30 @@ def step(x, rule, f):
 
 
 @inlined
-def catch_up(x, rule, first, last, now):
-    """Make the steps before step `now` that the coordinates first <= f < last have missed."""
-    for f in range(first, last):
-        if x.theta[f] != 0.0:
-            t = now - np.int64(x.stamps[f])
-            if t > 0:
-                missed_steps(x, rule, f, t)
-                x.stamps[f] = now
+def catch_up(x, rule, starts, widths, runs, now):
+    """Make the steps before step `now` that coordinates have missed: in the first runs, starts[j] <= f < starts[j] + widths[j].
+
+    The inner loop hands no array to a function, each of which would be counted as a reference.
+    """
+    theta, total, rates, stamps, averaged = x.theta, x.total, x.rates, x.stamps, len(x.total) > 0
+    for j in range(runs):
+        for f in range(starts[j], starts[j] + widths[j]):
+            w = theta[f]
+            if w != 0.0:
+                t = now - np.int64(stamps[f])
+                if t > 0:
+                    a = rates[f] * rule.regularization
+                    if averaged:
+                        total[f] += total_of_missed(w, a, t, rule.sparse, rule.batch)
+                    theta[f] = after_missed(w, a, t, rule.sparse)
+                    stamps[f] = now
+
+
+@inlined
+def catch_up_all(x, rule, now):
+    """Do so with all coordinates."""
+    starts, widths = np.zeros(1, np.int64), np.full(1, len(x.theta), np.int64)
+    catch_up(x, rule, starts, widths, 1, now)
 
 
 @driven
@@ -122,8 +134,7 @@ def lazy_visit(k, data, space, i, x, rule, now, count):
     The weights that the visit reads are brought up to date first. A coordinate in `touched` has the stamp now + 1, because the
     batch's step will be made at it.
     """
-    for j in range(k.spans(data.features, i, space.starts, space.widths)):
-        catch_up(x, rule, space.starts[j], space.starts[j] + space.widths[j], now)
+    catch_up(x, rule, space.starts, space.widths, k.spans(data.features, i, space.starts, space.widths), now)
     loss = visit(k, data, space, i, x.theta)
     k.pullback(data.features, i, space.residual[: size(data, i)], space.gradient)
     for j in range(k.flatten(data.features, space.gradient, space.indices, space.values)):
