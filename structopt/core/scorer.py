@@ -15,7 +15,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.memory import NUMBER
 from structopt.errors import ConfigError
-from structopt.kernels.waist.record import Array, Record
+from structopt.kernels.waist.record import EMPTY, Array, Record
 
 
 class FeatureKernels(NamedTuple):
@@ -37,7 +37,7 @@ class FeatureScratch(NamedTuple):
     Attributes
     ----------
     gradient : Record
-        An empty sparse gradient.
+        An empty sparse gradient, with room for what the features note of the instance last scored.
     runs : int
         The most runs of weights that `SPANS` lists.
     coordinates : int
@@ -246,7 +246,7 @@ class SparseFeatures(Scorer):
         bounds = np.concatenate([[0], np.cumsum(np.diff(parts)[instances])])
         flat = np.zeros(int(bounds[-1]))
         for i, first, end in zip(instances, bounds[:-1], bounds[1:], strict=True):
-            self.kernels.scores(record, theta, int(i), flat[first:end])
+            self.kernels.scores(record, theta, int(i), flat[first:end], EMPTY)
         return flat
 
     def pullback(self, theta: Array, prepared: Any, instances: Array, residuals: Array) -> Array:

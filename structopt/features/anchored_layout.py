@@ -33,16 +33,13 @@ class Index(NamedTuple):
 
     Attributes
     ----------
-    words : int64, shape (2^hash_bits / 64,)
-        One bit a place, lowest bit first, set where a gold feature is.
-    ranks : int64, shape (2^hash_bits / 64,)
-        How many bits are set before each word.
+    seen : int64, shape (2^hash_bits / 64, 2)
+        One bit a place, lowest bit first, set where a gold feature is; and how many bits are set before each word.
     gold, others : int
         Weights of gold features, and after them bins for all other features.
     """
 
-    words: Array
-    ranks: Array
+    seen: Array
     gold: int
     others: int
 
@@ -51,7 +48,7 @@ class Index(NamedTuple):
         """The index of gold features at these places, bool of shape (2^hash_bits,)."""
         counts = seen.reshape(-1, 64).sum(axis=1)
         words = np.packbits(seen, bitorder="little").view("<i8").astype(np.int64)
-        return cls(words, np.cumsum(counts) - counts, int(counts.sum()), others)
+        return cls(np.stack([words, np.cumsum(counts) - counts], axis=1), int(counts.sum()), others)
 
 
 @dataclass(frozen=True)
@@ -143,7 +140,7 @@ class Layout:
         return RECORD.pack(
             forest=FORESTS.open(structure.record)._asdict(), hash_bits=self.hash_bits, gold=index.gold,
             others=index.others, joined=sum(JOINED[name] for name in self.joined), columns=max(len(self.columns), 1),
-            seen=index.words, ranks=index.ranks, bounds=np.searchsorted(groups, np.arange(GROUPS + 1)),
+            seen=index.seen, bounds=np.searchsorted(groups, np.arange(GROUPS + 1)),
             templates=np.array(templates, np.int32).reshape(-1, 3), atoms=np.array(atoms, np.int32).reshape(-1, 3),
             bins=np.array(distance_bins(self.lengths)), codes=self._codes(encoded),
         )  # fmt: skip

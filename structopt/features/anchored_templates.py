@@ -23,6 +23,8 @@ FORESTS = "forest"
 """The kind of the structures (`structopt.core.structure_kind.StructureKind.name`) whose record the kernels open."""
 BLOCK = 1 << 22
 """About how many hashes are kept before those that occur twice are removed."""
+SUMS_OF_EDGE, MOST_SUMS, MOST_NOTED = 16, 1 << 18, 1 << 20
+"""Of the sums of a sentence: at most so many are noted for each edge, and for all; and so many weights in them."""
 
 
 class AnchoredTemplates(Supported):
@@ -129,15 +131,20 @@ class AnchoredTemplates(Supported):
         return 0
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
-        """Allocate an empty sparse gradient, large enough for any sentence of the corpus."""
-        from structopt.kernels.features.template_gradient import GRADIENT
+        """Allocate an empty sparse gradient, large enough for any sentence of the corpus, and room for notes on one."""
+        from structopt.kernels.features.anchored.notes import SCRATCH
+        from structopt.kernels.features.anchored.sums import OF_EDGE
 
         edges = int(np.diff(structure.spans("edge")[1]).max(initial=0))
         touched = min(edges * self.layout.most, self.dimension)
-        gradient = GRADIENT.pack(
-            slot=table_size(touched), touched=touched, row_slot=0, row_touched=0, counts=3, values=touched, rows=0
-        )
-        return FeatureScratch(gradient, touched + 1, touched)
+        gradient = {"slot": table_size(touched), "touched": touched, "counts": 3, "values": touched}
+        nothing = {"row_slot": 0, "row_touched": 0, "rows": 0}
+        sums = min(MOST_SUMS, edges * SUMS_OF_EDGE)
+        scratch = SCRATCH.pack(
+            gradient=gradient | nothing, noted=3, edges=edges * OF_EDGE, parts=4 * sums, starts=sums + 1,
+            weights=min(MOST_NOTED, edges * self.layout.most),
+        )  # fmt: skip
+        return FeatureScratch(scratch, touched + 1, touched)
 
     def widened(self, more: Array) -> AnchoredTemplates:
         """The same features: all weights may move."""

@@ -183,7 +183,7 @@ def _instance_k_best(
 ) -> KBest:
     structure, room = examples.structure, k * examples.structure.most_active
     s = space.scores[: structure.parts[i + 1] - structure.parts[i]]
-    kernels.scores(features, weights, i, s)
+    kernels.scores(features, weights, i, s, space.gradient)
     values, offsets, parts, counts = np.zeros(k), np.zeros(k + 1, np.int64), np.zeros(room, np.int32), np.zeros(room)
     count = int(kernels.k_best(structure.record, i, s, k, values, offsets, parts, counts, space.work))
     count = int(np.count_nonzero(values[:count] > -np.inf))  # the best come first; those that break constraints last
@@ -208,5 +208,5 @@ def log_partitions(examples: Examples, kernels: Kernels, weights: Array, executo
 def _log_partition(kernels: Kernels, data: Data, space: Space, weights: Array, i: int, temperature: float) -> float:
     n = int(data.parts[i + 1] - data.parts[i])
     s, z, memory = space.scores[:n], space.residual[:n], data.messages[data.memory[i] : data.memory[i + 1]]
-    kernels.scores(data.features, weights, i, s)
+    kernels.scores(data.features, weights, i, s, space.gradient)
     return float(kernels.solve(data.structure, i, s, temperature, z, memory, space.work))

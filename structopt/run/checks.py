@@ -116,7 +116,7 @@ def _scores(problem: Problem, weights: Array, i: int) -> Array:
     parts = problem.structure.parts
     s = np.zeros(int(parts[i + 1] - parts[i]))
     data, theta = problem.examples.scored(problem.data, weights, (i, i + 1))
-    problem.kernels.scores(data.features, theta, i, s)
+    problem.kernels.scores(data.features, theta, i, s, problem.space.gradient)
     return s
 
 

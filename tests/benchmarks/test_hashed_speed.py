@@ -121,7 +121,7 @@ def test_passes(labeled: bool) -> None:
         for i in range(len(trees)):
             size = int(parts[i + 1] - parts[i])
             times = [clock()]
-            k.scores(record, theta, i, s[:size])
+            k.scores(record, theta, i, s[:size], EMPTY)
             times.append(clock())
             k.pullback(record, i, r[:size], scratch.gradient)
             times.append(clock())

@@ -11,6 +11,8 @@ from structopt.factor_graph.grammar import forests
 from structopt.factor_graph.grammar.grammar import Grammar
 from structopt.factor_graph.grammar.span import Span
 from structopt.features.anchored_templates import AnchoredTemplates
+from structopt.kernels.features.anchored.notes import SCRATCH
+from structopt.kernels.waist.record import EMPTY
 from structopt.testing.factor_graph import dense
 from structopt.testing.problems import loss_and_gradient, make_problem, random_weights
 from tests.factor_graph.grammar.random_treebanks import random_treebank, thinned
@@ -120,7 +122,7 @@ def test_every_feature_has_a_weight_and_every_gold_feature_its_own():
     theta = np.random.default_rng(0).normal(size=features.dimension)
     for i, size in enumerate(np.diff(structure.parts).tolist()):
         s, rows = np.full(size, np.nan), np.zeros((size, features.dimension))
-        k.scores(record, theta, i, s)
+        k.scores(record, theta, i, s, EMPTY)
         for e in range(size):
             r = np.zeros(size)
             r[e] = 1.0
@@ -192,12 +194,39 @@ def test_sparse_gradients_are_the_dense_ones():
         assert len(np.unique(indices[:count])) == count == np.count_nonzero(got)
         np.testing.assert_allclose(want[indices[:count]], values[:count], atol=1e-12)
         starts, widths = np.zeros(scratch.runs, np.int64), np.zeros(scratch.runs, np.int64)
-        read = k.spans(record, i, starts, widths)
+        read = k.spans(record, i, starts, widths, EMPTY)
         mask = np.zeros(features.dimension, bool)
         for start, width in zip(starts[:read], widths[:read], strict=True):
             mask[start : start + width] = True
         assert mask[want != 0].all()
-        assert k.spans(record, i, starts[:1], widths[:1]) == 1 and widths[0] == features.dimension
+        assert k.spans(record, i, starts[:1], widths[:1], EMPTY) == 1 and widths[0] == features.dimension
+
+
+def test_notes_on_the_sentence_last_scored_change_nothing():
+    """Gradients are the same with notes of the sentence, with those of another one, and where there is no room for notes."""
+    _, encoded, structure, gold = treebank(3)
+    features = fitted(encoded, structure, gold)
+    record, k, generator = features.record(encoded, structure), features.kernels, np.random.default_rng(0)
+    noted, narrow = features.scratch(encoded, structure).gradient, features.scratch(encoded, structure).gradient
+    fields = SCRATCH.open(narrow)
+    nested = {name: len(getattr(fields.gradient, name)) for name in fields.gradient._fields}
+    narrow = SCRATCH.pack(gradient=nested, noted=3, edges=len(fields.edges), parts=8, starts=3, weights=5)
+    sizes, theta = np.diff(structure.parts).tolist(), generator.normal(size=features.dimension)
+    for i in [*range(len(sizes)), *range(len(sizes)), 0, 0]:
+        r, first, second, third = generator.normal(size=sizes[i]), *np.zeros((3, sizes[i]))
+        k.scores(record, theta, i, first, EMPTY)
+        k.scores(record, theta, i, second, noted)
+        k.scores(record, theta, i, third, narrow)
+        assert SCRATCH.open(noted).noted[0] == i + 1 and SCRATCH.open(narrow).noted[0] == 0
+        assert (first == second).all() and (first == third).all()
+        for at in (i, 0, i):
+            own, other = np.zeros(features.dimension), np.zeros(features.dimension)
+            size = sizes[at]
+            given = r if at == i else np.ones(size)
+            assert k.pullback(record, at, given, noted) == k.pullback(record, at, given, narrow)
+            k.add(record, own, noted, 1.0)
+            k.add(record, other, narrow, 1.0)
+            assert (own == other).all()
 
 
 def test_states_are_restored_and_forged_ones_refused():
@@ -207,8 +236,8 @@ def test_states_are_restored_and_forged_ones_refused():
     again = AnchoredTemplates.restore(values, arrays)
     assert again.dimension == features.dimension and again.state()[0] == values
     theta, s, t = np.random.default_rng(0).normal(size=features.dimension), *np.zeros((2, int(structure.parts[1])))
-    features.kernels.scores(features.record(encoded, structure), theta, 0, s)
-    again.kernels.scores(again.record(encoded, structure), theta, 0, t)
+    features.kernels.scores(features.record(encoded, structure), theta, 0, s, EMPTY)
+    again.kernels.scores(again.record(encoded, structure), theta, 0, t, EMPTY)
     assert (s == t).all()
     with pytest.raises(ModelError):
         AnchoredTemplates.restore(values, {"seen": arrays["seen"][:-1]})
@@ -236,8 +265,8 @@ def test_weights_are_carried_by_names():
     mine, theirs = graph.gold(half, small), gold
     for i in range(len(half)):
         s, t = np.zeros(int(np.diff(small.parts)[i])), np.zeros(int(np.diff(structure.parts)[i]))
-        earlier.kernels.scores(earlier.record(half, small), weights, i, s)
-        features.kernels.scores(features.record(encoded, structure), carried, i, t)
+        earlier.kernels.scores(earlier.record(half, small), weights, i, s, EMPTY)
+        features.kernels.scores(features.record(encoded, structure), carried, i, t, EMPTY)
         assert s @ dense(mine, i, len(s)) == pytest.approx(t @ dense(theirs, i, len(t)))
 
 

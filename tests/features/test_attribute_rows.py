@@ -8,6 +8,7 @@ import pytest
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.features.attribute_rows import AttributeRows, RowGroup
 from structopt.kernels.features import attribute_rows as kernels
+from structopt.kernels.waist.record import EMPTY
 from structopt.objective.examples import Examples
 from structopt.testing.problems import random_encoded
 
@@ -65,7 +66,7 @@ def test_scores_and_gradients_are_those_of_the_matrix(shape, values, support):
         F = matrix(examples, i)
         theta, r = generator.normal(size=F.shape[0]), generator.normal(size=F.shape[1])
         s = np.full(F.shape[1], 9.0)
-        kernels.scores(examples.features, theta, i, s)
+        kernels.scores(examples.features, theta, i, s, EMPTY)
         np.testing.assert_allclose(s, F.T @ theta, atol=1e-12)
         norm, dense = kernels.pullback(examples.features, i, r, gradient), allowed * (F @ r)
         assert norm == pytest.approx(dense @ dense)
@@ -91,7 +92,7 @@ def test_adjoint(shape, values, support):
         k = int(np.diff(examples.structure.parts)[i])
         theta = mask(examples) * generator.normal(size=examples.scorer.dimension)
         r, s = generator.normal(size=k), np.zeros(k)
-        kernels.scores(examples.features, theta, i, s)
+        kernels.scores(examples.features, theta, i, s, EMPTY)
         kernels.pullback(examples.features, i, r, gradient)
         assert s @ r == pytest.approx(kernels.dot(examples.features, theta, gradient))
 

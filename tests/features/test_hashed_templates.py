@@ -255,7 +255,7 @@ def test_scores(case):
     theta = case.weights()
     for i in range(len(LENGTHS)):
         s = np.full(case.size(i), np.nan)
-        case.k.scores(case.record, theta, i, s)
+        case.k.scores(case.record, theta, i, s, EMPTY)
         np.testing.assert_allclose(s, case.matrix(i).T @ theta, atol=1e-12)
 
 
@@ -269,7 +269,7 @@ def test_gradients(case):
         np.testing.assert_allclose(case.dense(), want, atol=1e-12)
         assert norm == pytest.approx(want @ want)
         assert case.k.dot(case.record, theta, gradient) == pytest.approx(theta @ want)
-        case.k.scores(case.record, theta, i, s)
+        case.k.scores(case.record, theta, i, s, EMPTY)
         assert s @ r == pytest.approx(theta @ want)  # F and F^T are adjoint
         moved, both, lagged = theta.copy(), theta.copy(), lag.copy()
         case.k.add(case.record, moved, gradient, 0.5)
@@ -296,7 +296,7 @@ def test_accumulate_does_not_heed_the_support(case):
 def test_spans_cover_what_scores_read(case):
     starts, widths = np.zeros(case.scratch.runs, np.int64), np.zeros(case.scratch.runs, np.int64)
     for i in range(len(LENGTHS)):
-        found = case.k.spans(case.record, i, starts, widths)
+        found = case.k.spans(case.record, i, starts, widths, EMPTY)
         listed = np.zeros(case.map.dimension, bool)
         for start, width in zip(starts[:found], widths[:found], strict=True):
             listed[start : start + width] = True
@@ -309,7 +309,7 @@ def test_spans_cover_what_scores_read(case):
 def test_spans_are_one_run_where_they_are_too_many():
     case = Case(("label", "arc"))
     starts, widths = np.zeros(2, np.int64), np.zeros(2, np.int64)
-    assert case.k.spans(case.record, 4, starts, widths) == 1
+    assert case.k.spans(case.record, 4, starts, widths, EMPTY) == 1
     assert (starts[0], widths[0]) == (0, case.map.dimension)
 
 
@@ -341,8 +341,8 @@ def test_batch_gradient(case):
     theta, s, again = case.masked(case.weights()), np.zeros(case.size(2)), np.zeros(case.size(2))
     with batch.widened(case.map.compress(theta)) as widened:
         np.testing.assert_array_equal(widened, theta)
-        case.k.scores(batch.record, widened, 2, s)
-    case.k.scores(case.record, theta, 2, again)
+        case.k.scores(batch.record, widened, 2, s, EMPTY)
+    case.k.scores(case.record, theta, 2, again, EMPTY)
     np.testing.assert_array_equal(s, again)
 
 
@@ -352,8 +352,8 @@ def test_state(case):
     restored = scoring.restored(json.loads(json.dumps(layout)), arrays)
     assert scoring.stored(restored)[0] == layout
     theta, s, again = case.weights(), np.zeros(case.size(4)), np.zeros(case.size(4))
-    case.k.scores(case.record, theta, 4, s)
-    restored.kernels.scores(restored.record(case.trees, case.structure), theta, 4, again)
+    case.k.scores(case.record, theta, 4, s, EMPTY)
+    restored.kernels.scores(restored.record(case.trees, case.structure), theta, 4, again, EMPTY)
     np.testing.assert_array_equal(s, again)
     assert restored.count == case.map.count
     assert restored.covers(theta)
@@ -368,8 +368,8 @@ def test_columns_may_stand_elsewhere_at_prediction():
     case, turned = Case(("arc",)), [2, 0, 1]
     theta, s, again = case.weights(), np.zeros(case.size(4)), np.zeros(case.size(4))
     trees = replace(case.trees, columns=tuple(COLUMNS[k] for k in turned), codes=case.trees.codes[:, turned])
-    case.k.scores(case.record, theta, 4, s)
-    case.k.scores(case.map.record(trees, case.structure), theta, 4, again)
+    case.k.scores(case.record, theta, 4, s, EMPTY)
+    case.k.scores(case.map.record(trees, case.structure), theta, 4, again, EMPTY)
     np.testing.assert_array_equal(s, again)
 
 
@@ -399,7 +399,7 @@ def test_few_templates_and_no_instance(templates):
     structure = structure_of(trees, ("label", "arc"))
     found = HashedTemplates(**options).fit(trees, structure, gold_of(trees, structure))
     s = np.full(structure.parts[1], np.nan)
-    found.kernels.scores(found.record(trees, structure), np.ones(found.dimension) * found.support, 0, s)
+    found.kernels.scores(found.record(trees, structure), np.ones(found.dimension) * found.support, 0, s, EMPTY)
     np.testing.assert_array_equal(s[: 9 * 3], 0.0)
     assert np.all(s[9 * 3 :] == 0.0) == (not templates)
     gradient = found.scratch(trees, structure).gradient

@@ -97,7 +97,7 @@ def add_rows(target, rows, chosen):
 
 
 @kernel(SCORES)
-def scores(features, theta, i, s):
+def scores(features, theta, i, s, scratch):
     """Fill s with the part scores F(x_i)^T theta."""
     x = open_rows(features)
     groups = len(x.widths)
@@ -313,7 +313,7 @@ def accumulate(features, i, r, dense):
 
 
 @kernel(SPANS)
-def spans(features, i, starts, widths):
+def spans(features, i, starts, widths, scratch):
     """List the rows of weights that the scores of instance i read: where each begins in theta, and its width."""
     x = open_rows(features)
     groups = len(x.widths)

@@ -20,7 +20,7 @@ from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, F
 
 
 @kernel(SCORES)
-def scores(features, theta, i, s):
+def scores(features, theta, i, s, scratch):
     """Fill s with the part scores F(x_i)^T theta; theta must be zero wherever a weight may not move."""
     x = open_hashed(features)
     codes = x.codes[x.tokens[i] : x.tokens[i + 1]]
@@ -137,7 +137,7 @@ def accumulate(features, i, r, dense):
 
 
 @kernel(SPANS)
-def spans(features, i, starts, widths):
+def spans(features, i, starts, widths, scratch):
     """List the weights that may move and that the scores of instance i read; all as one run where they are too many."""
     x, g, none = open_hashed(features), no_gradient(), np.empty(0)
     parts, stride = 0, len(x.positions) // max(len(x.groups), 1)

@@ -38,7 +38,7 @@ def refuse():
 
 
 @kernel(SCORES)
-def scores(features, theta, i, s):
+def scores(features, theta, i, s, scratch):
     """Copy the scores of an instance; raise where theta is too short to hold them."""
     x = open_precomputed(features)
     first = x.parts[i] - x.begin
@@ -87,7 +87,7 @@ def accumulate(features, i, r, dense):
 
 
 @kernel(SPANS)
-def spans(features, i, starts, widths):
+def spans(features, i, starts, widths, scratch):
     """Raise: there are no weights."""
     refuse()
     return 0

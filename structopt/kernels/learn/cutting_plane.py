@@ -24,7 +24,7 @@ STEPS = 4  # pair steps of a sweep at an instance, for each of its planes
 def ask(k, data, space, i, theta):
     """Return L_i(theta); leave its residual in `space.residual` and the scores in `space.direction`."""
     n = size(data, i)
-    k.scores(data.features, theta, i, space.direction[:n])
+    k.scores(data.features, theta, i, space.direction[:n], space.gradient)
     space.scores[:n] = space.direction[:n]
     return evaluate(k, data, space, i, space.scores[:n], space.residual[:n])
 
@@ -85,7 +85,7 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
         s, r = space.direction[:n], space.residual[:n]
         loss = ask(k, data, space, i, guide if len(guide) > 0 else theta)
         if len(guide) > 0:
-            k.scores(data.features, theta, i, s)
+            k.scores(data.features, theta, i, s, space.gradient)
         top, offset = values_at(planes, i, s, values), gamma * cost_of(open_target(data.target), i, r)
         value, held = product(r, s) + offset, -1
         if value > top + RESOLUTION * max(gamma, abs(value)):
@@ -138,7 +138,7 @@ def sweep(kernels, data, space, planes, order, theta, C, tolerance, scratch, gap
         if halted():
             break
         n, rows = size(data, i), planes.counts[i]
-        k.scores(data.features, theta, i, space.direction[:n])
+        k.scores(data.features, theta, i, space.direction[:n], space.gradient)
         top = values_at(planes, i, space.direction[:n], values)
         gaps[i] = max(0.0, top - product(duals(planes, i), values) / C)
         if gaps[i] > tolerance:

@@ -134,7 +134,7 @@ def lazy_visit(k, data, space, i, x, rule, now, count):
     The weights that the visit reads are brought up to date first. A coordinate in `touched` has the stamp now + 1, because the
     batch's step will be made at it.
     """
-    catch_up(x, rule, space.starts, space.widths, k.spans(data.features, i, space.starts, space.widths), now)
+    catch_up(x, rule, space.starts, space.widths, k.spans(data.features, i, space.starts, space.widths, space.gradient), now)
     loss = visit(k, data, space, i, x.theta)
     k.pullback(data.features, i, space.residual[: size(data, i)], space.gradient)
     for j in range(k.flatten(data.features, space.gradient, space.indices, space.values)):

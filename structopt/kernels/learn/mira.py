@@ -68,7 +68,7 @@ def rank(
     """
     n, rows = size(data, i), clear(bundle, C)
     s, spoilt, z = space.direction[:n], space.scores[:n], space.answer[:n]
-    k.scores(data.features, theta, i, s)
+    k.scores(data.features, theta, i, s, space.gradient)
     spoilt[:] = s
     target, gamma = open_target(data.target), data.parameters[1]
     complete(k, data, space, target, i, s, z)

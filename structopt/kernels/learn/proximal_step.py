@@ -147,7 +147,7 @@ def collect(k: Any, data: Any, space: Any, i: int, theta: Array, C: float, toler
     """
     n, rows, first = size(data, i), clear(bundle, C), 0.0
     start, s = space.direction[:n], space.scores[:n]
-    k.scores(data.features, theta, i, start)
+    k.scores(data.features, theta, i, start, space.gradient)
     for evaluation in range(MOST_EVALUATIONS):
         if halted():
             break

@@ -17,7 +17,7 @@ SMALLEST = 1e-5  # of the scale: below it, b v and the sum that is taken from it
 def scaled_visit(k, data, space, i, theta, scale, residual):
     """Return L_i at the weights scale * theta; `residual` becomes z_bar - z."""
     s = space.scores[: size(data, i)]
-    k.scores(data.features, theta, i, s)
+    k.scores(data.features, theta, i, s, space.gradient)
     for p in range(len(s)):
         s[p] *= scale
     return evaluate(k, data, space, i, s, residual)

@@ -68,7 +68,7 @@ def output_pass(kernels, data, space, temperature, first, last, theta, offsets, 
         if offsets[i - first] + n > len(parts):
             return i
         s, z = space.scores[:n], space.residual[:n]
-        k.scores(data.features, theta, i, s)
+        k.scores(data.features, theta, i, s, space.gradient)
         if not solve(k, data, space, i, s, temperature, z) > LEAST:
             return -1 - i
         k.round(data.structure, i, z, space.work)
@@ -89,7 +89,7 @@ def marginal_pass(kernels, data, space, temperature, first, last, theta, begins,
             break
         n = size(data, i)
         s, z = space.scores[:n], space.residual[:n]
-        k.scores(data.features, theta, i, s)
+        k.scores(data.features, theta, i, s, space.gradient)
         if not solve(k, data, space, i, s, temperature, z) > LEAST:
             return -1 - i
         marginals[offsets[i] : offsets[i + 1]] = z[begins[i] : begins[i] + offsets[i + 1] - offsets[i]]

@@ -37,16 +37,18 @@ LONGS = types.int64[::1]
 INTS = types.int32[::1]
 
 # Features: a linear operator with one sparse column per part.
-SCORES = types.void(RECORD, VECTOR, types.int64, VECTOR)  # features, theta, i, s
-PULLBACK = types.float64(RECORD, types.int64, VECTOR, RECORD)  # features, i, r, gradient -> squared norm
+SCORES = types.void(RECORD, VECTOR, types.int64, VECTOR, RECORD)
+# features, theta, i, s, scratch: features may note in `scratch` what PULLBACK of instance i needs; EMPTY: nothing to note it in
+PULLBACK = types.float64(RECORD, types.int64, VECTOR, RECORD)
+# features, i, r, gradient (the same record as `scratch`) -> squared norm
 ADD = types.void(RECORD, VECTOR, RECORD, types.float64)  # features, theta, gradient, step: theta += step * gradient
 ADD_BOTH = types.void(RECORD, VECTOR, VECTOR, RECORD, types.float64, types.float64)
 # features, theta, lag, gradient, step, share: theta += step * gradient, and unless lag is empty lag += share * gradient
 DOT = types.float64(RECORD, VECTOR, RECORD)  # features, theta, gradient -> inner product
 FLATTEN = types.int64(RECORD, RECORD, LONGS, VECTOR)  # features, gradient, indices, values -> how many coordinates
 ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)  # features, i, r, dense: dense += F r, without regard to the support
-SPANS = types.int64(RECORD, types.int64, LONGS, LONGS)
-# features, i, starts, widths -> how many: the runs of weights that the scores of instance i read, perhaps repeated
+SPANS = types.int64(RECORD, types.int64, LONGS, LONGS, RECORD)
+# features, i, starts, widths, scratch -> how many: the runs of weights that the scores of instance i read, perhaps repeated
 
 # Inference: a convex function of the scores together with a (sub)gradient of it.
 SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR, RECORD)
@@ -123,7 +125,7 @@ class Space(NamedTuple):
     work : Record
         The inference's tables.
     gradient : Record
-        A sparse gradient of the features, empty between visits.
+        A sparse gradient of the features, empty between visits, and what they note there of the instance last scored.
     starts, widths : int64 vectors
         Runs of weights, for `SPANS`.
     indices : int64 vector, and values : float64 vector

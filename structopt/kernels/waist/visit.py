@@ -20,7 +20,7 @@ def visit_into(k, data, space, i, theta, residual):
         residual[:] = 0.0
         return 0.0
     s = space.scores[: len(residual)]
-    k.scores(data.features, theta, i, s)
+    k.scores(data.features, theta, i, s, space.gradient)
     return evaluate(k, data, space, i, s, residual)
 
 
@@ -39,7 +39,7 @@ def evaluate(k, data, space, i, s, residual):
 def image(k, data, space, i, dense, out):
     """Write F_i^T g to `out`, g the sparse gradient of the last pullback; `dense` is zero before and after."""
     k.add(data.features, dense, space.gradient, 1.0)
-    k.scores(data.features, dense, i, out)
+    k.scores(data.features, dense, i, out, space.gradient)
     k.add(data.features, dense, space.gradient, -1.0)  # 0 + g - g is exactly 0
 
 
@@ -47,7 +47,7 @@ def image(k, data, space, i, dense, out):
 def augmented_scores(k, data, space, t, i, theta, gamma):
     """Fill and return space.scores = F^T theta + gamma p of instance i, t being the opened targets."""
     s = space.scores[: size(data, i)]
-    k.scores(data.features, theta, i, s)
+    k.scores(data.features, theta, i, s, space.gradient)
     add_cost(t, i, gamma, s)
     return s
 

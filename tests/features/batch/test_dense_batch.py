@@ -18,6 +18,7 @@ from structopt.inference.ad3 import AD3
 from structopt.inference.exact import Exact
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.kernels.features.attribute_rows import scores
+from structopt.kernels.waist.record import EMPTY
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import loss_and_gradient, make_problem, random_encoded, random_graphs, random_weights
 
@@ -104,8 +105,8 @@ def test_scores(name, support):
     with batch.widened(problem.scorer.compress(weights)) as widened:
         for i in range(problem.m):
             found, expected = (np.zeros(int(parts[i + 1] - parts[i])) for _ in range(2))
-            scores(batch.record, widened, i, found)
-            scores(problem.data.features, weights, i, expected)
+            scores(batch.record, widened, i, found, EMPTY)
+            scores(problem.data.features, weights, i, expected, EMPTY)
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 

@@ -151,7 +151,7 @@ def scores(record: Record, theta: np.ndarray, structure) -> list[list[float]]:
     listed = []
     for i, parts in enumerate(np.diff(structure.parts).tolist()):
         s = np.empty(parts)
-        attribute_rows.scores(record, theta, i, s)
+        attribute_rows.scores(record, theta, i, s, EMPTY)
         listed.append(s.tolist())
     return listed
 

@@ -37,18 +37,17 @@ def bits_of(word):
 
 
 @inlined
-def weights_of(x, z):
-    """The numbers of the weights of features, int64, given their hashes; -1 for those that have none."""
-    seen, ranks, shift, gold = x.seen, x.ranks, np.uint64(64 - x.hash_bits), np.int64(x.gold)
-    others, weights = np.uint64(x.others), np.empty(len(z), np.int64)
+def fill_weights(x, z, weights):
+    """Write the numbers of the weights of features, given their hashes; -1 for those that have none."""
+    seen, shift, gold = x.seen, np.uint64(64 - x.hash_bits), np.int64(x.gold)
+    others = np.uint64(x.others)
     for q in range(len(z)):
         place = z[q] >> shift
-        word, bit = seen[place >> np.uint64(6)], place & np.uint64(63)
+        word, before, bit = seen[place >> np.uint64(6), 0], seen[place >> np.uint64(6), 1], place & np.uint64(63)
         if (word >> bit) & np.uint64(1) == np.uint64(1):
-            weights[q] = np.int64(ranks[place >> np.uint64(6)]) + bits_of(word & ((np.uint64(1) << bit) - np.uint64(1)))
+            weights[q] = np.int64(before) + bits_of(word & ((np.uint64(1) << bit) - np.uint64(1)))
         else:
             weights[q] = gold + np.int64(((z[q] & LOW) * others) >> np.uint64(32)) if others > 0 else -1
-    return weights
 
 
 @inlined

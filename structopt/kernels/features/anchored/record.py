@@ -36,8 +36,7 @@ class Anchored(NamedTuple):
     gold, others : number of weights of gold features, and after them of bins for all other features
     joined : WITH_RULE, WITH_PARENT or both: what templates are joined with
     columns : of the codes
-    seen : one bit a place, set where a gold feature is
-    ranks : how many bits are set before each word of `seen`
+    seen : (2^hash_bits / 64, 2) one bit a place, set where a gold feature is; and how many bits are set before the word
     bounds : (GROUPS + 1,) where the templates of each group begin
     templates : (T, 3) number in the hash, first atom, last atom + 1
     atoms : (atoms, 3) role, column, offset
@@ -51,8 +50,7 @@ class Anchored(NamedTuple):
     others: Int
     joined: Int
     columns: Int
-    seen: Words
-    ranks: Ints
+    seen: Annotated[Words, Wide(2)]
     bounds: Ints
     templates: Annotated[Ints, Wide(3)]
     atoms: Annotated[Ints, Wide(3)]

@@ -19,22 +19,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.features.anchored.hashes import template_hash
+from structopt.kernels.features.anchored.hashes import joined, template_hash
 from structopt.kernels.features.anchored.record import (
     ANCHOR,
     BEGIN,
     END,
+    GROUPS,
     LEFT,
     LENGTH,
     NOTHING,
     RIGHT,
     SINGLE,
+    SPAN,
     SPLIT,
     WITH_PARENT,
     WITH_RULE,
+    WORD,
 )
 from structopt.kernels.features.hashing import partial
-from structopt.kernels.forest.edges import STEP, TAG
+from structopt.kernels.forest.edges import STEP, TAG, edges_of
 from structopt.kernels.grammar.charts import span_number
 from structopt.kernels.waist.signatures import inlined
 
@@ -56,7 +59,7 @@ class Sums(NamedTuple):
     hashes : (templates of these groups, columns of the widest group) partial hashes
     slot : (rows * columns,) the sum of each row and column; 0: none
     of : (sums, 5) what each sum is of
-    parts : (sums, 4) the sums that are added to one of a span
+    parts : (sums, 4) the sums that are added to one of a span; nothing is added to others
     edges : (E, OF_EDGE) the sums of each edge
     count : (1,) how many sums there are, with that of nothing
     """
@@ -92,9 +95,9 @@ def column_hashes(x, codes, t, group, hashes):
 
 
 @inlined
-def open_sums(x, codes, edges, vertices):
-    """Make room for the sums of a sentence with so many edges and vertices."""
-    n, f = len(codes), x.forest
+def open_sums(x, codes, of_edges, vertices):
+    """Make room for the sums of a sentence with so many vertices; `of_edges` becomes those of its edges."""
+    n, f, edges = len(codes), x.forest, len(of_edges)
     firsts, widest = np.zeros(SINGLE + 1, np.int64), 1
     for group in range(SINGLE):
         firsts[group + 1] = firsts[group] + width_of(x, n, group)
@@ -106,7 +109,6 @@ def open_sums(x, codes, edges, vertices):
     entries = (len(f.parent) + len(f.step_top) + f.symbols) * firsts[SINGLE]
     room = 1 + min(entries, 10 * edges + 4 * vertices) + edges + vertices
     room += 2 * edges if x.bounds[ANCHOR] < x.bounds[ANCHOR + 1] else 0
-    of_edges = np.empty((edges, OF_EDGE), np.int32)
     return Sums(
         firsts, hashes, np.zeros(entries, np.int32), np.empty((room, 5), np.int32), np.empty((room, 4), np.int32), of_edges,
         np.ones(1, np.int64),
@@ -222,3 +224,76 @@ def fill_sums(x, g, i, y):
                         if with_label:
                             edges[at, 1] = own[R + U + symbol[v]]
     y.count[0] = count
+
+
+@inlined
+def groups_of(y):
+    """The group of every column."""
+    groups = np.empty(y.firsts[len(y.firsts) - 1], np.int64)
+    for group in range(len(y.firsts) - 1):
+        groups[y.firsts[group] : y.firsts[group + 1]] = group
+    return groups
+
+
+@inlined
+def sizes_of(x):
+    """How many templates each group has."""
+    sizes = np.empty(GROUPS, np.int64)
+    for group in range(GROUPS):
+        sizes[group] = x.bounds[group + 1] - x.bounds[group]
+    return sizes
+
+
+@inlined
+def names_of(f):
+    """64 bits of the names of all rows: rules, steps, symbols."""
+    return np.concatenate((f.rule_names, f.step_names, f.symbol_names))
+
+
+@inlined
+def features_of(x, codes, y, amounts):
+    """Where the features of each sum begin, shape (sums + 1,), and the hashes of all of them; of sums with amounts alone."""
+    of, count, groups, sizes, firsts = y.of, y.count[0], groups_of(y), sizes_of(x), y.firsts
+    starts, names = np.zeros(count + 1, np.int32), names_of(x.forest)
+    for q in range(1, count):
+        column = np.int64(of[q, COLUMN])
+        group = groups[column] if column >= 0 else SPAN if column == OF_SPAN else ANCHOR if column == OF_SPLIT else WORD
+        starts[q + 1] = starts[q] + (sizes[group] if amounts[q] != 0.0 else 0)
+    z, b, e, own = np.empty(starts[count], np.uint64), -1, -1, np.empty(len(x.templates), np.uint64)
+    of_columns, bounds, templates, atoms, bins = y.hashes, x.bounds, x.templates, x.atoms, x.bins
+    for q in range(1, count):
+        column, name, first = np.int64(of[q, COLUMN]), names[of[q, ROW]], starts[q]
+        size = starts[q + 1] - first
+        if size == 0:
+            continue
+        if column >= 0:
+            t, place = bounds[groups[column]], column - firsts[groups[column]]
+            for j in range(size):
+                z[first + j] = joined(of_columns[t + j, place], name)
+        elif column == OF_SPAN:
+            if of[q, FIRST] != b or of[q, LAST] != e:
+                b, e = np.int64(of[q, FIRST]), np.int64(of[q, LAST])
+                for j in range(size):
+                    own[j] = template_hash(templates, atoms, bins, codes, bounds[SPAN] + j, b, e, b)
+            for j in range(size):
+                z[first + j] = joined(own[j], name)
+        else:
+            t = bounds[ANCHOR if column == OF_SPLIT else WORD]
+            at, end, split = np.int64(of[q, FIRST]), np.int64(of[q, LAST]), np.int64(of[q, AT])
+            for j in range(size):
+                z[first + j] = joined(template_hash(templates, atoms, bins, codes, t + j, at, end, split), name)
+    return starts, z
+
+
+@inlined
+def sums_of(x, i, edges):
+    """The sums of sentence i, those of its edges in `edges`, shape (E, OF_EDGE); and the codes of its words."""
+    f = x.forest
+    codes, g = x.codes[f.tokens[i] : f.tokens[i + 1]], edges_of(f, i)
+    y = open_sums(x, codes, edges, len(g.edges) - 1)
+    fill_sums(x, g, i, y)
+    of, parts = y.of, y.parts
+    for q in range(y.count[0]):
+        if of[q, COLUMN] != OF_SPAN:
+            parts[q] = NONE
+    return y, codes

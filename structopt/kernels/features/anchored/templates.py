@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
+from structopt.kernels.features.anchored.notes import open_scratch
 from structopt.kernels.features.anchored.record import open_anchored
 from structopt.kernels.features.anchored.walk import fill_scores, list_hashes, sink_of, walk
-from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, SparseGradient, clear, open_gradient
+from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, SparseGradient, clear
+from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import (
     ACCUMULATE,
     ADD,
@@ -32,18 +34,24 @@ def no_gradient():
     return SparseGradient(i, i, i, i, np.zeros(3, np.int64), f, f)
 
 
+@inlined
+def no_scratch():
+    """Return a record without room for notes."""
+    return Record(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+
+
 @kernel(SCORES)
-def scores(features, theta, i, s):
+def scores(features, theta, i, s, scratch):
     """Fill s with the part scores F(x_i)^T theta."""
-    fill_scores(open_anchored(features), theta, i, s)
+    fill_scores(open_anchored(features), theta, i, s, scratch)
 
 
 @kernel(PULLBACK)
 def pullback(features, i, r, gradient):
     """Fill the gradient record with F(x_i) r; return its squared norm."""
-    x, g, none, norm = open_anchored(features), open_gradient(gradient), np.empty(0, np.int64), 0.0
+    x, g, none, norm = open_anchored(features), open_scratch(gradient).gradient, np.empty(0, np.int64), 0.0
     clear(g)
-    walk(x, i, r, sink_of(SPARSE, g, np.empty(0), none, none))
+    walk(x, i, r, sink_of(SPARSE, g, np.empty(0), none, none), gradient)
     for q in range(g.counts[0]):
         norm += g.values[q] * g.values[q]
     return norm
@@ -52,7 +60,7 @@ def pullback(features, i, r, gradient):
 @kernel(ADD)
 def add(features, theta, gradient, step):
     """Theta += step * gradient, in O(nnz)."""
-    g = open_gradient(gradient)
+    g = open_scratch(gradient).gradient
     for q in range(g.counts[0]):
         theta[np.uint64(g.touched[q])] += step * g.values[q]
 
@@ -68,7 +76,7 @@ def add_both(features, theta, lag, gradient, step, share):
 @kernel(DOT)
 def dot(features, theta, gradient):
     """Inner product of theta and the gradient, in O(nnz)."""
-    g, total = open_gradient(gradient), 0.0
+    g, total = open_scratch(gradient).gradient, 0.0
     for q in range(g.counts[0]):
         total += theta[np.uint64(g.touched[q])] * g.values[q]
     return total
@@ -77,7 +85,7 @@ def dot(features, theta, gradient):
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
     """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
-    g, listed = open_gradient(gradient), 0
+    g, listed = open_scratch(gradient).gradient, 0
     for q in range(g.counts[0]):
         if g.values[q] != 0.0:
             indices[listed], values[listed] = g.touched[q], g.values[q]
@@ -89,15 +97,15 @@ def flatten(features, gradient, indices, values):
 def accumulate(features, i, r, dense):
     """Add F(x_i) r to a dense vector."""
     x, none = open_anchored(features), np.empty(0, np.int64)
-    walk(x, i, r, sink_of(DENSE, no_gradient(), dense, none, none))
+    walk(x, i, r, sink_of(DENSE, no_gradient(), dense, none, none), no_scratch())
 
 
 @kernel(SPANS)
-def spans(features, i, starts, widths):
+def spans(features, i, starts, widths, scratch):
     """List the weights that the scores of instance i read; all as one run where they are too many."""
     x, g = open_anchored(features), no_gradient()
     ones = np.ones(x.forest.edges[i + 1] - x.forest.edges[i])
-    walk(x, i, ones, sink_of(LISTED, g, np.empty(0), starts, widths))
+    walk(x, i, ones, sink_of(LISTED, g, np.empty(0), starts, widths), scratch)
     if g.counts[0] >= 0:
         return g.counts[0]
     starts[0], widths[0] = 0, x.gold + x.others
