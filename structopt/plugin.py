@@ -15,7 +15,7 @@ from structopt.core.ability import Ability
 from structopt.core.certificate import Certificate
 from structopt.core.cost import Cost
 from structopt.core.data.attribute_table import AttributeTable
-from structopt.core.data.encoded import NONE, ROOT, Encoded, EncodedGraphs, EncodedTrees
+from structopt.core.data.encoded import NONE, ROOT, Encoded, EncodedGraphs, EncodedMentions, EncodedTrees
 from structopt.core.data.polytope import Rows
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -37,7 +37,7 @@ from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
-from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, LOOPY, PROJECTIVE, SINGLE
+from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, INDEPENDENT, LOOPY, PROJECTIVE, SINGLE
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.formats.conll_reader import Columns
@@ -76,9 +76,9 @@ from structopt.task.split_files import checked_paths
 __all__ = [
     "ARBORESCENCE", "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CHAIN", "CONVEX", "Calculus",
     "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
-    "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL",
-    "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
-    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING", "INTS",
+    "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedMentions", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND",
+    "FACTOR_LOCAL", "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
+    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING", "INDEPENDENT", "INTS",
     "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs",
     "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
     "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "ProblemSizes", "Property", "RECORD", "ROOT",

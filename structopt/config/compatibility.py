@@ -44,7 +44,7 @@ SOURCES = {
 
 
 def check(
-    factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer, partial: bool = False
+    factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer, open_gold: str = ""
 ) -> None:
     """Raise where the chosen components cannot work together.
 
@@ -53,8 +53,8 @@ def check(
     factor_graph, inference, loss, optimizer : components
         The optimizer's `needs` are compared with what the others are, and what the loss ``requires`` with what the inference
         provides.
-    partial : bool
-        Whether the gold outputs may be known in part only.
+    open_gold : str
+        The setting that leaves gold outputs open (`structopt.core.task.Task.open_gold`); empty where they are known in full.
 
     Raises
     ------
@@ -62,16 +62,16 @@ def check(
         Naming who needs what, what the inference does instead, and the inferences that would do.
     """
     needs, kind = optimizer.needs(loss, factor_graph), factor_graph.kind
-    missed = [demand for demand in needs.demands if not met(demand.asks, loss, factor_graph, inference, partial)]
+    missed = [demand for demand in needs.demands if not met(demand.asks, loss, factor_graph, inference, not open_gold)]
     properties = [demand.asks for demand in needs.demands]
-    _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference, properties)
+    _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference, properties, open_gold)
     _check_role(loss, factor_graph)
     provided = check_solves(inference, factor_graph)
     for role, component, asked in (("loss", loss, loss.requires), ("optimizer", optimizer, needs.abilities)):
         _check_abilities(role, component, asked, provided, inference, kind)
-    _refuse(missed, optimizer, loss, inference, properties)
-    if partial:
-        _check_partial(inference, loss, optimizer)
+    _refuse(missed, optimizer, loss, inference, properties, open_gold)
+    if open_gold:
+        _check_sets(open_gold, inference, loss, optimizer)
     if optimizer.plan.tolerance > 0 and not certifies(provided):
         raise CompatibilityError(
             "optimizer.tolerance stops at a certified gap, which needs values that are convex and exact or upper bounds, but "
@@ -122,32 +122,32 @@ def _check_role(loss: Loss, factor_graph: FactorGraph) -> None:
     )
 
 
-def _check_partial(inference: Inference, loss: Loss, optimizer: Optimizer) -> None:
-    """Raise where gold outputs that are known in part cannot be completed."""
+def _check_sets(open_gold: str, inference: Inference, loss: Loss, optimizer: Optimizer) -> None:
+    """Raise where gold outputs that are left open cannot be completed."""
     if not loss.takes_sets:
         raise CompatibilityError(
-            f"task.partial=true makes targets of several outputs, and loss={name_of('loss', loss)} takes single ones only. "
-            "Type task.partial=false, or take a loss of the family, such as loss=crf or loss=svm."
+            f"{open_gold} makes targets of several outputs, and loss={name_of('loss', loss)} takes single ones only. "
+            "Take a loss of the family, such as loss=crf or loss=svm."
         )
     if inference.messages is Messages.KEPT:
         raise CompatibilityError(
-            f"task.partial=true asks twice at every visit, but inference={name_of('inference', inference)} keeps the messages of "
+            f"{open_gold} asks twice at every visit, but inference={name_of('inference', inference)} keeps the messages of "
             "the last answer. Type inference.warm_start=false."
         )
     if optimizer.plan.tolerance > 0:
         raise CompatibilityError(
-            "optimizer.tolerance stops at a certified gap, but the losses of task.partial=true are not convex, and have none. "
+            f"optimizer.tolerance stops at a certified gap, but the losses of {open_gold} are not convex, and have none. "
             "Type optimizer.tolerance=0."
         )
 
 
 def _refuse(
-    missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inference: Inference, asked: Sequence[Property]
+    missed: Sequence[Demand], optimizer: Optimizer, loss: Loss, inference: Inference, asked: Sequence[Property], open_gold: str
 ) -> None:
     """Raise at the first demand of the optimizer that is missed."""
     if missed:
         who, name = name_of("optimizer", optimizer), name_of("inference", inference)
-        raise CompatibilityError(refusal(missed[0], who, loss, inference, name, asked))
+        raise CompatibilityError(refusal(missed[0], who, loss, inference, name, asked, open_gold))
 
 
 def _check_abilities(

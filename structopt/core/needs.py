@@ -122,8 +122,8 @@ def certified(
     return Needs(Ability(0), demands, features=features)
 
 
-def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, partial: bool = False) -> bool:
-    """Whether the components, and data with `partial` labels or without, have a property."""
+def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, points: bool = True) -> bool:
+    """Whether the components, and data whose gold outputs are `points` or not, have a property."""
     facts = {
         Property.CONVEX: loss.convex,
         Property.FAMILY: loss.in_family,
@@ -136,13 +136,14 @@ def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, p
         Property.LOOPS: graph.traits.kind.loopy,
         Property.KEPT_MESSAGES: inference.messages is Messages.KEPT,
         Property.SAME_FUNCTION: inference.messages is not Messages.KEPT,
-        Property.POINTS: not partial,
+        Property.POINTS: points,
     }
     return facts[asked]
 
 
 def refusal(
-    demand: Demand, optimizer: str, loss: Loss, inference: Inference, name: str, asked: Collection[Property] = ()
+    demand: Demand, optimizer: str, loss: Loss, inference: Inference, name: str, asked: Collection[Property] = (),
+    open_gold: str = "",
 ) -> str:
     """Say what an optimizer needs and does not get, and what to type.
 
@@ -157,6 +158,8 @@ def refusal(
         The inference's name.
     asked : collection of Property
         All that the optimizer asks for, so that nothing is named that it refuses as well.
+    open_gold : str
+        What leaves gold outputs open (`structopt.core.task.Task.open_gold`).
     """
     who, member = demand.by or f"optimizer={optimizer}", loss.member
     needs, because, remedy = {
@@ -209,8 +212,9 @@ def refusal(
         ),
         Property.POINTS: (
             "needs gold outputs that are known in full",
-            ", and task.partial=true leaves some open: their losses are not convex, and their dual is not known",
-            "Take an optimizer that completes them as it goes: dca, mira, perceptron, pegasos, sgd, adagrad, adadelta, lbfgs.",
+            f", and {open_gold} leaves some open: their losses are not convex, and their dual is not known",
+            "Take an optimizer that completes them as it goes: dca, mira, perceptron, pegasos, sgd, adagrad, adadelta, lbfgs, "
+            "cutting_plane, online_cutting_plane.",
         ),
     }[demand.asks]
     return f"{who} {needs}{demand.because or because}. {demand.remedy or remedy}"

@@ -82,6 +82,11 @@ class Task(Component):
     rounds_marginals: bool = False
 
     @property
+    def open_gold(self) -> str:
+        """The setting that leaves gold outputs open, so that targets are sets of outputs; empty where they are known in full."""
+        return "task.partial=true" if self.partial else ""
+
+    @property
     @abstractmethod
     def files(self) -> Mapping[str, DataPath]:
         """The data by split: train, dev, test."""

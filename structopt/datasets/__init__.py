@@ -11,8 +11,6 @@ from pathlib import Path
 
 SPLITS = ("train", "dev", "test")
 KINDS = ("conll", "conllu", "ptb", "coref", "crfsuite", "libsvm", "multilabel")
-UNREAD = ("ptb", "coref")
-"""Formats that no task reads yet: in the repository, and not in wheels (``exclude`` in pyproject.toml)."""
 
 
 def path(split: str, kind: str = "conll") -> Path:
@@ -27,13 +25,10 @@ def path(split: str, kind: str = "conll") -> Path:
     Raises
     ------
     ValueError
-        When there is no such split or format, or the format is not part of what is installed (`UNREAD`).
+        When there is no such split or format.
     """
     if split not in SPLITS:
         raise ValueError(f"the corpus has no split {split!r}; its splits are {', '.join(SPLITS)}")
     if kind not in KINDS:
         raise ValueError(f"the corpus has no format {kind!r}; its formats are {', '.join(KINDS)}")
-    file = Path(__file__).parent / f"{split}.{kind}"
-    if kind in UNREAD and not file.is_file():
-        raise ValueError(f"the format {kind!r} is in the repository only: no task reads it yet, and wheels leave it out")
-    return file
+    return Path(__file__).parent / f"{split}.{kind}"

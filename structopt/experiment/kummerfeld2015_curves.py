@@ -23,6 +23,11 @@ TREES = (
     "relations (the paper's loss counts wrong relations too), scored by UAS on the dev split."
 )
 
+DOCUMENTS = (
+    "LitBank (the first 60 of 80 documents by name, and the other 20) with gold mentions instead of OntoNotes with predicted "
+    "ones; scored by the mean F1 of MUC, B3 and CEAFe, singletons kept."
+)
+
 CONSTITUENTS = (
     "The freely available tenth of the Penn Treebank (files 1-160 and 161-180) instead of all of it, with the tags of the trees; "
     "scored by bracket F1 on dev sentences of up to 40 words, max-rule decoding."
@@ -45,21 +50,26 @@ def figure1_mst_nonprojective(records: Sequence[RunRecord], scale: str) -> Repor
     return _figure1("non-projective parsing", "MST Non-Proj.", TREES, records, scale)
 
 
+def figure1_coreference(records: Sequence[RunRecord], scale: str) -> Report:
+    """Entities of documents, with latent antecedents."""
+    return _figure1("coreference", "Coref", DOCUMENTS, records, scale, latent=True)
+
+
 def figure1_parser(records: Sequence[RunRecord], scale: str) -> Report:
     """Trees of constituents by the sparse span model."""
     return _figure1("constituents", "Span Parser", CONSTITUENTS, records, scale)
 
 
-def _figure1(what: str, task: str, data: str, records: Sequence[RunRecord], scale: str) -> Report:
+def _figure1(what: str, task: str, data: str, records: Sequence[RunRecord], scale: str, latent: bool = False) -> Report:
     tuned = Figure1.of(records)
     return Report(
         f"Dev score across passes and seconds: {what}",
         f"{PAPER}, Figure 1 and observations 1, 2 and 4",
         (_table(tuned, task),),
-        (*_observation1(tuned), *_observation2(tuned), *_observation4(tuned)),
+        (*_observation1(tuned, latent), *_observation2(tuned), *_observation4(tuned)),
         notes(
             scale,
-            f"{data} Runs are on {instances(records)} sentences.",
+            f"{data} Runs are on {instances(records)} {'documents' if latent else 'sentences'}.",
             FEATURES,
             "Every method's values are the best of its grid by the highest dev score of any pass, as the paper tuned on the "
             "dev split; a larger grid has more luck. The likelihood is the softmax-margin's, by AdaGrad.",
@@ -92,21 +102,24 @@ def _over(time: float | None, first: float | None) -> float | None:
     return time / first if time and first else None
 
 
-def _observation1(tuned: Figure1) -> list[Claim]:
+def _observation1(tuned: Figure1, latent: bool) -> list[Claim]:
+    """Margin methods against the others; of latent variables the authors say that likelihood may treat them better."""
     margins = {name: tuned.curves[name].best for name in MARGIN if name in tuned.curves}
     best = max(margins, key=lambda name: margins[name]) if margins else ""
     claims = []
     for other, words in (("likelihood", "likelihood methods"), ("AP", "the perceptron")):
-        held, evidence = None, ""
+        held, evidence, surpassed = None, "", latent and other == "likelihood"
         if margins and tuned.has(other):
             level = tuned.curves[other].best - tuned.noise
-            held = margins[best] >= level
+            held = margins[best] < tuned.curves[other].best if surpassed else margins[best] >= level
             reached = sum(score >= level for score in margins.values())
             evidence = (
                 f"{best} {margins[best]:.2f}, {other} {tuned.curves[other].best:.2f}; "
                 f"{reached} of {len(margins)} margin methods reach it up to {tuned.noise:.2f}"
             )
-        claims.append(Claim(f"Margin methods equal or surpass {words} (observation 1).", held, evidence))
+        text = f"Margin methods equal or surpass {words} (observation 1)."
+        exception = "Likelihood surpasses margin methods, the exception to observation 1: antecedents are latent."
+        claims.append(Claim(exception if surpassed else text, held, evidence))
     return claims
 
 

@@ -1,8 +1,8 @@
-"""All outputs of chains, single variables and trees, listed: slow, obvious, and what every inference is compared with."""
+"""All outputs of chains, independent variables and trees, listed: slow, obvious, and what every inference is compared with."""
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from math import inf, prod
 
 import numpy as np
@@ -35,6 +35,20 @@ def single_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
     """Indicators of all labels of a single variable."""
     check_count(i, parts, "labels", most)
     return np.eye(parts)
+
+
+def independent_vertices(structure: Record, i: int, parts: int, most: int) -> Array:
+    """Part vectors of all configurations of the variables of instance i, which no factor joins."""
+    from structopt.kernels.independent.record import INDEPENDENT
+
+    x = INDEPENDENT.open(structure)
+    begin, end = x.variables[i : i + 2].tolist()
+    bounds = (x.parts[begin : end + 1] - x.parts[begin]).tolist()
+    check_count(i, prod(float(b - a) for a, b in pairwise(bounds)), "outputs", most)
+    chosen = np.array(list(product(*(range(a, b) for a, b in pairwise(bounds)))), np.int64)
+    vertices = np.zeros((len(chosen), parts))
+    vertices[np.arange(len(chosen))[:, None], chosen] = 1.0
+    return vertices
 
 
 def tree_vertices(structure: Record, i: int, parts: int, most: int, projective: bool = False) -> Array:

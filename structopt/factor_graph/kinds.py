@@ -6,7 +6,12 @@ from functools import partial
 from importlib import import_module
 
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.factor_graph.chain_and_tree_vertices import chain_vertices, single_vertices, tree_vertices
+from structopt.factor_graph.chain_and_tree_vertices import (
+    chain_vertices,
+    independent_vertices,
+    single_vertices,
+    tree_vertices,
+)
 from structopt.factor_graph.factor_vertices import factor_vertices
 from structopt.factor_graph.grammar.chart_vertices import chart_vertices
 from structopt.factor_graph.grammar.forest_vertices import forest_vertices
@@ -36,6 +41,8 @@ CHAIN = StructureKind("chain", partial(_algorithms, "chain.linear_chain"), chain
 """Viterbi, forward-backward, k-best Viterbi, whatever the order."""
 SINGLE = StructureKind("single", partial(_algorithms, "chain.single_variable"), single_vertices, lists=True)
 """A look at every label."""
+INDEPENDENT = StructureKind("independent", partial(_algorithms, "independent.independent"), independent_vertices, lists=True)
+"""The same, variable by variable: any number of them, each with configurations of its own."""
 ARBORESCENCE = StructureKind("arborescence", partial(_algorithms, "trees.arborescence"), tree_vertices, lists=True)
 """Chu-Liu-Edmonds and the matrix-tree theorem."""
 PROJECTIVE = StructureKind(

@@ -13,6 +13,7 @@ from structopt.core.data.encoded import EncodedConstituents
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
 from structopt.errors import ConfigError
+from structopt.features.support import support_words
 from structopt.features.template_layout import distance_bins
 from structopt.kernels.waist.record import Array, Record
 from structopt.templates.anchored_templates import ANCHORED
@@ -47,8 +48,7 @@ class Index(NamedTuple):
     def of(cls, seen: Array, others: int) -> Index:
         """The index of gold features at these places, bool of shape (2^hash_bits,)."""
         counts = seen.reshape(-1, 64).sum(axis=1)
-        words = np.packbits(seen, bitorder="little").view("<i8").astype(np.int64)
-        return cls(np.stack([words, np.cumsum(counts) - counts], axis=1), int(counts.sum()), others)
+        return cls(np.stack([support_words(seen), np.cumsum(counts) - counts], axis=1), int(counts.sum()), others)
 
 
 @dataclass(frozen=True)

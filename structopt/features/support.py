@@ -88,6 +88,11 @@ class Supported(SparseFeatures):
         return {"support": np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)}
 
 
+def support_words(support: Array) -> Array:
+    """A mask as bits in int64 words, lowest bit first; it has a multiple of 64 entries."""
+    return np.packbits(support, bitorder="little").view("<i8").astype(np.int64)
+
+
 def restored_support(state: SavedState, dimension: int) -> Array | None:
     """Undo `Supported.packed_support`; ModelError where the bits are not as many as there are weights."""
     bits = state.array("support", np.uint8)

@@ -13,6 +13,7 @@ from structopt.core.data.encoded import EncodedTrees
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.structure import Structure
 from structopt.errors import ConfigError
+from structopt.features.support import support_words
 from structopt.kernels.waist.record import Array, Record
 from structopt.templates.arc_templates import ARCS, BETWEEN
 from structopt.templates.part_templates import Template, check_columns, columns_of
@@ -184,8 +185,7 @@ class Layout:
         rows = support[self.weights :].reshape(self.rows, self.labels)
         padded = np.zeros((self.rows, -(-self.labels // 64) * 64), bool)
         padded[:, : self.labels] = rows
-        first, second = (np.packbits(bits, bitorder="little").view("<i8") for bits in (support[: self.weights], padded.ravel()))
-        return first.astype(np.int64), second.astype(np.int64)
+        return support_words(support[: self.weights]), support_words(padded.ravel())
 
 
 def shape(template: Template, which: str) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from structopt.core.ability import Ability
 from structopt.core.memory import ProblemSizes
-from structopt.core.needs import MARGINS, Demand, Needs, Property
+from structopt.core.needs import MARGINS, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import State
 from structopt.errors import ConfigError
@@ -17,9 +17,12 @@ from structopt.kernels.waist.record import Array
 INACTIVE = 10  # rounds after which a plane with alpha = 0 is dropped
 PLENTY = 0.75  # share of the allowed bytes to which a full cache is cut down
 
-_BECAUSE = ": it keeps planes of earlier visits, which outputs completed anew would no longer bound"
-NEEDS = Needs(Ability.MAP | Ability.CONVEX, (*MARGINS, Demand(Property.POINTS, because=_BECAUSE)))
-"""What optimizers that keep planes need: losses that are maxima of planes, and that zero weights do not minimise."""
+NEEDS = Needs(Ability.MAP | Ability.CONVEX, MARGINS)
+"""What optimizers that keep planes need: losses that are maxima of planes, and that zero weights do not minimise.
+
+Gold outputs that are left open are completed whenever a plane is made, by the best allowed output at the weights of the time. The
+planes then bound the loss for this output, not the loss itself, so that the dual bounds nothing.
+"""
 
 
 def plane_bytes(sizes: ProblemSizes, each: int) -> int:

@@ -41,6 +41,9 @@ class CuttingPlane(Optimizer):
     of P from below and never falls; the weights are those of the round with the least P, so that the gap never grows. A round
     costs one inference an instance (the first round two), and for ``n_slack`` some sweeps over the cached planes.
 
+    Gold outputs that are left open are completed in each round by the best allowed ones at its weights. P is then not convex,
+    and D no bound of it; planes of earlier rounds stay, as in Kummerfeld et al. (2015).
+
     Parameters
     ----------
     C
@@ -114,10 +117,11 @@ class CuttingPlane(Optimizer):
             state["primal"], state["best"] = primal, point.copy()
         state["gap"] = max(0.0, primal - dual)
         state["epoch"] += 1
-        gap = certified_gap(state["primal"], dual)
+        gap = certified_gap(state["primal"], dual) if problem.convex else None
         closed = gap is not None and gap <= FINEST * state["primal"]
         finished = "no output violates its constraint: the gap is zero but for rounding" if closed else ""
-        return state, Report(losses, 0, state["primal"], dual, seconds + more, finished=finished)
+        bound = dual if problem.convex else None
+        return state, Report(losses, 0, state["primal"], bound, seconds + more, finished=finished)
 
     def _add_planes(self, problem: Objective, master: Any, weights: Array, margin: float) -> tuple[float, float]:
         """Add planes at some weights; return the sum of the losses, and the seconds that it took."""

@@ -27,7 +27,7 @@ class OnlineCuttingPlane(Optimizer):
     with alpha_i >= 0 and sum_j alpha_ij = C, one j being the null plane. A visit adds the plane of the oracle's answer at theta
     to those of the instance if it is above them, moves dual mass between pairs of planes a few times
     (`structopt.kernels.learn.mira_program`), and drops the planes without mass. D never falls. A visit costs one inference
-    and O(nnz).
+    and O(nnz). Gold outputs that are left open are completed at each visit by the best allowed one; D is then no bound of P.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class OnlineCuttingPlane(Optimizer):
         state["visits"] = float(totals[1])
         state["guide"] = np.zeros(0)
         state["epoch"] += 1
-        return state, Report(loss=float(totals[0]), dual=dual(problem, cache, state["theta"]))
+        return state, Report(loss=float(totals[0]), dual=dual(problem, cache, state["theta"]) if problem.convex else None)
 
     def weights(self, state: State) -> Array:
         """Return theta, or the mean of the iterates; before the first pass the initial weights."""

@@ -46,7 +46,7 @@ def make_components(config: Mapping[str, Any]) -> Components:
     )
     task, scorer = feature_keys.task_of(config), feature_keys.scorer_of(config)
     compatibility.check_task(task, graph, config["task"]["name"])
-    compatibility.check(graph, inference, loss, optimizer, task.partial)
+    compatibility.check(graph, inference, loss, optimizer, task.open_gold)
     compatibility.check_rounding(task, inference.decoder(), graph)
     compatibility.check_features(scorer, optimizer, loss, graph)
     loss.kernel(optimizer.plan.variant)

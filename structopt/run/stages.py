@@ -250,7 +250,7 @@ class _TrainingRun:
     def schedule(self) -> Schedule:
         """What is measured after passes, and what ends training early."""
         task, inference, kind = self.components.task, self.components.inference, self.components.graph.kind
-        certifies = not task.partial and compatibility.certifies(inference.provides(kind))
+        certifies = not task.open_gold and compatibility.certifies(inference.provides(kind))
         every, patience = self.config["objective_every"], self.config.get("patience")
         return Schedule(task.main_metric, every, patience, certifies, self.judge)
 

@@ -44,7 +44,7 @@ class CodedColumns:
     @property
     def bases(self) -> list[str]:
         """Plain columns that the expressions need."""
-        return list(dict.fromkeys(one.base for one in self.expressions))
+        return list(dict.fromkeys(base for one in self.expressions for base in (one.base, one.other) if base))
 
     def values(self, column: str) -> list[str]:
         """Return the values of a plain column in training; none where no template looks at the column itself."""
@@ -122,12 +122,23 @@ class _DistinctCells:
 
     def candidates(self, one: Expression) -> tuple[list[Sequence[str]], Array]:
         """Return the candidates of an expression on the distinct cells, and the number of each word's cell."""
-        if one.base not in self._distinct:
-            self._distinct[one.base] = self._numbered(one.base)
-        distinct, numbers = self._distinct[one.base]
-        return [(cell,) if cell == EMPTY else one.candidates(cell) for cell in distinct], numbers
+        distinct, numbers = self._numbered(one.base)
+        candidates: list[Sequence[str]] = [(cell,) if cell == EMPTY else one.candidates(cell) for cell in distinct]
+        return self._with_others(one.other, candidates, numbers) if one.other else (candidates, numbers)
+
+    def _with_others(self, other: str, candidates: list[Sequence[str]], numbers: Array) -> tuple[list[Sequence[str]], Array]:
+        """Candidates of the distinct pairs of a cell and that of another column, whose value comes last, marked as such."""
+        others, other_numbers = self._numbered(other)
+        pairs, numbers = np.unique(numbers * len(others) + other_numbers, return_inverse=True)
+        return [(*candidates[pair // len(others)], f"<{others[pair % len(others)]}>") for pair in pairs.tolist()], numbers
 
     def _numbered(self, base: str) -> tuple[list[str], Array]:
+        """The distinct cells of a plain column, and the number of each word's cell."""
+        if base not in self._distinct:
+            self._distinct[base] = self._counted(base)
+        return self._distinct[base]
+
+    def _counted(self, base: str) -> tuple[list[str], Array]:
         if base not in self._cells:
             return [EMPTY], np.zeros(self.words, np.int64)
         cells = self._cells[base]

@@ -45,12 +45,15 @@ class Expression:
         From a cell that is not empty to the values that it may have: the first that training has kept is its value.
     least : int or None
         Training keeps values that so many words have as candidates; None: as many as for other columns.
+    other : str
+        The plain column whose cell is the last candidate; empty where there is none.
     """
 
     text: str
     base: str
     candidates: Callable[[str], Sequence[str]]
     least: int | None = None
+    other: str = ""
 
 
 def column_names(features: Mapping[str, Any], language: Language, columns: Collection[str]) -> tuple[str, ...]:
@@ -105,6 +108,9 @@ def expression(text: str, columns: Collection[str]) -> Expression:
         if second is not None:
             raise ConfigError(f"'{text}' needs one column, as in {examples[name]}.")
         return Expression(text, _column(first, columns), _Single(PLAIN[name]))
+    if name == "backoff" and second is not None and "," in second:
+        number, _, other = second.partition(",")
+        return _with_other(text, first, number, other, columns)
     what = "a number" if name == "backoff" else "a length"
     if second is None or not LENGTH.fullmatch(second):
         raise ConfigError(f"'{text}' needs a column and {what} from 1 to 99, as in {examples[name]}.")
@@ -112,6 +118,13 @@ def expression(text: str, columns: Collection[str]) -> Expression:
     if name == "backoff":
         return Expression(text, base, with_suffixes, length)
     return Expression(text, base, _Single(_Affix(slice(length) if name == "prefix" else slice(-length, None))))
+
+
+def _with_other(text: str, column: str, number: str, other: str, columns: Collection[str]) -> Expression:
+    """A column whose rare values are replaced by those of another one."""
+    if not LENGTH.fullmatch(number):
+        raise ConfigError(f"'{text}' needs a column, a number from 1 to 99 and another column.")
+    return Expression(text, _column(column, columns), _Single(str), int(number), _column(other, columns))
 
 
 def with_suffixes(word: str) -> tuple[str, ...]:

@@ -83,11 +83,13 @@ TASKS = tuple(name for name, one in registry.installed("task").items() if one.di
 LOOPY = ("grid", "multilabel", "synthetic")
 CUTTING = ("cutting_plane", "online_cutting_plane", "sdca")
 TASK_KINDS = {
-    "multiclass": kinds.SINGLE, "dependency": kinds.ARBORESCENCE, "constituency": kinds.GRAMMAR,
+    "multiclass": kinds.SINGLE, "coreference": kinds.INDEPENDENT, "dependency": kinds.ARBORESCENCE, "constituency": kinds.GRAMMAR,
     **dict.fromkeys(LOOPY, kinds.LOOPY),
 }  # fmt: skip
 REFUSED = (
     {("dependency", "smo"): "optimizer=smo needs marginals of every position in closed form"}
+    | {("coreference", name): f"optimizer={name} needs gold outputs that are known in full" for name in ("eg", "sdca", "smo")}
+    | {("coreference", name): r"Type optimizer\.tolerance=0\." for name in CUTTING[:2]}
     | {(task, "dlpw"): "optimizer=dlpw keeps messages along the edges of loopy graphs" for task in TASKS if task not in LOOPY}
     | {(task, name): f"optimizer={name} needs a convex value" for task in LOOPY for name in CUTTING}
     | {(task, name): f"optimizer={name} needs marginals, but inference=ad3 only" for task in LOOPY for name in ("eg", "lbfgs")}

@@ -21,10 +21,11 @@ from structopt.errors import CompatibilityError, ConfigError
 
 NAMES = {
     "task": [
-        "attributes", "chunking", "constituency", "dependency", "grid", "multiclass", "multilabel", "ner", "synthetic", "tagging",
+        "attributes", "chunking", "constituency", "coreference", "dependency", "grid", "multiclass", "multilabel", "ner",
+        "synthetic", "tagging",
     ],
-    "features": ["anchored_templates", "attribute_rows", "hashed_templates"],
-    "factor_graph": ["arc_factored", "grammar", "linear_chain", "pairwise", "second_order", "single", "span"],
+    "features": ["anchored_templates", "attribute_rows", "hashed_templates", "mention_templates"],
+    "factor_graph": ["antecedent", "arc_factored", "grammar", "linear_chain", "pairwise", "second_order", "single", "span"],
     "inference": ["ad3", "enumeration", "exact", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"],
     "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
     "optimizer": [
@@ -33,7 +34,7 @@ NAMES = {
     ],
     "tracker": ["mlflow", "none"],
     "executor": ["ray", "serial", "threads"],
-    "cost": ["arcs", "hamming", "hamming_normalized", "labeled_arcs", "weighted"],
+    "cost": ["arcs", "brackets", "coreference", "hamming", "hamming_normalized", "labeled_arcs", "rules", "weighted"],
     "factor_kind": ["automaton", "budget", "exactly_one", "pairs", "table", "tree"],
 }
 

@@ -200,11 +200,3 @@ def test_names_are_ambiguous_and_partly_unseen() -> None:
         mentions = entities(read_conll(split))
         unseen = sum(name not in kinds for name, _ in mentions) / len(mentions)
         assert 0.3 < unseen < 0.5
-
-
-def test_formats_that_wheels_leave_out_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets, "__file__", str(tmp_path / "__init__.py"))
-    for kind in datasets.UNREAD:
-        with pytest.raises(ValueError, match=f"the format '{kind}' is in the repository only: no task reads it yet"):
-            datasets.path("train", kind)
-    assert datasets.path("train", "conll") == tmp_path / "train.conll"

@@ -165,6 +165,45 @@ class EncodedGraphs(Encoded):
         return int(starts[first]), int(starts[last])
 
 
+@dataclass(frozen=True, kw_only=True)
+class EncodedMentions(Encoded):
+    """A corpus of documents with mentions as arrays: one variable a mention, its antecedent.
+
+    `gold` is the number of each mention's entity within its document; `tables` is empty.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns of `codes`.
+    codes : int32, shape (mentions, columns)
+        Numbers of the columns' values; 0 where the value was not seen in training, 1 where the cell is empty.
+    compared_columns : tuple of str
+        Names of the columns of `compared`.
+    compared : int32, shape (mentions, compared columns)
+        Numbers that are equal where values are, seen in training or not; -1 where the cell is empty, and equals none.
+    sentences : int32, shape (mentions,)
+        The number of each mention's sentence within its document, ascending.
+    spans : int32, shape (mentions, 2)
+        First word and the one after the last, within the document.
+    """
+
+    columns: tuple[str, ...]
+    codes: Array
+    compared_columns: tuple[str, ...]
+    compared: Array
+    sentences: Array
+    spans: Array
+
+    def subset(self, first: int, last: int) -> Self:
+        """The documents first <= i < last."""
+        own = slice(int(self.offsets[first]), int(self.offsets[last]))
+        known = self._sliced(EncodedMentions, first, last)
+        return replace(
+            self, **known, codes=self.codes[own], compared=self.compared[own], sentences=self.sentences[own],
+            spans=self.spans[own],
+        )  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The symbols that the spans of sentences may have, below and above the unary step of a span.

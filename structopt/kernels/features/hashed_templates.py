@@ -12,7 +12,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, Sink, SparseGradient, clear, open_gradient
+from structopt.kernels.features.template_gradient import (
+    DENSE,
+    LISTED,
+    SPARSE,
+    Sink,
+    add_weights,
+    clear,
+    list_weights,
+    no_gradient,
+    open_gradient,
+    product_of_weights,
+    squared_norm,
+)
 from structopt.kernels.features.template_parts import CHUNK, LABEL, open_hashed, parts_of
 from structopt.kernels.features.template_scores import score_labels, score_parts
 from structopt.kernels.features.template_walk import walk
@@ -45,22 +57,13 @@ def sink(mode, gradient, dense, starts, widths):
     return Sink(mode, gradient, dense, starts, widths, np.empty(size, np.uint64), np.empty(size))
 
 
-@inlined
-def no_gradient():
-    """Return an empty gradient, of no use but for its counts."""
-    i, f = np.empty(0, np.int32), np.empty(0)
-    return SparseGradient(i, i, i, i, np.zeros(3, np.int64), f, f)
-
-
 @kernel(PULLBACK)
 def pullback(features, i, r, gradient):
     """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its squared norm."""
     x, g, none = open_hashed(features), open_gradient(gradient), np.empty(0, np.int64)
     clear(g)
     walk(x, i, r, sink(SPARSE, g, np.empty(0), none, none))
-    norm, L, words = 0.0, x.labels, (x.labels + 63) // 64
-    for q in range(g.counts[0]):
-        norm += g.values[q] * g.values[q]
+    norm, L, words = squared_norm(g), x.labels, (x.labels + 63) // 64
     for q in range(g.counts[1]):
         row, first = g.rows[q * L : (q + 1) * L], np.int64(g.row_touched[q]) * words
         if len(x.row_support) > 0:
@@ -77,8 +80,7 @@ def add(features, theta, gradient, step):
     """Theta += step * gradient, in O(nnz)."""
     x, g = open_hashed(features), open_gradient(gradient)
     hash_bits, L = x.hash_bits, x.labels
-    for q in range(g.counts[0]):
-        theta[np.uint64(g.touched[q])] += step * g.values[q]
+    add_weights(theta, g, step)
     for q in range(g.counts[1]):
         row_start = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
         target, row = theta[row_start : row_start + L], g.rows[q * L : (q + 1) * L]
@@ -97,10 +99,8 @@ def add_both(features, theta, lag, gradient, step, share):
 @kernel(DOT)
 def dot(features, theta, gradient):
     """Inner product of theta and the gradient, in O(nnz)."""
-    x, g, total = open_hashed(features), open_gradient(gradient), 0.0
-    hash_bits, L = x.hash_bits, x.labels
-    for q in range(g.counts[0]):
-        total += theta[np.uint64(g.touched[q])] * g.values[q]
+    x, g = open_hashed(features), open_gradient(gradient)
+    hash_bits, L, total = x.hash_bits, x.labels, product_of_weights(theta, g)
     for q in range(g.counts[1]):
         row_start = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
         w, row = theta[row_start : row_start + L], g.rows[q * L : (q + 1) * L]
@@ -112,13 +112,8 @@ def dot(features, theta, gradient):
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
     """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
-    x, g, listed = open_hashed(features), open_gradient(gradient), 0
-    hash_bits, L = x.hash_bits, x.labels
-    for q in range(g.counts[0]):
-        if g.values[q] != 0.0:
-            indices[listed] = g.touched[q]
-            values[listed] = g.values[q]
-            listed += 1
+    x, g = open_hashed(features), open_gradient(gradient)
+    hash_bits, L, listed = x.hash_bits, x.labels, list_weights(g, indices, values)
     for q in range(g.counts[1]):
         row_start = (np.int64(1) << hash_bits) + np.int64(g.row_touched[q]) * L
         for y in range(L):

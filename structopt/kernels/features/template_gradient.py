@@ -134,6 +134,49 @@ def clear(g):
 
 
 @inlined
+def squared_norm(g):
+    """Sum of the squares of the values of the weights."""
+    norm = 0.0
+    for q in range(g.counts[0]):
+        norm += g.values[q] * g.values[q]
+    return norm
+
+
+@inlined
+def add_weights(theta, g, step):
+    """Theta += step * g, of the weights."""
+    for q in range(g.counts[0]):
+        theta[np.uint64(g.touched[q])] += step * g.values[q]
+
+
+@inlined
+def product_of_weights(theta, g):
+    """Inner product of theta and g, of the weights."""
+    total = 0.0
+    for q in range(g.counts[0]):
+        total += theta[np.uint64(g.touched[q])] * g.values[q]
+    return total
+
+
+@inlined
+def list_weights(g, indices, values):
+    """Write the weights whose values are not 0, and these, as pairs; return how many."""
+    listed = 0
+    for q in range(g.counts[0]):
+        if g.values[q] != 0.0:
+            indices[listed], values[listed] = g.touched[q], g.values[q]
+            listed += 1
+    return listed
+
+
+@inlined
+def no_gradient():
+    """Return an empty gradient, of no use but for its counts."""
+    i, f = np.empty(0, np.int32), np.empty(0)
+    return SparseGradient(i, i, i, i, np.zeros(3, np.int64), f, f)
+
+
+@inlined
 def enlarge(g, least):
     """Use at least so many slots of the table, or all of it, which is more than the list may need."""
     size = max(g.counts[2], FEWEST)

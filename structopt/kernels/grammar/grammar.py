@@ -14,7 +14,7 @@ from structopt.kernels.grammar.inside import fill_inside
 from structopt.kernels.grammar.k_best import has_rank, open_search, ranked, write_tree
 from structopt.kernels.grammar.outside import fill_outside, root_node
 from structopt.kernels.waist.record import Record
-from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, kernel, merged
+from structopt.kernels.waist.signatures import K_BEST, ROUND, SOLVE, inlined, kernel
 from structopt.kernels.waist.target import list_parts
 
 CANDIDATES = 4096
@@ -37,7 +37,7 @@ def scratch(charts: Record, longest: int, nodes: int, parts: int) -> Record:
     )  # fmt: skip
 
 
-@merged
+@inlined
 def place_anchors(c, i, x):
     """Note which anchors the spans of a sentence have."""
     spans = c.spans[i + 1] - c.spans[i]
@@ -47,7 +47,7 @@ def place_anchors(c, i, x):
         x.anchor_of[shift + c.anchor_span[a]] = a - c.anchors[i]
 
 
-@merged
+@inlined
 def set_weights(semiring, scores, first, weights):
     """Set weights of rules or steps from scores; in the semiring SUM at most 1; return the logarithm of their divisor."""
     top = -inf
@@ -59,7 +59,7 @@ def set_weights(semiring, scores, first, weights):
     return top if divided else 0.0
 
 
-@merged
+@inlined
 def value_of_root(semiring, c, i, n, x, rules, steps):
     """The logarithm of the weight of all trees, given inside weights; -inf where there is no tree, or the weight was lost."""
     root = root_node(c, i, n)
@@ -72,7 +72,7 @@ def value_of_root(semiring, c, i, n, x, rules, steps):
     return log(x.inside[root]) + x.scale[n - 1] + (n - 1) * rules + (2 * n - 1) * steps
 
 
-@merged
+@inlined
 def lost(c, i, n, z):
     """Whether marginals are not what they must be: those of each word's bottoms sum to 1."""
     nodes = c.rules + c.steps + n * c.tags

@@ -26,7 +26,7 @@ def weight(semiring, score):
     return exp(score) if semiring == SUM else score
 
 
-@merged
+@inlined
 def fill_inside(semiring, c, i, n, parts, x):
     """Fill x.inside and x.scale, given x.rule, x.step and the parts' scores (divided by the temperature)."""
     full = has_matrices(semiring, c.full)

@@ -49,7 +49,7 @@ class Search(NamedTuple):
     requests: np.ndarray
 
 
-@merged
+@inlined
 def open_search(c, i, n, size):
     """Begin a search in the chart of sentence i, with room for `size` candidates."""
     last = c.spans[i + 1] - 1
@@ -168,7 +168,7 @@ def unsettled(h, first, first_rank, second, second_rank):
     return -1, -1
 
 
-@merged
+@inlined
 def has_rank(h, c, i, n, s, x, root, rank):
     """Make trees of a node until it has one of this rank; return whether there is one. It does not recurse.
 
@@ -227,7 +227,7 @@ def add_followers(h, v, q):
         add_candidate(h, v, value, rule, split, left, right, a + 1, b)
 
 
-@merged
+@inlined
 def write_tree(h, c, i, n, x, root, rank, z):
     """Write the indicators of a tree of the root to z."""
     nodes = c.rules + c.steps + n * c.tags

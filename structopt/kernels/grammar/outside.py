@@ -18,7 +18,7 @@ FEW = 4
 """Rules are looked at by the symbols above them where so many times fewer than all are below the bottoms of a span."""
 
 
-@merged
+@inlined
 def fill_outside(semiring, c, i, n, parts, x, z):
     """Fill x.outside and the marginals z, given the inside weights, of which the root's is not zero."""
     zero = 0.0 if semiring == SUM else -inf
@@ -51,7 +51,7 @@ def fill_outside(semiring, c, i, n, parts, x, z):
         add_usage(c, x, z)
 
 
-@merged
+@inlined
 def root_node(c, i, n):
     """The node of the root symbol over the whole sentence; -1 where there is none."""
     return top_node(c, c.spans[i] + span_number(n, 0, n), c.root)

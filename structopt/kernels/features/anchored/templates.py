@@ -8,7 +8,17 @@ from numba import types
 from structopt.kernels.features.anchored.notes import open_scratch
 from structopt.kernels.features.anchored.record import open_anchored
 from structopt.kernels.features.anchored.walk import fill_scores, list_hashes, sink_of, walk
-from structopt.kernels.features.template_gradient import DENSE, LISTED, SPARSE, SparseGradient, clear
+from structopt.kernels.features.template_gradient import (
+    DENSE,
+    LISTED,
+    SPARSE,
+    add_weights,
+    clear,
+    list_weights,
+    no_gradient,
+    product_of_weights,
+    squared_norm,
+)
 from structopt.kernels.waist.record import Record
 from structopt.kernels.waist.signatures import (
     ACCUMULATE,
@@ -28,13 +38,6 @@ from structopt.kernels.waist.signatures import (
 
 
 @inlined
-def no_gradient():
-    """Return an empty gradient, of no use but for its counts."""
-    i, f = np.empty(0, np.int32), np.empty(0)
-    return SparseGradient(i, i, i, i, np.zeros(3, np.int64), f, f)
-
-
-@inlined
 def no_scratch():
     """Return a record without room for notes."""
     return Record(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
@@ -49,20 +52,16 @@ def scores(features, theta, i, s, scratch):
 @kernel(PULLBACK)
 def pullback(features, i, r, gradient):
     """Fill the gradient record with F(x_i) r; return its squared norm."""
-    x, g, none, norm = open_anchored(features), open_scratch(gradient).gradient, np.empty(0, np.int64), 0.0
+    x, g, none = open_anchored(features), open_scratch(gradient).gradient, np.empty(0, np.int64)
     clear(g)
     walk(x, i, r, sink_of(SPARSE, g, np.empty(0), none, none), gradient)
-    for q in range(g.counts[0]):
-        norm += g.values[q] * g.values[q]
-    return norm
+    return squared_norm(g)
 
 
 @kernel(ADD)
 def add(features, theta, gradient, step):
     """Theta += step * gradient, in O(nnz)."""
-    g = open_scratch(gradient).gradient
-    for q in range(g.counts[0]):
-        theta[np.uint64(g.touched[q])] += step * g.values[q]
+    add_weights(theta, open_scratch(gradient).gradient, step)
 
 
 @kernel(ADD_BOTH)
@@ -76,21 +75,13 @@ def add_both(features, theta, lag, gradient, step, share):
 @kernel(DOT)
 def dot(features, theta, gradient):
     """Inner product of theta and the gradient, in O(nnz)."""
-    g, total = open_scratch(gradient).gradient, 0.0
-    for q in range(g.counts[0]):
-        total += theta[np.uint64(g.touched[q])] * g.values[q]
-    return total
+    return product_of_weights(theta, open_scratch(gradient).gradient)
 
 
 @kernel(FLATTEN)
 def flatten(features, gradient, indices, values):
     """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
-    g, listed = open_scratch(gradient).gradient, 0
-    for q in range(g.counts[0]):
-        if g.values[q] != 0.0:
-            indices[listed], values[listed] = g.touched[q], g.values[q]
-            listed += 1
-    return listed
+    return list_weights(open_scratch(gradient).gradient, indices, values)
 
 
 @kernel(ACCUMULATE)

@@ -1,0 +1,1 @@
+"""Files of documents with mentions of entities: columns of CoNLL-2012, and CoNLL-U with ``Entity=``."""

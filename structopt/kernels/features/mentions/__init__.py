@@ -1,0 +1,1 @@
+"""Features of mentions and of their antecedents: hashed, and computed where they are needed."""

@@ -1,0 +1,1 @@
+"""Inference on variables that no factor joins: every variable chooses alone."""
