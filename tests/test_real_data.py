@@ -24,7 +24,7 @@ def test_methods_prove_the_same_optimum(tmp_path: Path, loss: str) -> None:
     bounds = []
     for number, method in enumerate(METHODS[loss]):
         name, *rest = method.split()
-        words = [f"task.train={DATA}/conll2003/eng.train.gz", "task.limit=100", f"loss={loss}", f"optimizer={name}", *rest]
+        words = [f"task.train={DATA}/conll2003/eng.train.gz", "task.limit=60", f"loss={loss}", f"optimizer={name}", *rest]
         folder = tmp_path / str(number)
         structopt.train(["task=ner", "tracker=none", "optimizer.C=0.1", "optimizer.tolerance=5e-3", *words], folder=folder)
         rows = certified_passes(folder)

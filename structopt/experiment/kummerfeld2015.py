@@ -146,9 +146,9 @@ def _slowest(ratios: Ratios) -> Claim:
 
 
 def _online(ratios: Ratios) -> Claim:
-    known = _complete(ratios, "OCP", "OPS")
+    known = {task: times for task, times in _complete(ratios, "OCP", "OPS").items() if task != "Coref"}
     held = all(times["OCP"] < times["OPS"] for times in known.values()) if known else None
-    text = "Online cutting planes take slightly less time per iteration than OPS (observation 2)."
+    text = "Online cutting planes take slightly less time per iteration than OPS (observation 2; not so in coreference)."
     return Claim(text, held, _listed(known, "OCP", "OPS"))
 
 

@@ -17,7 +17,7 @@ SHOWN = (
     "f1", "precision", "recall", "accuracy", "micro_f1", "macro_f1", "hamming_loss", "subset_accuracy",
     "uas", "las", "las_universal", "uas_nopunct", "las_nopunct", "las_universal_nopunct",
     "bracket_f1", "bracket_precision", "bracket_recall", "bracket_f1_40", "complete_match", "tag_accuracy", "oracle_bracket_f1",
-    "reachable",
+    "reachable", "conll", "muc_f1", "b3_f1", "ceafe_f1", "conll_no_singletons",
 )  # fmt: skip
 """The scores of the closing table, and those that a tracker gets after every pass."""
 
