@@ -75,7 +75,7 @@ def test_help_needs_hydra_only(tmp_path: Path) -> None:
     shown = output_of_light_command("--help", tmp_path)
     assert "structopt trains linear structured predictors" in shown
     for group in (
-        "task: attributes, chunking, constituency, coreference, dependency, grid, multiclass, multilabel, ner, synthetic, tagging",
+        "task: attributes, chunking, constituency, coreference, dependency, grid, multiclass, multilabel, ner, synthetic",
         "optimizer: adadelta, adagrad, cutting_plane, dca, dlpw, eg, lbfgs",
         "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):
@@ -129,4 +129,5 @@ def test_wheel_contains_the_config_files(tmp_path: Path) -> None:
     assert str(installed) in done.stdout
     assert (tmp_path / "site/structopt/py.typed").is_file()
     shipped = {path.name for path in (tmp_path / "site/structopt/datasets").iterdir()}
-    assert {"train.conll", "train.conllu", "train.crfsuite", "train.libsvm", "train.multilabel", "train.ptb", "train.coref"} <= shipped
+    formats = ("conll", "conllu", "crfsuite", "libsvm", "multilabel", "ptb", "coref")
+    assert {f"train.{name}" for name in formats} <= shipped

@@ -289,7 +289,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("optimizer=dca",), ("optimizer=sdca", "loss=svm"), ("optimizer=mira",), ("optimizer=adagrad", "loss=softmax_margin"),
         ("optimizer=sdca", "loss=svm", "inference=ilp", "task.limit=40"),
-        ("optimizer=dca", "loss=svm", "inference=lp", "task.limit=40"), ("optimizer=dca", "loss=crf", "inference=trw_bp", "task.limit=40"),
+        ("optimizer=dca", "loss=svm", "inference=lp", "task.limit=40"),
+        ("optimizer=dca", "loss=crf", "inference=trw_bp", "task.limit=40"),
         ("optimizer=dca", "loss=svm", "loss.cost=weighted", "loss.cost_weights={in: 2}"),
     ],
     ids=" ".join,
