@@ -185,11 +185,9 @@ class Layout:
         return Signature(wide, EVERYTHING, ()) if mention <= wide else signature
 
     def _measure(self, name: str) -> int:
-        """The number of a measure in the record."""
-        return {DISTANCE: 0, SENTENCES: 1}.get(name, 2 + self._compared(name))
-
-    def _compared(self, name: str) -> int:
-        return self.compared.index(name.removeprefix(f"{SAME}.")) if name.startswith(f"{SAME}.") else 0
+        """The number of a measure in the record (`structopt.kernels.features.mentions.record`)."""
+        distances = (DISTANCE, SENTENCES)
+        return distances.index(name) if name in distances else len(distances) + self.compared.index(name.removeprefix(f"{SAME}."))
 
 
 def _numbered(sets: list[Columns], columns: Columns) -> int:

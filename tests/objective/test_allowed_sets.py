@@ -234,6 +234,7 @@ def test_parts_of_variables():
     [
         ("dca", 1.0, 0.0), ("dca", inf, 1.0), ("mira", inf, 1.0), ("perceptron", inf, 0.0), ("pegasos", inf, 1.0),
         ("sgd", 1.0, 1.0), ("adagrad", inf, 1.0), ("adadelta", 1.0, 0.0), ("lbfgs", 1.0, 0.0),
+        ("cutting_plane", inf, 1.0), ("online_cutting_plane", inf, 1.0),
     ],
 )  # fmt: skip
 def test_learners_lower_the_objective(name, beta, gamma):

@@ -24,7 +24,7 @@ STORMS = {
     "batch": ["task=multiclass", "loss=crf", "optimizer=lbfgs", "optimizer.epochs=20", UNTRACKED],
     "tracked": ["task=multiclass", "optimizer=sgd", "optimizer.epochs=10", TRACKED],
 }  # fmt: skip
-KILLS = 3
+KILLS = 2
 
 
 @pytest.mark.parametrize("name", STORMS)

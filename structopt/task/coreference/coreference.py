@@ -20,6 +20,7 @@ from structopt.formats.coreference import coreference_files
 from structopt.formats.coreference.document_picture import draw
 from structopt.formats.coreference.documents import Documents
 from structopt.formats.coreference.documents_in_memory import in_memory
+from structopt.formats.coreference.link_table import link_table
 from structopt.formats.text_files import write_text
 from structopt.kernels.waist.record import Array
 from structopt.metrics import coreference
@@ -228,7 +229,7 @@ class Coreference(Task):
             )
         coreference_files.write(corpus, target, _entity_numbers(corpus, outputs), self.encoding)
         if probabilities is not None:
-            write_text(f"{target}.links.tsv", _link_table(corpus, probabilities), self.encoding)
+            write_text(f"{target}.links.tsv", link_table(corpus, probabilities), self.encoding)
 
     def write_picture(
         self,
@@ -303,18 +304,3 @@ def _entity_numbers(corpus: Documents, outputs: Sequence[Clusters]) -> Array:
         spans = (corpus.mentions[a:b] - begin).tolist()
         numbers[a:b] = [entity[first, end] for first, end in spans]
     return numbers
-
-
-def _link_table(corpus: Documents, probabilities: Sequence[Array]) -> str:
-    """A line for each mention and each antecedent that has at least a thousandth: document, mention, antecedent, probability."""
-    lines = ["document\tmention\ttext\tantecedent\tantecedent_text\tprobability"]
-    words = corpus.cells["form"]
-    for i, table in enumerate(probabilities):
-        spans = corpus.mentions[corpus.offsets[i] : corpus.offsets[i + 1]].tolist()
-        texts = [" ".join(words[first:end]) for first, end in spans]
-        for mention, antecedent in zip(*(places.tolist() for places in np.nonzero(table >= 0.001)), strict=True):
-            text = texts[antecedent - 1] if antecedent else "(new)"
-            lines.append(
-                f"{corpus.names[i]}\t{mention + 1}\t{texts[mention]}\t{antecedent}\t{text}\t{table[mention, antecedent]:.3f}"
-            )
-    return "\n".join(lines) + "\n"

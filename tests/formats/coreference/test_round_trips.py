@@ -107,7 +107,6 @@ def test_crossing_pairs_are_all_pairs_that_cross(spans: list[tuple[int, int]]) -
 REAL = [
     ("litbank/coref_conll.tar.gz:*.conll", "conll", 80, 166_604, 23_182, 1),
     ("gum/dep.dev.conllu.gz", "conllu", 30, 28_119, 7_897, 0),
-    ("gum/dep.train.conllu.gz", "conllu", 177, 177_410, 49_649, 0),
 ]
 
 
