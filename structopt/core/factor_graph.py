@@ -159,6 +159,11 @@ class Pruning(ABC):
     def thresholds(self) -> Mapping[str, float]:
         """The numbers that decide which candidates are kept, which are saved with the coarser model."""
 
+    @property
+    def least(self) -> float:
+        """Marginals below this may be taken for 0: see `FactorGraph.coarsened`. All are told apart by default."""
+        return 0.0
+
     @abstractmethod
     def prune(self, graph: FactorGraph, encoded: Encoded, coarse: CoarseOutputs, keep_gold: bool) -> Pruned:
         """Return the corpus with the candidates that are kept.
@@ -192,10 +197,13 @@ class CoarseOutputs(Protocol):
         """The same of the instances first <= i < last, so that a large corpus need not be in memory at once."""
 
     def marginals(self) -> Array:
-        """Of all parts of `Pruning.group`, float64, one instance after the other."""
+        """Of all parts of `Pruning.group`, float64, one instance after the other; as exact as `Pruning.least` asks for."""
+
+    def without_output(self, encoded: Encoded) -> Array:
+        """Numbers of the instances that have no output left, given the same corpus with candidates."""
 
     def best(self) -> Array:
-        """Indices, among the `marginals`, of the parts of the best outputs, which are always kept."""
+        """Indices, among the `marginals`, of the parts of the best outputs."""
 
 
 class FactorGraph(Component):
@@ -212,6 +220,13 @@ class FactorGraph(Component):
 
         Raises `ConfigError` for a corpus of which it cannot learn that.
         """
+
+    def coarsened(self, least: float) -> FactorGraph:
+        """Return this graph for a pruning that keeps the candidates with marginals of `least` or more; by default itself.
+
+        Its marginals may leave out what outputs with less probable candidates contribute, where that is faster.
+        """
+        return self
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """All that `fit` learnt, as JSON values, and arrays by names without dots; nothing by default."""

@@ -12,6 +12,7 @@ from structopt.config import registry
 from structopt.core.data import ranges
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
+from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph, Pruned, Pruning
@@ -22,7 +23,7 @@ from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.model.restoring import graph_state, restore_graph, weights_of
 from structopt.objective import relative_frequencies, scoring
-from structopt.objective.decoding import best_outputs, marginals
+from structopt.objective.decoding import best_outputs, flat_marginals
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
 from structopt.objective.problem import Problem, Settings
@@ -159,7 +160,8 @@ class _Coarse:
     @cached_property
     def examples(self) -> Examples:
         """The corpus with the coarser graphs."""
-        return Examples.build(self.encoded, self.pruner.graph, self.pruner.scorer, self.pruner.inference)
+        graph = self.pruner.graph.coarsened(self.pruner.pruning.least)
+        return Examples.build(self.encoded, graph, self.pruner.scorer, self.pruner.inference)
 
     @property
     def structure(self) -> Structure:
@@ -173,13 +175,20 @@ class _Coarse:
     def marginals(self) -> Array:
         """Marginals of the parts that the pruning looks at."""
         of, group = self.pruner, self.pruner.pruning.group
-        listed = marginals(self.examples, self.kernels, of.weights, group, self.executor, of.temperature)
-        return np.concatenate([np.zeros(0), *listed])
+        return flat_marginals(self.examples, self.kernels, of.weights, group, self.executor, of.temperature)
+
+    def without_output(self, encoded: Encoded) -> Array:
+        """Instances that have no output left."""
+        outputs = _Coarse(self.pruner, encoded, self.executor).outputs()
+        return np.flatnonzero(np.diff(outputs.offsets) == 0)
 
     def best(self) -> Array:
         """Parts of the best outputs, among those."""
-        outputs = best_outputs(self.examples, self.kernels, self.pruner.weights, self.executor)
-        return self.structure.active_in(self.pruner.pruning.group, outputs)[0]
+        return self.structure.active_in(self.pruner.pruning.group, self.outputs())[0]
+
+    def outputs(self) -> SparseVectors:
+        """The best outputs; none where there is none."""
+        return best_outputs(self.examples, self.kernels, self.pruner.weights, self.executor)
 
 
 def _same(one: tuple[Mapping[str, Any], Mapping[str, Array]], other: tuple[Mapping[str, Any], Mapping[str, Array]]) -> bool:

@@ -54,7 +54,15 @@ def best_outputs(
 def marginals(
     examples: Examples, kernels: Kernels, weights: Array, group: str, executor: Executor, temperature: float = 1.0
 ) -> list[Array]:
-    """Return the marginals of the parts of a group at the given temperature, one flat array an instance.
+    """Return the marginals of the parts of a group, one flat array an instance; see `flat_marginals`."""
+    flat = flat_marginals(examples, kernels, weights, group, executor, temperature)
+    return [flat[a:b] for a, b in pairwise(examples.structure.spans(group)[1].tolist())]
+
+
+def flat_marginals(
+    examples: Examples, kernels: Kernels, weights: Array, group: str, executor: Executor, temperature: float = 1.0
+) -> Array:
+    """Return the marginals of the parts of a group at the given temperature, one instance after the other.
 
     Raises
     ------
@@ -78,7 +86,7 @@ def marginals(
 
     for _ in executor.map(shard, examples.shards()):
         pass
-    return [flat[a:b] for a, b in pairwise(offsets.tolist())]
+    return flat
 
 
 def predicted_outputs(

@@ -24,12 +24,13 @@ def dense_chart(n, generator):
     parents = np.tile(labels, LABELS**2)
     none = np.zeros(0, np.int64)
     record = CHARTS.pack(
-        symbols=symbols, rules=rules, steps=len(steps), tags=1, root=0, full=1,
+        symbols=symbols, rules=rules, steps=len(steps), tags=1, root=0, full=1, floor=0.0,
         left_pairs=np.searchsorted(np.repeat(labels, LABELS), np.arange(symbols + 1)), left=np.repeat(labels, LABELS),
         right=np.tile(labels, LABELS), pair_rules=np.arange(0, rules + 1, LABELS), parent=parents,
         pair=np.repeat(np.arange(LABELS**2), LABELS), sorted=np.argsort(parents, kind="stable"),
         below=np.searchsorted(np.sort(parents), np.arange(symbols + 1)),
-        ranges=[1, LABELS] * 3, inner=np.arange(LABELS**2), inner_places=np.arange(LABELS**2), outer=none,
+        ranges=[1, LABELS] * 3, inner=np.arange(LABELS**2), inner_places=np.arange(LABELS**2), ends=none,
+        right_ends=np.zeros(symbols + 1, np.int64),
         bottom_steps=np.searchsorted(steps[:, 0], np.arange(symbols + 1)), step_top=steps[:, 1], tag_symbol=np.array([tag]),
         tokens=np.array([0, n]), spans=np.array([0, len(kinds)]), first=first, bottoms=bottoms, tops=tops, node=nodes[:-1],
         node_symbols=np.concatenate([labels, labels, labels, [0], [tag], labels]), anchors=np.zeros(2, np.int64),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -55,6 +56,14 @@ class Grammar(TreebankGrammar):
     Charniak (1996); Johnson (1998) for the vertical, Klein and Manning (2003) for both orders; Bartlett et al. (2004), example 2.
     """
 
+    _floor = 0.0
+
+    def coarsened(self, least: float) -> Grammar:
+        """The same grammar, whose charts hand nothing on from nodes with smaller marginals."""
+        graph = copy(self)
+        graph._floor = least
+        return graph
+
     @property
     def traits(self) -> GraphTraits:
         """Charts of a grammar; where every rule has parts of its own, forests, whose marginals have closed forms."""
@@ -88,7 +97,7 @@ class Grammar(TreebankGrammar):
         longest, R, U = int(np.diff(trees.offsets).max(initial=1)), len(rules.binary), len(rules.chains)
         record = CHARTS.pack(
             symbols=len(rules.symbols), rules=R, steps=U, tags=len(rules.tags), root=0,
-            full=int(trees.candidates is None), **_indexed(rules),
+            full=int(trees.candidates is None), floor=self._floor, **_indexed(rules),
             tag_symbol=rules.first_tag + np.arange(len(rules.tags)), tokens=trees.offsets, spans=cells.spans,
             first=cells.starts[cells.lists], bottoms=cells.bottoms[cells.lists], tops=cells.sizes - cells.bottoms[cells.lists],
             node=cells.first_nodes, node_symbols=cells.symbols, anchors=anchors.offsets,
@@ -172,7 +181,7 @@ def _indexed(rules: Rules) -> dict[str, Any]:
     pairs, first, pair = np.unique(binary[:, 0] * N + binary[:, 1], return_index=True, return_inverse=True)
     found = ranges(binary[:, 2], binary[:, 0], binary[:, 1], rules.first_tag)
     return {
-        "ranges": found, **places(pairs // N, pairs % N, found),
+        "ranges": found, **places(pairs // N, pairs % N, N, found),
         "left_pairs": np.searchsorted(pairs // N, np.arange(N + 1)), "left": pairs // N, "right": pairs % N,
         "pair_rules": np.append(first, len(binary)), "parent": binary[:, 2], "pair": pair.ravel(),
         "sorted": np.argsort(binary[:, 2], kind="stable"), "below": np.searchsorted(np.sort(binary[:, 2]), np.arange(N + 1)),

@@ -30,7 +30,8 @@ class SymbolPruning(Pruning):
     """Keeps the symbols A of each span with p(A, i, j) >= threshold, below and above the unary step.
 
     p are the marginals of a grammar with horizontal=0 and vertical=1: the probability that the tree has the span, and the symbol
-    there. The symbols of gold trees are kept in training, those of its best trees elsewhere: a tree survives whatever is pruned.
+    there. The symbols of gold trees are kept in training. Where what is left of a sentence makes no tree, the symbols of its best
+    tree are kept as well: one survives whatever is pruned.
 
     Parameters
     ----------
@@ -60,6 +61,11 @@ class SymbolPruning(Pruning):
     def graph(self) -> dict[str, Any]:
         """A grammar with the same binary trees, whose symbols remember nothing."""
         return {"name": "grammar", "binarization": self.direction, "horizontal": 0, "vertical": 1}
+
+    @property
+    def least(self) -> float:
+        """The threshold: what less probable symbols hand on to those below them is left out, and little is gained by it."""
+        return self.threshold
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -99,18 +105,14 @@ class SymbolPruning(Pruning):
         lost = int((~keep[gold]).sum())
         if keep_gold:
             keep[gold] = True
+        candidates = _candidates(rules.symbols, cells, keep)
         if not (keep_gold and every_tree):
-            keep[coarse.best()] = True
-        sizes = cells.sizes
-        span = np.repeat(np.arange(len(sizes)), sizes)[keep]
-        within = np.flatnonzero(keep) - ends_of(sizes)[:-1][span]
-        lists = cells.lists[span]
-        symbols = cells.symbols[cells.starts[lists] + within]
-        below = within < cells.bottoms[lists]
-        offsets = ends_of(np.bincount(span, minlength=len(sizes)))
-        bottoms = np.bincount(span[below], minlength=len(sizes)).astype(np.int32)
-        candidates = Candidates((), cells.spans, offsets, bottoms, symbols.astype(np.int32))
-        return _Block(candidates, (len(symbols), len(keep), len(gold), lost))
+            without = coarse.without_output(replace(trees, candidates=candidates)).tolist()
+            for i in without:
+                keep[cells.nodes[i] + coarse.subset(i, i + 1).best()] = True
+            if without:
+                candidates = _candidates(rules.symbols, cells, keep)
+        return _Block(candidates, (len(candidates.numbers), len(keep), len(gold), lost))
 
 
 class _Block(NamedTuple):
@@ -118,6 +120,20 @@ class _Block(NamedTuple):
 
     candidates: Candidates
     counts: tuple[int, int, int, int]
+
+
+def _candidates(names: tuple[str, ...], cells: Cells, keep: Array) -> Candidates:
+    """The symbols that are kept of all that spans may have."""
+    sizes, node = cells.sizes, np.flatnonzero(keep)
+    starts = ends_of(sizes)[:-1]
+    span = np.searchsorted(starts, node, side="right") - 1
+    within = node - starts[span]
+    lists = cells.lists[span]
+    symbols = cells.symbols[cells.starts[lists] + within]
+    below = within < cells.bottoms[lists]
+    offsets = ends_of(np.bincount(span, minlength=len(sizes)))
+    bottoms = np.bincount(span[below], minlength=len(sizes)).astype(np.int32)
+    return Candidates(names, cells.spans, offsets, bottoms, symbols.astype(np.int32))
 
 
 def _gold_nodes(trees: EncodedConstituents, rules: Rules, cells: Cells, direction: Direction) -> tuple[Array, bool]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.waist.fields import Floats, Int, Ints, Longs
+from structopt.kernels.waist.fields import Float, Floats, Int, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import inlined, merged
 
@@ -32,9 +32,11 @@ class Charts(NamedTuple):
     below : (N + 1,) where the rules below each symbol begin in `sorted`
     sorted : (R,) the rules by the symbols above them
     full : 1 where no pruner thinned the charts out: the spans of several words share their symbols; otherwise 0
+    floor : nodes with smaller marginals hand nothing on to the nodes below them; 0: marginals are exact
     ranges : (6,) first symbol and number of symbols: above, left and right in rules; of those left and right, without tags
     inner, inner_places : the pairs without tags, and their places in a matrix of the symbols left and right
-    outer : the pairs with tags
+    ends : the pairs with a tag on the right only, by that tag
+    right_ends : (N + 1,) where those with each tag begin in `ends`
     bottom_steps : (N + 1,) where the unary steps from each bottom symbol begin
     step_top : (U,) the symbol above each step
     tag_symbol : (T,) the bottom symbol of each tag
@@ -56,10 +58,12 @@ class Charts(NamedTuple):
     tags: Int
     root: Int
     full: Int
+    floor: Float
     ranges: Longs
     inner: Ints
     inner_places: Ints
-    outer: Ints
+    ends: Ints
+    right_ends: Ints
     left_pairs: Ints
     left: Ints
     right: Ints
@@ -103,6 +107,7 @@ class Scratch(NamedTuple):
     inside, outside : (V,) weights of nodes
     scale : (S,) logarithms by which the weights of a span's nodes were divided
     above : (N,) outside weights of the bottoms of one span, by symbol
+    begins : (n,) first words of the spans of one width whose bottoms have outside weights
     pairs, pairs_bar : (N * N,) weights of pairs of tops at one span, inside and outside
     lefts_in, rights_in, lefts_out, rights_out : inside and outside weights of tops by symbol, one row a span: by their left ends,
         then right ones; or by their right ends, then left ones
@@ -129,6 +134,7 @@ class Scratch(NamedTuple):
     outside: Floats
     scale: Floats
     above: Floats
+    begins: Ints
     pairs: Floats
     pairs_bar: Floats
     lefts_in: Floats

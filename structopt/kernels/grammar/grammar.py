@@ -19,8 +19,9 @@ from structopt.kernels.waist.target import list_parts
 
 CANDIDATES = 4096
 """Room for candidates of the first search for k best trees; doubled where it is too little."""
-LOST = 1e-8
-"""How far the marginals of a word's bottoms may be from 1; beyond that, weights were lost to the range of numbers."""
+LOST, MOST = 1e-8, 0.5
+"""How far the marginals of a word's bottoms may be from 1; beyond that, weights were lost to the range of numbers. MOST: how far
+they may be below 1 where nodes with small marginals hand nothing on."""
 
 
 def scratch(charts: Record, longest: int, nodes: int, parts: int) -> Record:
@@ -32,7 +33,7 @@ def scratch(charts: Record, longest: int, nodes: int, parts: int) -> Record:
     return SCRATCH.pack(
         symbols=symbols, slots=np.full(2 * symbols, -1, np.int32), lefts=symbols + 1, seen=symbols, anchor_of=2 * spans,
         stack=4 * longest, chosen=2 * longest, scores=parts, rule=int(c.rules), step=int(c.steps), inside=nodes, outside=nodes,
-        scale=spans, above=symbols, pairs=symbols**2, pairs_bar=symbols**2, filled=1,
+        scale=spans, above=symbols, begins=longest, pairs=symbols**2, pairs_bar=symbols**2, filled=1,
         **matrices.sizes(found, int(c.rules), pairs, symbols, longest),
     )  # fmt: skip
 
@@ -73,14 +74,14 @@ def value_of_root(semiring, c, i, n, x, rules, steps):
 
 
 @inlined
-def lost(c, i, n, z):
-    """Whether marginals are not what they must be: those of each word's bottoms sum to 1."""
+def lost(c, i, n, most, z):
+    """Whether marginals are not what they must be: those of each word's bottoms sum to 1, or to less, by up to `most`."""
     nodes = c.rules + c.steps + n * c.tags
     for b in range(n):
         cell, total = c.spans[i] + span_number(n, b, b + 1), 0.0
         for v in range(c.node[cell], c.node[cell] + c.bottoms[cell]):
             total += z[nodes + v]
-        if not abs(total - 1.0) < LOST:
+        if not (-most < total - 1.0 < LOST):
             return True
     return False
 
@@ -101,6 +102,7 @@ def solve(structure, i, s, temperature, z, memory, work):
         for r in range(len(s)):
             x.scores[r] = s[r] / temperature
         s = x.scores[: len(s)]
+    floor = c.floor
     while True:
         rules, steps = set_weights(semiring, s, 0, x.rule), set_weights(semiring, s, c.rules, x.step)
         fill_inside(semiring, c, i, n, s, x)
@@ -109,8 +111,11 @@ def solve(structure, i, s, temperature, z, memory, work):
         if semiring == MAX:
             break
         if value > -inf:
-            fill_outside(semiring, c, i, n, s, x, z)
-        if semiring == LOG or (value > -inf and not lost(c, i, n, z)):
+            fill_outside(semiring, floor, c, i, n, s, x, z)
+            if floor > 0.0 and lost(c, i, n, MOST, z):
+                floor = 0.0
+                fill_outside(semiring, floor, c, i, n, s, x, z)
+        if semiring == LOG or (value > -inf and not lost(c, i, n, MOST if floor > 0.0 else LOST, z)):
             break
         semiring = LOG
     if value == -inf:

@@ -16,7 +16,7 @@ from math import exp, inf, log
 
 from structopt.kernels.arrays.semirings import SUM, plus, times
 from structopt.kernels.grammar.charts import anchored_pair, span_number
-from structopt.kernels.grammar.matrices import has_matrices, multiply_inside, open_matrices, put_tops, take_bottoms
+from structopt.kernels.grammar.matrices import has_matrices, multiply_inside, open_inside, put_tops, take_bottoms
 from structopt.kernels.waist.signatures import inlined, merged
 
 
@@ -31,7 +31,7 @@ def fill_inside(semiring, c, i, n, parts, x):
     """Fill x.inside and x.scale, given x.rule, x.step and the parts' scores (divided by the temperature)."""
     full = has_matrices(semiring, c.full)
     if full:
-        open_matrices(c, n, x)
+        open_inside(c, n, x)
     for width in range(1, n + 1):
         if full and width > 1:
             multiply_inside(c, i, n, width, x)
@@ -44,14 +44,14 @@ def fill_inside(semiring, c, i, n, parts, x):
             if width == 1:
                 add_tags(semiring, c, i, n, b, parts, x)
             else:
-                open_slots(c, c.spans[i] + span, x)
                 if full:
                     take_bottoms(c, c.spans[i] + span, b, x)
                 else:
                     x.scale[span] = sum_pairs(semiring, c, i, n, b, b + width, parts, x)
+                    open_slots(c, c.spans[i] + span, x)
                     apply_rules(semiring, c, x)
+                    close_slots(c, c.spans[i] + span, x)
                 add_anchored_rule(semiring, c, i, n, b, b + width, x.scale[span], parts, x)
-                close_slots(c, c.spans[i] + span, x)
             add_node_scores(semiring, c, i, n, span, 0, parts, x)
             take_steps(semiring, c, i, n, span, parts, x)
             add_node_scores(semiring, c, i, n, span, 1, parts, x)
@@ -64,9 +64,9 @@ def fill_inside(semiring, c, i, n, parts, x):
 def clear(semiring, c, span, x):
     """Set the nodes of a span to zero."""
     zero = 0.0 if semiring == SUM else -inf
-    first = c.node[span]
+    first, values = c.node[span], x.inside
     for v in range(first, first + c.bottoms[span] + c.tops[span]):
-        x.inside[v] = zero
+        values[v] = zero
 
 
 @merged
@@ -105,7 +105,7 @@ def open_slots(c, cell, x):
 
 @merged
 def close_slots(c, cell, x):
-    """Undo `open_slots`, and empty the pairs."""
+    """Undo `open_slots`."""
     symbols = c.node_symbols[c.first[cell] :]
     for v in range(c.bottoms[cell]):
         x.slots[symbols[v]] = -1
@@ -188,6 +188,13 @@ def index_of(symbols, begin, end, symbol):
 
 
 @merged
+def bottom_node(c, cell, symbol):
+    """The node of a bottom symbol at a span; -1 for none."""
+    v = index_of(c.node_symbols, c.first[cell], c.first[cell] + c.bottoms[cell], symbol)
+    return c.node[cell] + v if v >= 0 else -1
+
+
+@merged
 def top_node(c, cell, symbol):
     """The node of a top symbol at a span; -1 for none."""
     begin = c.first[cell] + c.bottoms[cell]
@@ -209,7 +216,7 @@ def add_anchored_rule(semiring, c, i, n, b, e, scale, parts, x):
     rule = c.anchor_rule[c.anchors[i] + anchor]
     extra = weight(semiring, parts[first_anchor(c, i, n) + anchor])
     for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
-        v = x.slots[c.parent[r]]
+        v = bottom_node(c, c.spans[i] + span_number(n, b, e), c.parent[r])
         if v >= 0:
             w = times(semiring, x.rule[r], extra) if r == rule else x.rule[r]
             x.inside[v] = plus(semiring, x.inside[v], times(semiring, w, pair))
@@ -237,33 +244,34 @@ def first_anchor(c, i, n):
 @merged
 def add_node_scores(semiring, c, i, n, span, layer, parts, x):
     """Multiply the bottoms (layer 0) or tops (1) of a span by the weights of their nodes."""
-    cell, scores = c.spans[i] + span, node_scores(c, i, n, parts)
+    cell, scores, values = c.spans[i] + span, node_scores(c, i, n, parts), x.inside
     begin = c.node[cell] + (c.bottoms[cell] if layer == 1 else 0)
     for v in range(begin, begin + (c.tops[cell] if layer == 1 else c.bottoms[cell])):
         if scores[v] != 0.0:
-            x.inside[v] = times(semiring, x.inside[v], weight(semiring, scores[v]))
+            values[v] = times(semiring, values[v], weight(semiring, scores[v]))
 
 
 @merged
 def take_steps(semiring, c, i, n, span, parts, x):
     """Add the unary steps from the bottoms of a span to its tops."""
     zero, cell = 0.0 if semiring == SUM else -inf, c.spans[i] + span
-    symbols, first, bottoms = c.node_symbols[c.first[cell] :], c.node[cell], c.bottoms[cell]
-    for v in range(bottoms, bottoms + c.tops[cell]):
-        x.slots[c.symbols + symbols[v]] = first + v
+    symbols, first, bottoms, tops = c.node_symbols[c.first[cell] :], c.node[cell], c.bottoms[cell], c.tops[cell]
+    slots, values, weights, begins, above_step = x.slots[c.symbols :], x.inside, x.step, c.bottom_steps, c.step_top
+    for v in range(bottoms, bottoms + tops):
+        slots[symbols[v]] = first + v
     anchor = x.anchor_of[c.spans[i + 1] - c.spans[i] + span]
     gold = c.anchor_rule[c.anchors[i] + anchor] if anchor >= 0 else -1
     extra = weight(semiring, parts[first_anchor(c, i, n) + anchor]) if anchor >= 0 else 0.0
     for v in range(bottoms):
-        inside = x.inside[first + v]
+        inside = values[first + v]
         if inside != zero:
-            for u in range(c.bottom_steps[symbols[v]], c.bottom_steps[symbols[v] + 1]):
-                above = x.slots[c.symbols + c.step_top[u]]
+            for u in range(begins[symbols[v]], begins[symbols[v] + 1]):
+                above = slots[above_step[u]]
                 if above >= 0:
-                    w = times(semiring, x.step[u], extra) if u == gold else x.step[u]
-                    x.inside[above] = plus(semiring, x.inside[above], times(semiring, w, inside))
-    for v in range(bottoms, bottoms + c.tops[cell]):
-        x.slots[c.symbols + symbols[v]] = -1
+                    w = times(semiring, weights[u], extra) if u == gold else weights[u]
+                    values[above] = plus(semiring, values[above], times(semiring, w, inside))
+    for v in range(bottoms, bottoms + tops):
+        slots[symbols[v]] = -1
 
 
 @merged
@@ -271,11 +279,11 @@ def normalize(semiring, c, cell, span, x):
     """Divide the nodes of a span by the largest of them, in the semiring SUM."""
     if semiring != SUM:
         return
-    first, top = c.node[cell], 0.0
+    first, top, values = c.node[cell], 0.0, x.inside
     count = c.bottoms[cell] + c.tops[cell]
     for v in range(first, first + count):
-        top = max(top, x.inside[v])
+        top = max(top, values[v])
     if 0.0 < top < inf:
         for v in range(first, first + count):
-            x.inside[v] /= top
+            values[v] /= top
         x.scale[span] += log(top)

@@ -9,8 +9,8 @@ a pair of symbols:
 
 where a prime marks outside weights. Weights are numbers (the semiring SUM); rows of L are multiplied by what their span and the
 right half were divided by. L and R have the symbols that spans of several words may have. Those that only words have, their
-tags, can be left at the first split and right at the last one only: pairs with one of them are looked at one by one. So are
-rules, unless a good share of all that W has room for is there.
+tags, can be left at the first split and right at the last one only: pairs with a tag that a word may have are looked at one by
+one. So are rules, unless a good share of all that W has room for is there.
 """
 
 from __future__ import annotations
@@ -38,12 +38,17 @@ def ranges(parent: Array, left: Array, right: Array, first_tag: int) -> list[int
     return found
 
 
-def places(left: Array, right: Array, found: list[int]) -> dict[str, Array]:
-    """Which pairs have no tags, and where they are in L^T R; and which pairs have tags."""
+def places(left: Array, right: Array, symbols: int, found: list[int]) -> dict[str, Array]:
+    """Which pairs have no tags, and where they are in L^T R; and which have a tag on the right only, by that tag."""
     _, _, B0, Bs, C0, Cs = found
     B, C = left - B0, right - C0
-    inner = (B >= 0) & (Bs > B) & (C >= 0) & (Cs > C)
-    return {"inner": np.flatnonzero(inner), "inner_places": (B * Cs + C)[inner], "outer": np.flatnonzero(~inner)}
+    has_left, has_right = (B >= 0) & (Bs > B), (C >= 0) & (Cs > C)
+    inner, ends = np.flatnonzero(has_left & has_right), np.flatnonzero(has_left & ~has_right)
+    ends = ends[np.argsort(right[ends], kind="stable")]
+    return {
+        "inner": inner, "inner_places": (B * Cs + C)[inner], "ends": ends,
+        "right_ends": np.searchsorted(right[ends], np.arange(symbols + 1)),
+    }  # fmt: skip
 
 
 def sizes(found: list[int], rules: int, pairs: int, symbols: int, longest: int) -> dict[str, int]:
@@ -73,17 +78,37 @@ def matrix(values, row, rows, columns):
 
 
 @inlined
-def open_matrices(c, n, x):
-    """Empty the matrices of a sentence of n words, and fill W."""
+def lists_all_pairs(c):
+    """Whether the list of pairs is a matrix: every two symbols that longer spans may have, and no tags."""
+    return len(c.inner) == len(c.left) == c.ranges[3] * c.ranges[5]
+
+
+@inlined
+def word_tops(c, i, n, b):
+    """The top symbols that a word may have."""
+    cell = c.spans[i] + span_number(n, b, b + 1)
+    first = c.first[cell] + c.bottoms[cell]
+    return c.node_symbols[first : first + c.tops[cell]]
+
+
+@inlined
+def open_outside(c, n, x):
+    """Empty the matrices of outside weights of a sentence of n words."""
+    spans = (n + 1) * (n + 1)
+    x.lefts_out[: spans * c.ranges[3]] = 0.0
+    x.rights_out[: spans * c.ranges[5]] = 0.0
+    x.words_out[: n * x.symbols] = 0.0
+    x.usage[:] = 0.0
+
+
+@inlined
+def open_inside(c, n, x):
+    """Empty the matrices of inside weights of a sentence of n words, and fill W."""
     spans = (n + 1) * (n + 1)
     x.lefts_in[: spans * c.ranges[3]] = 0.0
-    x.lefts_out[: spans * c.ranges[3]] = 0.0
     x.rights_in[: spans * c.ranges[5]] = 0.0
-    x.rights_out[: spans * c.ranges[5]] = 0.0
     x.words_in[: n * x.symbols] = 0.0
-    x.words_out[: n * x.symbols] = 0.0
     x.table[:] = 0.0
-    x.usage[:] = 0.0
     if len(x.table) > 0:
         for r in range(c.rules):
             x.table[c.pair[r] * c.ranges[1] + c.parent[r] - c.ranges[0]] = x.rule[r]
@@ -92,52 +117,57 @@ def open_matrices(c, n, x):
 @inlined
 def take_bottoms(c, cell, row, x):
     """Copy a row of x.bottoms to the bottoms of a span."""
-    symbols = c.node_symbols[c.first[cell] :]
+    A0, As = c.ranges[0], c.ranges[1]
+    symbols, values, bottoms = c.node_symbols[c.first[cell] :], x.inside[c.node[cell] :], x.bottoms[row * As :]
     for v in range(c.bottoms[cell]):
-        if 0 <= symbols[v] - c.ranges[0] < c.ranges[1]:
-            x.inside[c.node[cell] + v] = x.bottoms[row * c.ranges[1] + symbols[v] - c.ranges[0]]
+        if 0 <= symbols[v] - A0 < As:
+            values[v] = bottoms[symbols[v] - A0]
 
 
 @inlined
 def put_bottoms(c, cell, row, x):
     """Copy the outside weights of the bottoms of a span to a row of x.bottoms, and to x.above by symbol."""
-    symbols = c.node_symbols[c.first[cell] :]
-    x.above[:] = 0.0
+    symbols, values, above, A0, As = c.node_symbols[c.first[cell] :], x.outside[c.node[cell] :], x.above, c.ranges[0], c.ranges[1]
+    above[:] = 0.0
     for v in range(c.bottoms[cell]):
-        x.above[symbols[v]] = x.outside[c.node[cell] + v]
-    for A in range(c.ranges[1]):
-        x.bottoms[row * c.ranges[1] + A] = x.above[c.ranges[0] + A]
+        above[symbols[v]] = values[v]
+    x.bottoms[row * As : (row + 1) * As] = above[A0 : A0 + As]
 
 
 @inlined
 def put_tops(c, i, n, b, e, x):
     """Copy the inside weights of the tops of a span to where wider spans find them."""
     cell = c.spans[i] + span_number(n, b, e)
-    symbols = c.node_symbols[c.first[cell] :]
-    left, right = (b * (n + 1) + e) * c.ranges[3] - c.ranges[2], (e * (n + 1) + b) * c.ranges[5] - c.ranges[4]
+    symbols, values = c.node_symbols[c.first[cell] :], x.inside[c.node[cell] :]
+    B0, Bs, C0, Cs = c.ranges[2], c.ranges[3], c.ranges[4], c.ranges[5]
+    lefts, rights = x.lefts_in[(b * (n + 1) + e) * Bs :], x.rights_in[(e * (n + 1) + b) * Cs :]
+    words = x.words_in[b * x.symbols :] if e == b + 1 else x.words_in[:0]
     for v in range(c.bottoms[cell], c.bottoms[cell] + c.tops[cell]):
-        value = x.inside[c.node[cell] + v]
-        if 0 <= symbols[v] - c.ranges[2] < c.ranges[3]:
-            x.lefts_in[left + symbols[v]] = value
-        if 0 <= symbols[v] - c.ranges[4] < c.ranges[5]:
-            x.rights_in[right + symbols[v]] = value
-        if e == b + 1:
-            x.words_in[b * x.symbols + symbols[v]] = value
+        A = symbols[v]
+        if 0 <= A - B0 < Bs:
+            lefts[A - B0] = values[v]
+        if 0 <= A - C0 < Cs:
+            rights[A - C0] = values[v]
+        if len(words) > 0:
+            words[A] = values[v]
 
 
 @inlined
 def take_tops(c, i, n, b, e, x):
     """Add what wider spans found to the outside weights of the tops of a span."""
     cell = c.spans[i] + span_number(n, b, e)
-    symbols = c.node_symbols[c.first[cell] :]
-    left, right = (b * (n + 1) + e) * c.ranges[3] - c.ranges[2], (e * (n + 1) + b) * c.ranges[5] - c.ranges[4]
+    symbols, values = c.node_symbols[c.first[cell] :], x.outside[c.node[cell] :]
+    B0, Bs, C0, Cs = c.ranges[2], c.ranges[3], c.ranges[4], c.ranges[5]
+    lefts, rights = x.lefts_out[(b * (n + 1) + e) * Bs :], x.rights_out[(e * (n + 1) + b) * Cs :]
+    words = x.words_out[b * x.symbols :] if e == b + 1 else x.words_out[:0]
     for v in range(c.bottoms[cell], c.bottoms[cell] + c.tops[cell]):
-        if 0 <= symbols[v] - c.ranges[2] < c.ranges[3]:
-            x.outside[c.node[cell] + v] += x.lefts_out[left + symbols[v]]
-        if 0 <= symbols[v] - c.ranges[4] < c.ranges[5]:
-            x.outside[c.node[cell] + v] += x.rights_out[right + symbols[v]]
-        if e == b + 1:
-            x.outside[c.node[cell] + v] += x.words_out[b * x.symbols + symbols[v]]
+        A = symbols[v]
+        if 0 <= A - B0 < Bs:
+            values[v] += lefts[A - B0]
+        if 0 <= A - C0 < Cs:
+            values[v] += rights[A - C0]
+        if len(words) > 0:
+            values[v] += words[A]
 
 
 @inlined
@@ -162,23 +192,27 @@ def multiply_halves(c, i, n, b, e, reference, row, out, x):
     fill_halves(n, b, e, reference, Bs, x.scale, x.lefts_in, row, x.factors, x.halves)
     halves, rights = matrix(x.halves, row, splits, Bs), matrix(x.rights_in, e * (n + 1) + b + 1, splits, Cs)
     factors = x.factors[row:]
-    every = len(c.inner) == Bs * Cs and len(c.outer) == 0  # then the list of pairs is a matrix
+    every = lists_all_pairs(c)
     np.dot(halves.T, rights, matrix(out if every else x.products, 0, Bs, Cs))
     if not every:
-        for t in range(len(c.inner)):
-            out[c.inner[t]] = x.products[c.inner_places[t]]
+        out[:] = 0.0
+        inner, places, products = c.inner, c.inner_places, x.products
+        for t in range(len(inner)):
+            out[inner[t]] = products[places[t]]
     first, last = b * x.symbols, (e - 1) * x.symbols
-    for t in range(len(c.outer)):
-        g = c.outer[t]
-        B, C = c.left[g] - B0, c.right[g] - C0
-        if 0 <= B < Bs:
-            out[g] = halves[splits - 1, B] * x.words_in[last + c.right[g]]
-        elif 0 <= C < Cs:
-            out[g] = factors[0] * x.words_in[first + c.left[g]] * rights[0, C]
-        elif splits == 1:
-            out[g] = factors[0] * x.words_in[first + c.left[g]] * x.words_in[last + c.right[g]]
-        else:
-            out[g] = 0.0
+    for B in word_tops(c, i, n, b):
+        if not 0 <= B - B0 < Bs:
+            for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
+                C = c.right[g] - C0
+                if 0 <= C < Cs:
+                    out[g] = factors[0] * x.words_in[first + B] * rights[0, C]
+                elif splits == 1:
+                    out[g] = factors[0] * x.words_in[first + B] * x.words_in[last + c.right[g]]
+    for C in word_tops(c, i, n, e - 1):
+        if not 0 <= C - C0 < Cs:
+            for t in range(c.right_ends[C], c.right_ends[C + 1]):
+                g = c.ends[t]
+                out[g] = halves[splits - 1, c.left[g] - B0] * x.words_in[last + C]
     split, gold = anchored_pair(c, i, n, b, e, x)
     if split >= 0:
         B, C, out[gold] = c.left[gold] - B0, c.right[gold] - C0, 0.0
@@ -191,21 +225,24 @@ def multiply_halves(c, i, n, b, e, reference, row, out, x):
 @inlined
 def apply_rules_one_by_one(c, pairs, bottoms, weights):
     """bottoms = M W."""
-    for g in range(len(c.left)):
+    begins, parents, first = c.pair_rules, c.parent, c.ranges[0]
+    for g in range(len(pairs)):
         if pairs[g] != 0.0:
-            for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
-                bottoms[c.parent[r] - c.ranges[0]] += weights[r] * pairs[g]
+            for r in range(begins[g], begins[g + 1]):
+                bottoms[parents[r] - first] += weights[r] * pairs[g]
 
 
 @inlined
 def undo_rules_one_by_one(c, pairs, bar, above, weights, z):
-    """M' = bottoms' W^T, and marginals of rules."""
-    for g in range(len(c.left)):
+    """M' = bottoms' W^T where M is not 0, and marginals of rules."""
+    begins, parents, first = c.pair_rules, c.parent, c.ranges[0]
+    for g in range(len(pairs)):
         total = 0.0
-        for r in range(c.pair_rules[g], c.pair_rules[g + 1]):
-            message = weights[r] * above[c.parent[r] - c.ranges[0]]
-            total += message
-            z[r] += message * pairs[g]
+        if pairs[g] != 0.0:
+            for r in range(begins[g], begins[g + 1]):
+                message = weights[r] * above[parents[r] - first]
+                total += message
+                z[r] += message * pairs[g]
         bar[g] = total
 
 
@@ -231,18 +268,18 @@ def multiply_inside(c, i, n, width, x):
 
 
 @inlined
-def multiply_outside(c, i, n, width, x, z):
-    """Outside weights of the tops in the halves of all spans of a width, and marginals of rules, given those of the bottoms.
+def multiply_outside(c, i, n, width, spans, x, z):
+    """Outside weights of the tops in the halves of spans of one width, and marginals of rules, given those of the bottoms.
 
-    Where W is a matrix, x.usage takes the marginals, divided by the rules' weights.
+    The spans begin at x.begins[:spans]. Where W is a matrix, x.usage takes the marginals, divided by the rules' weights.
     """
-    As, G, spans = c.ranges[1], len(c.left), n - width + 1
+    As, G = c.ranges[1], len(c.left)
     for first in range(0, spans, CHUNK):
         count = min(CHUNK, spans - first)
         pairs, bars = matrix(x.pairs_in, 0, count, G), matrix(x.pairs_out, 0, count, G)
         above = matrix(x.bottoms, first, count, As)
         for j in range(count):
-            b, e = first + j, first + j + width
+            b, e = np.int64(x.begins[first + j]), np.int64(x.begins[first + j]) + width
             multiply_halves(c, i, n, b, e, x.scale[span_number(n, b, e)], j * (width - 1), pairs[j], x)
         if len(x.table) > 0:
             np.dot(above, matrix(x.table, 0, G, As).T, bars)
@@ -253,7 +290,8 @@ def multiply_outside(c, i, n, width, x, z):
             for j in range(count):
                 undo_rules_one_by_one(c, pairs[j], bars[j], above[j], x.rule, z)
         for j in range(count):
-            undo_halves(c, i, n, first + j, first + j + width, j * (width - 1), bars[j], x)
+            b = np.int64(x.begins[first + j])
+            undo_halves(c, i, n, b, b + width, j * (width - 1), bars[j], x)
 
 
 @inlined
@@ -266,26 +304,31 @@ def undo_halves(c, i, n, b, e, row, bars, x):
     rights_out = matrix(x.rights_out, e * (n + 1) + b + 1, splits, Cs)
     split, gold = anchored_pair(c, i, n, b, e, x)
     first, last = b * x.symbols, (e - 1) * x.symbols
-    every = len(c.inner) == Bs * Cs and len(c.outer) == 0
+    every = lists_all_pairs(c)
     bar = matrix(bars if every else x.products, 0, Bs, Cs)
     if not every:
         bar[:] = 0.0
         for t in range(len(c.inner)):
             x.products[c.inner_places[t]] = bars[c.inner[t]]
-    for t in range(len(c.outer)):
-        g = c.outer[t]
-        B, C = c.left[g] - B0, c.right[g] - C0
-        if g == gold:
-            continue
-        if 0 <= B < Bs:
-            lefts_out[splits - 1, B] += factors[splits - 1] * bars[g] * x.words_in[last + c.right[g]]
-            x.words_out[last + c.right[g]] += bars[g] * halves[splits - 1, B]
-        elif 0 <= C < Cs:
-            rights_out[0, C] += factors[0] * bars[g] * x.words_in[first + c.left[g]]
-            x.words_out[first + c.left[g]] += factors[0] * bars[g] * rights[0, C]
-        elif splits == 1:
-            x.words_out[first + c.left[g]] += factors[0] * bars[g] * x.words_in[last + c.right[g]]
-            x.words_out[last + c.right[g]] += factors[0] * bars[g] * x.words_in[first + c.left[g]]
+    for B in word_tops(c, i, n, b):
+        if not 0 <= B - B0 < Bs:
+            for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
+                C = c.right[g] - C0
+                if g == gold:
+                    continue
+                if 0 <= C < Cs:
+                    rights_out[0, C] += factors[0] * bars[g] * x.words_in[first + B]
+                    x.words_out[first + B] += factors[0] * bars[g] * rights[0, C]
+                elif splits == 1:
+                    x.words_out[first + B] += factors[0] * bars[g] * x.words_in[last + c.right[g]]
+                    x.words_out[last + c.right[g]] += factors[0] * bars[g] * x.words_in[first + B]
+    for C in word_tops(c, i, n, e - 1):
+        if not 0 <= C - C0 < Cs:
+            for t in range(c.right_ends[C], c.right_ends[C + 1]):
+                g = c.ends[t]
+                if g != gold:
+                    lefts_out[splits - 1, c.left[g] - B0] += factors[splits - 1] * bars[g] * x.words_in[last + C]
+                    x.words_out[last + C] += bars[g] * halves[splits - 1, c.left[g] - B0]
     k, B, C = split - b - 1, c.left[gold] - B0, c.right[gold] - C0
     held = split >= 0 and 0 <= B < Bs and 0 <= C < Cs
     out = matrix(x.halves_bar, 0, splits, Bs)

@@ -11,7 +11,7 @@ from math import exp, inf
 from structopt.kernels.arrays.semirings import SUM, plus, times
 from structopt.kernels.grammar.charts import anchored_pair, span_number
 from structopt.kernels.grammar.inside import first_anchor, node_scores, pair_weight, top_node, weight
-from structopt.kernels.grammar.matrices import add_usage, has_matrices, multiply_outside, put_bottoms, take_tops
+from structopt.kernels.grammar.matrices import add_usage, has_matrices, multiply_outside, open_outside, put_bottoms, take_tops
 from structopt.kernels.waist.signatures import inlined, merged
 
 FEW = 4
@@ -19,8 +19,12 @@ FEW = 4
 
 
 @inlined
-def fill_outside(semiring, c, i, n, parts, x, z):
-    """Fill x.outside and the marginals z, given the inside weights, of which the root's is not zero."""
+def fill_outside(semiring, floor, c, i, n, parts, x, z):
+    """Fill x.outside and the marginals z, given the inside weights, of which the root's is not zero.
+
+    Nodes with marginals below the floor hand nothing on: most of the time is spent below them, where no others are. Marginals are
+    then too small, by what trees with such nodes contribute.
+    """
     zero = 0.0 if semiring == SUM else -inf
     last = c.spans[i + 1] - 1
     x.outside[: c.node[last] + c.bottoms[last] + c.tops[last]] = zero
@@ -28,25 +32,33 @@ def fill_outside(semiring, c, i, n, parts, x, z):
     root = root_node(c, i, n)
     x.outside[root] = 1.0 / x.inside[root] if semiring == SUM else -x.inside[root]
     full = has_matrices(semiring, c.full)
+    if full:
+        open_outside(c, n, x)
     for width in range(n, 0, -1):
+        count = 0  # spans of this width whose bottoms have outside weights
         for b in range(n - width + 1):
             span = span_number(n, b, b + width)
             if full:
                 take_tops(c, i, n, b, b + width, x)
-            undo_node_scores(semiring, c, i, n, span, 1, parts, x, z)
+            if not undo_node_scores(semiring, floor, c, i, n, span, 1, parts, x, z):
+                continue
             undo_steps(semiring, c, i, n, span, parts, x, z)
-            undo_node_scores(semiring, c, i, n, span, 0, parts, x, z)
+            if not undo_node_scores(semiring, floor, c, i, n, span, 0, parts, x, z):
+                continue
             if width == 1:
                 write_tags(c, i, n, b, z)
             elif full:
-                put_bottoms(c, c.spans[i] + span, b, x)
+                put_bottoms(c, c.spans[i] + span, count, x)
+                x.begins[count] = b
+                count += 1
                 undo_anchored_rule(semiring, c, i, n, b, b + width, parts, x, z)
-            elif fill_pairs_bar(semiring, c, c.spans[i] + span, x):
+            else:
+                fill_pairs_bar(semiring, c, c.spans[i] + span, x)
                 undo_anchored_rule(semiring, c, i, n, b, b + width, parts, x, z)
                 undo_pairs(semiring, c, i, n, b, b + width, x)
                 undo_rules(semiring, c, c.spans[i] + span, x, z)
         if full and width > 1:
-            multiply_outside(c, i, n, width, x, z)
+            multiply_outside(c, i, n, width, count, x, z)
     if full:
         add_usage(c, x, z)
 
@@ -64,46 +76,57 @@ def probability(semiring, outside, inside):
 
 
 @merged
-def undo_node_scores(semiring, c, i, n, span, layer, parts, x, z):
-    """Write the marginals of the bottoms (layer 0) or tops (1) of a span; then their outside weights include their own scores."""
+def undo_node_scores(semiring, floor, c, i, n, span, layer, parts, x, z):
+    """Write the marginals of the bottoms (layer 0) or tops (1) of a span; then their outside weights include their own scores.
+
+    Returns whether there is anything to hand on.
+    """
     zero = 0.0 if semiring == SUM else -inf
     cell, scores = c.spans[i] + span, node_scores(c, i, n, parts)
-    first = c.rules + c.steps + n * c.tags
+    first, values, insides, some = c.rules + c.steps + n * c.tags, x.outside, x.inside, False
     begin = c.node[cell] + (c.bottoms[cell] if layer == 1 else 0)
     for v in range(begin, begin + (c.tops[cell] if layer == 1 else c.bottoms[cell])):
-        if x.outside[v] != zero:
-            z[first + v] = probability(semiring, x.outside[v], x.inside[v])
+        if values[v] != zero:
+            z[first + v] = probability(semiring, values[v], insides[v])
+            if z[first + v] < floor:
+                values[v] = zero
+            else:
+                some = True
         if scores[v] != 0.0:
-            x.outside[v] = times(semiring, x.outside[v], weight(semiring, scores[v]))
+            values[v] = times(semiring, values[v], weight(semiring, scores[v]))
+    return some
 
 
 @merged
 def undo_steps(semiring, c, i, n, span, parts, x, z):
     """Outside weights of the bottoms of a span, and marginals of the steps to its tops."""
     zero, cell = 0.0 if semiring == SUM else -inf, c.spans[i] + span
-    symbols, first, bottoms = c.node_symbols[c.first[cell] :], c.node[cell], c.bottoms[cell]
-    for v in range(bottoms, bottoms + c.tops[cell]):
-        x.slots[c.symbols + symbols[v]] = first + v
+    symbols, first, bottoms, tops = c.node_symbols[c.first[cell] :], c.node[cell], c.bottoms[cell], c.tops[cell]
+    slots, values, insides, weights, begins, above_step = (
+        x.slots[c.symbols :], x.outside, x.inside, x.step, c.bottom_steps, c.step_top
+    )  # fmt: skip
+    for v in range(bottoms, bottoms + tops):
+        slots[symbols[v]] = first + v
     anchor = x.anchor_of[c.spans[i + 1] - c.spans[i] + span]
     gold = c.anchor_rule[c.anchors[i] + anchor] if anchor >= 0 else -1
     extra = weight(semiring, parts[first_anchor(c, i, n) + anchor]) if anchor >= 0 else 0.0
     for v in range(bottoms):
-        inside = x.inside[first + v]
+        inside = insides[first + v]
         if inside == zero:
             continue
-        for u in range(c.bottom_steps[symbols[v]], c.bottom_steps[symbols[v] + 1]):
-            above = x.slots[c.symbols + c.step_top[u]]
-            if above < 0 or x.outside[above] == zero:
+        for u in range(begins[symbols[v]], begins[symbols[v] + 1]):
+            above = slots[above_step[u]]
+            if above < 0 or values[above] == zero:
                 continue
-            w = times(semiring, x.step[u], extra) if u == gold else x.step[u]
-            message = times(semiring, x.outside[above], w)
-            x.outside[first + v] = plus(semiring, x.outside[first + v], message)
+            w = times(semiring, weights[u], extra) if u == gold else weights[u]
+            message = times(semiring, values[above], w)
+            values[first + v] = plus(semiring, values[first + v], message)
             marginal = probability(semiring, message, inside)
             z[c.rules + u] += marginal
             if u == gold:
                 z[first_anchor(c, i, n) + anchor] += marginal
-    for v in range(bottoms, bottoms + c.tops[cell]):
-        x.slots[c.symbols + symbols[v]] = -1
+    for v in range(bottoms, bottoms + tops):
+        slots[symbols[v]] = -1
 
 
 @merged
@@ -119,7 +142,7 @@ def write_tags(c, i, n, b, z):
 
 @merged
 def fill_pairs_bar(semiring, c, cell, x):
-    """Fill x.pairs_bar with the outside weight of every pair of symbols that has rules; return whether any has one.
+    """Fill x.pairs_bar with the outside weight of every pair of symbols that has rules.
 
     x.seen marks the left symbols of pairs that have, whose rows of x.pairs and of x.pairs_bar are set.
     """
@@ -127,13 +150,11 @@ def fill_pairs_bar(semiring, c, cell, x):
     symbols, first = c.node_symbols[c.first[cell] :], c.node[cell]
     for A in range(N):
         x.above[A] = zero
-    some, rules = False, 0
+    rules = 0
     for v in range(c.bottoms[cell]):
         x.above[symbols[v]] = x.outside[first + v]
         if x.outside[first + v] != zero:
-            some, rules = True, rules + c.below[symbols[v] + 1] - c.below[symbols[v]]
-    if not some:
-        return False
+            rules += c.below[symbols[v] + 1] - c.below[symbols[v]]
     if FEW * rules < c.rules:
         for B in range(N):
             x.seen[B] = 0
@@ -149,7 +170,7 @@ def fill_pairs_bar(semiring, c, cell, x):
                             x.pairs[B * N + C], x.pairs_bar[B * N + C] = zero, zero
                     at = B * N + c.right[c.pair[r]]
                     x.pairs_bar[at] = plus(semiring, x.pairs_bar[at], times(semiring, above, x.rule[r]))
-        return True
+        return
     for B in range(N):
         x.seen[B] = 0
         for g in range(c.left_pairs[B], c.left_pairs[B + 1]):
@@ -164,7 +185,6 @@ def fill_pairs_bar(semiring, c, cell, x):
                     x.pairs[B * N + C], x.pairs_bar[B * N + C] = zero, zero
             if x.seen[B] == 1:
                 x.pairs_bar[B * N + c.right[g]] = total
-    return True
 
 
 @merged

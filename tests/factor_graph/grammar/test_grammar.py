@@ -250,6 +250,43 @@ def test_pruners_keep_gold_trees_or_the_best_ones(treebank):
     assert value == 0.0  # there is a tree
 
 
+def test_coarsened_marginals_leave_out_what_is_improbable(treebank):
+    _, encoded = treebank
+    few = encoded.subset(0, 12)
+    graph, rng = fitted(few), np.random.default_rng(0)
+    exact, partial = graph.build(few), {floor: graph.coarsened(floor).build(few) for floor in (1e-9, 1e-3, 0.02, 0.9)}
+    for i in range(len(few)):
+        s = rng.normal(size=int(exact.parts[i + 1] - exact.parts[i]))
+        value, z = run(exact.kind.exact().solve, exact, i, s, 1.0)
+        for floor, structure in partial.items():
+            same, least = run(structure.kind.exact().solve, structure, i, s, 1.0)
+            assert same == value and (least <= z + 1e-12).all()
+            if floor == 1e-9:
+                assert np.abs(least - z).max() < 1e-6
+            if floor == 0.9:  # too little is left, so that nothing is left out
+                np.testing.assert_array_equal(least, z)
+
+
+def test_best_trees_are_kept_where_nothing_else_is_left(treebank):
+    task, encoded = treebank
+    few = encoded.subset(0, 60)
+    words = task.encode(
+        task.corpus([["the", "dog", "saw", "a", "cat", "."], ["a", "cat", "saw", "the", "dog", "in", "the", "park", "."]])
+    )
+    spans = []
+    for threshold in (1e-3, 0.999):
+        graph = fitted(few, prune_threshold=threshold)
+        pruned = Pruner.train(few, graph.pruning, AttributeRows()).prune(words)
+        kept = graph.build(pruned.encoded)
+        for i in range(2):
+            value, _ = run(kept.kind.exact().solve, kept, i, np.zeros(int(kept.parts[i + 1] - kept.parts[i])), 0.0)
+            assert value == 0.0  # there is a tree
+        spans.append(pruned.metrics["pruner_symbols"])
+    n = np.array([6, 9])
+    assert spans[1] < spans[0]
+    assert spans[1] * (n * (n + 1) // 2).sum() == (4 * n - 2).sum()  # nodes of one tree each, below and above steps
+
+
 def test_pruners_that_remember_are_refused(treebank):
     _, encoded = treebank
     few = encoded.subset(0, 20)
