@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from bisect import bisect_right
 from codecs import lookup
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from structopt.formats.durable_files import replace_file
 
 BYTE_ORDER_MARK = "\ufeff"
 ENCODINGS = ("utf8", "utf-8", "latin-1", "ascii", "utf-16", "cp1252", "iso8859-15")
+AUTO = "auto"
+NO_CP1252 = b"\x81\x8d\x8f\x90\x9d"
+"""Bytes that are no character of cp1252."""
 OF_NO_FILES = ("idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape")
 """Codecs of host names and string literals, which Python counts among the encodings of text."""
 
@@ -37,6 +41,26 @@ def read_text(path: str | Path, encoding: str = "utf8") -> str:
 def read_verbatim(path: str | Path, encoding: str = "utf8") -> str:
     """Return the whole text of a file with its line ends as they are; the errors of `read_text`."""
     return _decode(path, encoding)
+
+
+def read_each(path: str | Path, encoding: str = AUTO) -> Iterator[tuple[str, str]]:
+    """Yield the path of every file, or of every member, and its text, which may be empty; see `read_text`.
+
+    The encoding ``auto`` is utf8 for a file that is that, else cp1252, in which any bytes are a text.
+
+    Raises
+    ------
+    DataError, ConfigError
+        See `read_text`.
+    """
+    if encoding != AUTO:
+        _check_encoding(encoding)
+    files = data_path(path)
+    contents = files.contents() if isinstance(files, FileSet) else [(str(path), _read_bytes(path))]
+    for name, data in contents:
+        whole = expanded(name, data) if isinstance(files, FileSet) else data
+        text = _recognised(whole) if encoding == AUTO else _decoded(name, whole, encoding)
+        yield name, text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
 
 
 def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
@@ -108,6 +132,14 @@ def _with_empty_line(text: str) -> str:
     """The text with an empty line at its end, where it has none."""
     text = text if text.endswith("\n") else f"{text}\n"
     return text if text.endswith(("\n\n", "\n\r\n")) else f"{text}\n"
+
+
+def _recognised(data: bytes) -> str:
+    """Text in utf8; where it is not that, in cp1252, of which five bytes have no character: they count as latin-1's."""
+    try:
+        return data.decode("utf8")
+    except UnicodeDecodeError:
+        return "".join(bytes([byte]).decode("latin-1" if byte in NO_CP1252 else "cp1252") for byte in data)
 
 
 def _decoded(path: str | Path, data: bytes, encoding: str) -> str:

@@ -1,0 +1,1 @@
+"""Texts to summarize and their reference summaries: JSON lines, plain text, CoNLL-U."""

@@ -1,0 +1,84 @@
+"""Texts to summarize: documents of sentences, with their reference summaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structopt.errors import DataError
+
+Summary = list[str]
+"""A summary: its sentences."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The documents of a corpus.
+
+    Attributes
+    ----------
+    path : str
+        The file, or the files.
+    names : list of str
+        The documents' names.
+    places : list of tuple of str and int
+        The file of every document and the line where it begins; in memory, the number of the document.
+    offsets : int64, shape (documents + 1,)
+        Where each document begins in the sentences.
+    sentences : list of str
+        The sentences, without white space around them; none is empty.
+    references : list of list of Summary, or None
+        The reference summaries of every document, at least one each. None for texts without.
+    """
+
+    path: str
+    names: list[str]
+    places: list[tuple[str, int]]
+    offsets: NDArray[np.int64]
+    sentences: list[str]
+    references: list[list[Summary]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def documents(self) -> list[list[str]]:
+        """Return the sentences of every document."""
+        return [self.sentences[a:b] for a, b in pairwise(self.offsets.tolist())]
+
+    def error(self, document: int, message: str) -> DataError:
+        """Return the error of a document."""
+        path, line = self.places[document]
+        return DataError(path, line, f"document {self.names[document]}: {message}")
+
+
+def texts(
+    path: str,
+    names: list[str],
+    places: list[tuple[str, int]],
+    documents: list[list[str]],
+    references: list[list[Summary]] | None = None,
+) -> Texts:
+    """Make a corpus of documents.
+
+    Raises
+    ------
+    DataError
+        A document without a sentence, two documents of the same name, no documents.
+    """
+    if not documents:
+        raise DataError(path, None, "there is no document: check the path, or make the file again.")
+    corpus = Texts(
+        path, names, places, np.cumsum([0, *map(len, documents)]), [sentence for one in documents for sentence in one], references
+    )
+    seen: dict[str, int] = {}
+    for number, (name, sentences) in enumerate(zip(names, documents, strict=True)):
+        if not sentences:
+            raise corpus.error(number, "it has no sentence, so that there is nothing to summarize: remove it, or give its text.")
+        if name in seen:
+            first, line = places[seen[name]]
+            raise corpus.error(number, f"{first}:{line} has a document of this name already: rename one of them.")
+        seen[name] = number
+    return corpus

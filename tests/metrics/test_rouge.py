@@ -1,0 +1,91 @@
+"""ROUGE by hand, and against rouge-score on random texts."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from structopt.metrics import rouge
+from structopt.metrics.rouge import METRICS, rouge_l, rouge_n, scores_of_summary, words_of
+
+WORDS = ["the", "cat", "cats", "running", "ran", "42", "it's", "a-b", "Über", "station", "stations"]
+
+
+def split(text):
+    return text.split()
+
+
+class OurWords:
+    """Hands our words to their scorer, so that the scores are compared and not two stemmers."""
+
+    def __init__(self, stem):
+        self.stem = stem
+
+    def tokenize(self, text):
+        return words_of(text, self.stem)
+
+
+def theirs(summary, reference, stem):
+    names = {"rouge1": "rouge1", "rouge2": "rouge2", "rougeL": "rougeLsum"}
+    scores = RougeScorer(list(names.values()), tokenizer=OurWords(stem)).score("\n".join(reference), "\n".join(summary))
+    return {ours: (scores[name].recall, scores[name].precision, scores[name].fmeasure) for ours, name in names.items()}
+
+
+def test_words():
+    assert words_of("It's the Stations' 2 cats, isn't it?") == ["it", "s", "the", "station", "2", "cat", "isn", "t", "it"]
+    assert words_of("Relational nationalities", stem=False) == ["relational", "nationalities"]
+    assert words_of("Über") == ["ber"]
+    assert words_of("...") == []
+
+
+def test_unstemmed_words_are_those_of_rouge_score():
+    from rouge_score.tokenize import tokenize
+
+    text = "The U.S. team's 3.5-litre engine — naïve, isn't it? e-mail_me@x.org"
+    assert words_of(text, stem=False) == tokenize(text, None)
+
+
+def test_by_hand():
+    """Lin (2004), section 3.1: police killed the gunman; and section 3.2: w1 w2 w3 w4 w5 against two sentences."""
+    reference = split("police killed the gunman")
+    assert rouge_n(split("police kill the gunman"), reference, 2) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert rouge_n(split("the gunman kill police"), reference, 2) == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert rouge_l([split("police kill the gunman")], [reference]).f1 == pytest.approx(3 / 4)
+    assert rouge_l([split("the gunman kill police")], [reference]).f1 == pytest.approx(2 / 4)
+    found = rouge_l([split("w1 w2 w6 w7 w8"), split("w1 w3 w8 w9 w5")], [split("w1 w2 w3 w4 w5")])
+    assert found.recall == pytest.approx(4 / 5) and found.precision == pytest.approx(4 / 10)
+
+
+def test_empty_texts():
+    assert rouge_n([], ["a"], 1) == rouge_n(["a"], [], 1) == rouge_n(["a"], ["a"], 2) == (0.0, 0.0, 0.0)
+    assert rouge_l([], [["a"]]) == rouge_l([[]], [[]]) == (0.0, 0.0, 0.0)
+    with pytest.raises(ValueError, match="against one reference or more"):
+        scores_of_summary(["a"], [])
+
+
+texts = st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min_size=1, max_size=4)
+
+
+@given(texts, texts, st.booleans())
+def test_against_rouge_score(summary, reference, stem):
+    ours = scores_of_summary(summary, [reference], stem)
+    for metric, expected in theirs(summary, reference, stem).items():
+        assert ours[metric] == pytest.approx(expected, abs=1e-12), metric
+
+
+def test_over_references():
+    references = [["a b c d"], ["a b"], ["x"]]
+    each = [scores_of_summary(["a b c"], [one]) for one in references]
+    mean, best = (scores_of_summary(["a b c"], references, over=over) for over in ("mean", "best"))
+    for metric in METRICS:
+        assert mean[metric] == pytest.approx(tuple(np.mean([one[metric] for one in each], axis=0)))
+        assert best[metric] == max((one[metric] for one in each), key=lambda score: score.f1)
+
+
+def test_corpora():
+    counts = rouge.outcomes([["a b"], ["x"]], [[["a b"]], [["y"], ["x"]]])
+    scores = counts.scores()
+    assert scores["rouge1_recall"] == pytest.approx((1 + 0.5) / 2)
+    assert scores["rouge2_f1"] == pytest.approx(0.5)
+    assert rouge.outcomes([], []).scores()["rougeL_f1"] == 0.0
