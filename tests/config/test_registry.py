@@ -35,7 +35,7 @@ NAMES = {
     "tracker": ["mlflow", "none"],
     "executor": ["ray", "serial", "threads"],
     "cost": ["arcs", "brackets", "coreference", "hamming", "hamming_normalized", "labeled_arcs", "rules", "weighted"],
-    "factor_kind": ["automaton", "budget", "exactly_one", "pairs", "table", "tree"],
+    "factor_kind": ["automaton", "budget", "coverage", "exactly_one", "length_budget", "pairs", "table", "tree"],
 }
 
 def whole(cls: Any) -> Any:

@@ -10,7 +10,9 @@ ARCS = tuple(x for m in range(3) for h in range(3) for x in (m, h))
 CORE = [
     ("automaton", OneFactor((1,) * 4, 15)),
     ("budget", OneFactor((1,) * 4, 0, (2,))),
+    ("coverage", OneFactor((1,) * 4, 1)),
     ("exactly_one", OneFactor((1,) * 4)),
+    ("length_budget", OneFactor((1,) * 4, 0, (5, 3, 2, 0, 7))),
     ("pairs", OneFactor((1,) * 4, 2)),
     ("table", OneFactor((3, 2), 6)),
     ("tree", OneFactor((1,) * 9, 0, (3, 0, 0, *ARCS))),

@@ -204,6 +204,51 @@ class EncodedMentions(Encoded):
         )  # fmt: skip
 
 
+@dataclass(frozen=True, kw_only=True)
+class EncodedTexts(Encoded):
+    """A corpus of texts to summarize as arrays: one variable a sentence, which is out of the summary (0) or in (1).
+
+    `gold` says which sentences the best summary has. The tables ``sentence`` and ``bigram`` have a row a sentence and a row a
+    bigram.
+
+    Attributes
+    ----------
+    lengths : int32, shape (sentences,)
+        What each sentence takes of the budget.
+    budgets : int32, shape (documents,)
+        What a summary may take.
+    bigrams : int64, shape (documents + 1,)
+        Where the bigrams of each document begin: each once, however many sentences have it.
+    holders : (int64 of shape (bigrams + 1,), int32 of shape (entries,))
+        The sentences that have each bigram, by their numbers within the document, ascending; and where those of each begin.
+    worth : float64, shape (bigrams,), or None
+        The share of the references' bigrams that each bigram covers. None without references.
+    """
+
+    lengths: Array
+    budgets: Array
+    bigrams: Array
+    holders: tuple[Array, Array]
+    worth: Array | None = None
+
+    def subset(self, first: int, last: int) -> Self:
+        """The documents first <= i < last."""
+        known = self._sliced(EncodedTexts, first, last)
+        a, b = int(self.bigrams[first]), int(self.bigrams[last])
+        starts, sentences = self.holders
+        return replace(
+            self, **known, lengths=self.lengths[int(self.offsets[first]) : int(self.offsets[last])],
+            budgets=self.budgets[first:last], bigrams=self.bigrams[first : last + 1] - a,
+            holders=(starts[a : b + 1] - starts[a], sentences[starts[a] : starts[b]]),
+            worth=None if self.worth is None else self.worth[a:b],
+        )  # fmt: skip
+
+    def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
+        """Sentences, or bigrams."""
+        starts = self.bigrams if name == "bigram" else self.offsets
+        return int(starts[first]), int(starts[last])
+
+
 @dataclass(frozen=True)
 class Candidates:
     """The symbols that the spans of sentences may have, below and above the unary step of a span.

@@ -99,7 +99,8 @@ ROWS = {
     '{"sentences": [1]}': ('"sentences" has a number in it: give sentences, which are texts.', 1),
     '{"sentences": ["a"], "references": "b"}': ('"references" is a text: give a list of summaries.', 1),
     '{"sentences": ["a"], "references": [{}]}': ('"references" is an object: give a list of sentences.', 1),
-    '{"sentences": ["a"], "references": []}': ("there is no reference summary: give one by a person, or leave the document out.", 1),
+    '{"sentences": ["a"], "references": []}': (
+        "there is no reference summary: give one by a person, or leave the document out.", 1),
     '{"sentences": ["a"], "references": [" "]}': ("a reference summary is empty: remove it.", 1),
     '{"sentences": ["a"], "summaries": ["b"]}': (
         '"summaries" is no list of objects with "text": write [{"by": "human", "text": "..."}].', 1),
