@@ -34,7 +34,7 @@ SECONDS = 2.0
 """The most that a file of these sizes may take: a hundred times what it takes, less than what is quadratic needs."""
 LONGEST = 3000
 """Characters of the longest message."""
-FEW, MANY = 200, 1200
+FEW, MANY = 200, 900
 
 WORDS = """
 Ann NNP B-NP B-PER

@@ -1,0 +1,1 @@
+"""The task summarization: texts, their bigrams, and the best extract that their references allow."""
