@@ -47,16 +47,15 @@ class Pairwise(FactorGraph):
     Two graphs, a triangle and a pair of variables; states ``off`` and ``on``; two attributes of variables, with
     values; one weight for every pair of states, which all edges share:
 
-    >>> from functools import partial
     >>> import numpy as np
-    >>> from structopt import features
     >>> from structopt.core.data.attribute_table import AttributeTable
     >>> from structopt.core.data.encoded import EncodedGraphs
     >>> from structopt.factor_graph.pairwise import Pairwise
+    >>> from structopt.features.attribute_rows import AttributeRows
     >>> from structopt.inference.ad3 import AD3
     >>> from structopt.loss.family import LossFamily
     >>> from structopt.optimizer.dca import DualCoordinateAscent
-    >>> from structopt.objective.problem import Problem
+    >>> from structopt.objective.problem import Problem, Settings
     >>> x = np.array([[1.0, 0.9], [1.0, 0.2], [1.0, -0.5], [1.0, -0.8], [1.0, 0.1]])  # a row for each variable
     >>> table = AttributeTable(np.arange(0, 11, 2), np.tile(np.arange(2, dtype=np.int32), 5), x.ravel(), 2)
     >>> edges = np.array([0, 3, 4]), np.array([[0, 1], [0, 2], [1, 2], [0, 1]], np.int32)
@@ -66,8 +65,7 @@ class Pairwise(FactorGraph):
     The graph, the inference, the weights' layout and the loss make a problem, which optimizers step through:
 
     >>> graph, inference, loss = Pairwise(), AD3(), LossFamily(beta=float("inf"), gamma=1.0)
-    >>> layout = partial(features.fit, options={"support": "all"})
-    >>> problem = Problem.of(encoded, graph, loss, inference, layout, Settings(C=10.0))
+    >>> problem = Problem.of(encoded, graph, loss, inference, AttributeRows("all").fit, Settings(C=10.0))
     >>> optimizer = DualCoordinateAscent(C=10.0)
     >>> state = optimizer.init(problem, np.zeros(problem.dimension))
     >>> for _ in range(20):

@@ -1,0 +1,317 @@
+"""Extractive summaries: sentences of a text within a budget, learnt from reference summaries."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+
+from structopt.core.data.encoded import EncodedTexts
+from structopt.core.data.file_sets import FileSet
+from structopt.core.data.saved_state import SavedState
+from structopt.core.data.table_schema import Column, Schema
+from structopt.core.task import Ranked, Task
+from structopt.errors import ConfigError
+from structopt.formats.string_arrays import pack_strings, restored_strings
+from structopt.formats.summaries import text_documents
+from structopt.formats.summaries.texts import Texts
+from structopt.formats.summaries.texts_in_memory import in_memory
+from structopt.formats.tables import columns as aligned
+from structopt.formats.text_files import AUTO, write_text
+from structopt.kernels.waist.record import Array
+from structopt.metrics import rouge
+from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task.key_checks import check_keys
+from structopt.task.split_files import checked_paths, files_of
+from structopt.task.summarization.attributes import OF_BIGRAMS, OF_SENTENCES, Document, Templates
+from structopt.task.summarization.bigrams import Bigrams, document_bigrams, packed_holders, worth
+from structopt.task.summarization.oracle import best_extract
+
+log = logging.getLogger(__name__)
+
+Extract = list[int]
+"""A summary: the numbers of its sentences in the document, from 1, ascending."""
+JSON_NAME = re.compile(r".*\.(jsonl|ndjson|json)(\.gz)?", re.DOTALL | re.IGNORECASE)
+SENTENCE, BIGRAM = "sentence", "bigram"
+
+
+class Reading(TypedDict, total=False):
+    """The keys of the config's node ``features`` that this task takes."""
+
+    bigrams: list[str]
+    sentences: list[str]
+
+
+class Summarization(Task):
+    r"""The sentences of a text that make its summary, within a budget.
+
+    Learning takes for gold the *best extract*: the sentences within the budget that cover most bigrams of the references
+    (`structopt.task.summarization.oracle`). Scores are those of ROUGE against the references.
+
+    Parameters
+    ----------
+    train, dev, test : str or None
+        Files of texts: a file, a folder, a glob, or ``ARCHIVE.tar.gz:GLOB``. Without `train`, the small corpus shipped with the
+        package is used for all three.
+    references : str or None
+        Where the reference summaries are, of all splits, if not beside the sentences in JSON lines.
+    limit : int or None
+        Number of training documents to read.
+    encoding : str
+        Encoding of the files; ``auto``: utf8 or cp1252, whichever each file is.
+    format : str
+        Format of the files: jsonl, conllu, text (a sentence a line, a document a file), or auto (as each file is named).
+    budget : int
+        What a summary may take.
+    lengths : str
+        What the budget counts: ``words`` (between white space, with a letter or digit in them) or ``characters``.
+    stem : bool
+        Whether ROUGE stems words.
+    over : str
+        ROUGE's scores over several references: their ``mean``, or those of the ``best`` reference.
+    default_C : float
+        C for optimizers that are not given one.
+    default_C_by : mapping or None
+        The same for kinds of optimizers: ``optimum`` (those that reach it), ``gradient``.
+    features : mapping
+        ``bigrams`` and ``sentences``: templates (`structopt.task.summarization.attributes`). The other keys are the scorer's.
+
+    Notes
+    -----
+    Gillick and Favre (2009); Berg-Kirkpatrick, Gillick and Klein (2011); Kummerfeld et al. (2015).
+    """
+
+    reading = Reading
+
+    columns = ("sentences",)
+    main_metric = "rouge2_recall"
+    unit = "sentences"
+    instance = "document"
+    view = "selection"
+    labels: tuple[str, ...] = ("out", "in")
+    output_schema = Schema((Column("extract", "long", 1),))
+
+    def __init__(
+        self,
+        train: str | None = None,
+        dev: str | None = None,
+        test: str | None = None,
+        references: str | None = None,
+        limit: int | None = None,
+        encoding: str = AUTO,
+        format: Literal["auto", "jsonl", "conllu", "text"] = "auto",
+        budget: int = 50,
+        lengths: Literal["words", "characters"] = "words",
+        stem: bool = True,
+        over: Literal["mean", "best"] = "mean",
+        default_C: float = 1.0,
+        default_C_by: Mapping[str, float] | None = None,
+        features: Mapping[str, Any] | None = None,
+    ) -> None:
+        features = features or {}
+        check_keys("features", features, Reading.__annotations__)
+        if budget < 1:
+            raise ConfigError(f"task.budget={budget} leaves room for no sentence. Give a number of {lengths} from 1 on.")
+        self._paths = checked_paths(train, dev, test, limit)
+        self._references = references
+        self.limit, self.encoding, self.format = limit, encoding, format
+        self.budget, self.lengths, self.stem, self.over = budget, lengths, stem, over
+        self.default_C, self.default_C_by = default_C, dict(default_C_by or {})
+        self._templates = {
+            BIGRAM: Templates("features.bigrams", features.get("bigrams") or (), OF_BIGRAMS),
+            SENTENCE: Templates("features.sentences", features.get("sentences") or (), OF_SENTENCES),
+        }
+        self._names: dict[str, list[str]] = {BIGRAM: [], SENTENCE: []}
+
+    @property
+    def files(self) -> dict[str, Path | FileSet]:
+        """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
+        return files_of(self._paths, "jsonl")
+
+    def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Texts:
+        """Read documents; those that are `labelled` need references."""
+        corpus = text_documents.read(path, self.format, limit, self._references if labelled else None, self.encoding)
+        if labelled and corpus.references is None:
+            raise corpus.error(0, "it has no reference summary: set task.references, or give references in JSON lines.")
+        long = [i for i, own in enumerate(corpus.references or ()) if min(map(self._length_of, own)) > self.budget]
+        if labelled and long:
+            message = f"its references are all longer than task.budget={self.budget} {self.lengths} ({len(long)} such documents)."
+            log.warning("%s", corpus.error(long[0], message))
+        return corpus
+
+    def corpus(self, instances: Sequence[Any]) -> Texts:
+        """Make an unlabelled corpus of documents: lists of sentences, or mappings with ``sentences``."""
+        return in_memory(instances)
+
+    @property
+    def input_schema(self) -> Schema:
+        """The sentences of every document."""
+        return Schema((Column("sentences", "string", 1),))
+
+    def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
+        """Return the documents of a table."""
+        return self.input_schema.records(table)
+
+    def input_example(self) -> dict[str, list[Any]]:
+        """Return a document of two sentences."""
+        return {"sentences": [["The rooms are clean.", "The beds are large and the rooms are clean."]]}
+
+    def fit(self, corpus: Texts, earlier: Summarization | None = None) -> EncodedTexts:
+        """Number the attributes of the training documents, after those of an `earlier` task; encode them."""
+        documents = self._documents(corpus)
+        for group, templates in self._templates.items():
+            known = [] if earlier is None else earlier._names[group]
+            names = templates.names((one, _size(one, group)) for one in documents)
+            self._names[group] = list(dict.fromkeys([*known, *names]))
+        return self._encoded(corpus, documents)
+
+    def encode(self, corpus: Texts, given: Sequence[Any] | None = None) -> EncodedTexts:
+        """Encode a corpus with the attributes of the training documents."""
+        return self._encoded(corpus, self._documents(corpus))
+
+    def decode(self, encoded: EncodedTexts, view: Array) -> list[Extract]:
+        """Return the numbers of the sentences that are in, from 1."""
+        return [(np.flatnonzero(view[a:b]) + 1).tolist() for a, b in pairwise(encoded.offsets.tolist())]
+
+    def outcomes(self, gold: Texts, predicted: Sequence[Extract]) -> InstanceCounts:
+        """Return the scores of every summary, whose means are the corpus's."""
+        assert gold.references is not None
+        return rouge.outcomes(summaries(gold, predicted), gold.references, stem=self.stem, over=self.over)
+
+    def report(self, corpus: Texts, predicted: Sequence[Extract]) -> str:
+        """Return the scores as a table of text, and those of the best extracts, above which no summary is likely to come."""
+        encoded = self.encode(corpus)
+        assert encoded.gold is not None
+        rows = [["", *(f"{name[:5].upper()}-{name[5:]} {part}" for name in rouge.METRICS for part in ("R", "P", "F1"))]]
+        for title, extracts in (("summaries", predicted), ("best extracts", self.decode(encoded, encoded.gold == 1))):
+            scores = self.outcomes(corpus, extracts).scores()
+            rows.append([title, *(f"{100 * scores[f'{name}_{part}']:.2f}" for name in rouge.METRICS for part in rouge.PARTS)])
+        return aligned(rows)
+
+    def output_table(self, outputs: Sequence[Extract]) -> dict[str, list[Any]]:
+        """Return the numbers of the sentences of each summary, from 1."""
+        return {"extract": [list(one) for one in outputs]}
+
+    def write_outputs(
+        self,
+        corpus: Texts,
+        target: str | Path,
+        outputs: Sequence[Extract],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[Ranked] | None = None,
+        k_best: int = 1,
+    ) -> None:
+        """Write the summaries: a sentence a line and an empty line between two, or JSON lines where the target is named so.
+
+        JSON has the document's name, the numbers of the sentences (from 1), the sentences, and what they take of the budget.
+
+        Raises
+        ------
+        ConfigError
+            For ranked outputs and probabilities, which such files have no place for.
+        """
+        if ranked is not None or probabilities is not None:
+            raise ConfigError("A file of summaries has one summary a document. Leave k_best and probabilities out.")
+        chosen = summaries(corpus, outputs)
+        if JSON_NAME.fullmatch(str(target)):
+            rows = [
+                {
+                    "name": name,
+                    "extract": numbers,
+                    "summary": summary,
+                    self.lengths: self._length_of(summary),
+                    "budget": self.budget,
+                }
+                for name, numbers, summary in zip(corpus.names, outputs, chosen, strict=True)
+            ]
+            write_text(target, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        else:
+            write_text(target, "\n".join("".join(f"{sentence}\n" for sentence in summary) for summary in chosen))
+
+    def vocabulary(self) -> dict[str, list[str]]:
+        """Return the attributes."""
+        return {"labels": list(self.labels), "bigrams": self._names[BIGRAM], "sentences": self._names[SENTENCE]}
+
+    def attribute_names(self, group: str = SENTENCE) -> list[str]:
+        """Return the names of the attributes of bigrams or of sentences."""
+        return list(self._names.get(group, ()))
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return the names of the attributes."""
+        arrays = {}
+        for group, names in self._names.items():
+            arrays[f"{group}_bytes"], arrays[f"{group}_offsets"] = pack_strings(names)
+        return {}, arrays
+
+    def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Restore what `state` returned."""
+        state = SavedState(values, arrays)
+        self._names = {group: restored_strings(state, f"{group}_") for group in self._names}
+
+    def _length_of(self, sentences: Sequence[str]) -> int:
+        """What sentences take of the budget."""
+        if self.lengths == "characters":
+            return sum(map(len, sentences))
+        return sum(any(sign.isalnum() for sign in word) for sentence in sentences for word in sentence.split())
+
+    def _documents(self, corpus: Texts) -> list[Document]:
+        """What attributes are read from.
+
+        Raises
+        ------
+        DataError
+            A document of which no sentence is within the budget.
+        """
+        documents = []
+        for number, sentences in enumerate(corpus.documents()):
+            lengths = [self._length_of([sentence]) for sentence in sentences]
+            if min(lengths) > self.budget:
+                message = f"its shortest sentence has {min(lengths)} {self.lengths}, and task.budget={self.budget}: give more."
+                raise corpus.error(number, message)
+            documents.append(Document(document_bigrams(sentences), lengths))
+        return documents
+
+    def _encoded(self, corpus: Texts, documents: Sequence[Document]) -> EncodedTexts:
+        tables = {
+            group: templates.table(
+                [(one, _size(one, group)) for one in documents], {name: j for j, name in enumerate(self._names[group])}
+            )
+            for group, templates in self._templates.items()
+        }
+        bigrams = [one.bigrams for one in documents]
+        lengths = np.array([length for one in documents for length in one.lengths], np.int32)
+        shares = None
+        if corpus.references is not None:
+            shares = [worth(one.names, own) for one, own in zip(bigrams, corpus.references, strict=True)]
+        encoded = EncodedTexts(
+            corpus.offsets, tables, self.labels, lengths=lengths, budgets=np.full(len(corpus), self.budget, np.int32),
+            bigrams=np.cumsum([0, *(len(one.names) for one in bigrams)]), holders=packed_holders(bigrams),
+            worth=None if shares is None else np.concatenate(shares),
+        )  # fmt: skip
+        return encoded if shares is None else _with_best_extracts(encoded, bigrams, shares)
+
+
+def summaries(corpus: Texts, extracts: Sequence[Extract]) -> list[list[str]]:
+    """Return the sentences of extracts."""
+    documents = zip(corpus.documents(), extracts, strict=True)
+    return [[sentences[number - 1] for number in extract] for sentences, extract in documents]
+
+
+def _size(document: Document, group: str) -> int:
+    return len(document.bigrams.names) if group == BIGRAM else len(document.lengths)
+
+
+def _with_best_extracts(encoded: EncodedTexts, bigrams: Sequence[Bigrams], shares: Sequence[Array]) -> EncodedTexts:
+    """The corpus with the best extract of every document as gold."""
+    gold = [
+        best_extract(encoded.lengths[a:b], int(budget), packed_holders([own]), share)
+        for (a, b), budget, own, share in zip(pairwise(encoded.offsets.tolist()), encoded.budgets, bigrams, shares, strict=True)
+    ]
+    return replace(encoded, gold=np.concatenate(gold).astype(np.int32))
