@@ -11,7 +11,6 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.errors import ConfigError, did_you_mean
-from structopt.factor_graph.ragged import ends_of
 from structopt.task.summarization.bigrams import Bigrams, is_stopword
 
 FREQUENCY = "frequency"
@@ -119,7 +118,7 @@ class Templates:
                         ids.append(numbers[name])
                         values.append(value)
                 counts.append(len(ids) - before)
-        ends = ends_of(np.array(counts, np.int64))
+        ends = np.cumsum([0, *counts], dtype=np.int64)
         return AttributeTable(ends, np.array(ids, np.int32), np.array(values, np.float64), len(numbers))
 
     def _named(self, part: str, document: Document, number: int) -> str:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from structopt.factor_graph.ragged import ends_of
 from structopt.kernels.waist.record import Array
 from structopt.metrics.rouge import words_of
 
 Bigram = tuple[str, str]
-TOKENS = re.compile(r"[a-z0-9]+(?:['’][a-z]+)*|[^\sa-z0-9]")
 CLOSED_CLASSES = """
 a about above after again against all also am an and any are as at be because been before being below between both but by can
 could did do does doing don down during each either every few for from further had has have having he her here hers herself
@@ -41,22 +38,14 @@ class Bigrams(NamedTuple):
     holders: list[list[int]]
 
 
-def tokens_of(sentence: str) -> list[str]:
-    """The words of a sentence in lower case, and its other signs one by one."""
-    return TOKENS.findall(sentence.lower())
-
-
 def bigrams_of(sentence: str) -> list[Bigram]:
-    """The stemmed pairs of neighbouring words, as often as they are there; not those with a sign, or of two stopwords.
+    """The stemmed pairs of neighbouring words, as often as they are there, but those of two stopwords.
 
-    Gillick and Favre (2009), section 3.
+    Words are those of ROUGE: signs between two are passed over. Gillick and Favre (2009), section 3.
     """
-    tokens = tokens_of(sentence)
-    found = []
-    for one, other in zip(tokens, tokens[1:], strict=False):
-        if _is_word(one) and _is_word(other) and not (one in STOPWORDS and other in STOPWORDS):
-            found.append((_stem(one), _stem(other)))
-    return found
+    words = words_of(sentence, stem=False)
+    pairs = zip(words, words[1:], strict=False)
+    return [(_stem(one), _stem(other)) for one, other in pairs if not (one in STOPWORDS and other in STOPWORDS)]
 
 
 def document_bigrams(sentences: Sequence[str]) -> Bigrams:
@@ -90,15 +79,12 @@ def packed_holders(documents: Sequence[Bigrams]) -> tuple[Array, Array]:
     """The sentences of every bigram of all documents, and where those of each begin: see `EncodedTexts`."""
     holders = [own for one in documents for own in one.holders]
     flat = np.array([number for own in holders for number in own], np.int32)
-    return ends_of(np.array([len(own) for own in holders], np.int64)), flat
+    return np.cumsum([0, *map(len, holders)], dtype=np.int64), flat
 
 
-def _is_word(token: str) -> bool:
-    return token[0].isalnum()
-
-
-def _stem(token: str) -> str:
-    return "'".join(words_of(token))
+def _stem(word: str) -> str:
+    (stem,) = words_of(word)
+    return stem
 
 
 STEMS = frozenset(map(_stem, STOPWORDS))

@@ -71,7 +71,7 @@ class Summarization(Task):
     budget : int
         What a summary may take.
     lengths : str
-        What the budget counts: ``words`` (between white space, with a letter or digit in them) or ``characters``.
+        What the budget counts: ``words``, which are those of ROUGE (runs of a-z and 0-9), or ``characters``.
     stem : bool
         Whether ROUGE stems words.
     over : str
@@ -259,7 +259,7 @@ class Summarization(Task):
         """What sentences take of the budget."""
         if self.lengths == "characters":
             return sum(map(len, sentences))
-        return sum(any(sign.isalnum() for sign in word) for sentence in sentences for word in sentence.split())
+        return sum(len(rouge.words_of(sentence, stem=False)) for sentence in sentences)
 
     def _documents(self, corpus: Texts) -> list[Document]:
         """What attributes are read from.
