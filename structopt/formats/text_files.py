@@ -56,10 +56,8 @@ def read_each(path: str | Path, encoding: str = AUTO) -> Iterator[tuple[str, str
     if encoding != AUTO:
         _check_encoding(encoding)
     files = data_path(path)
-    contents = files.contents() if isinstance(files, FileSet) else [(str(path), _read_bytes(path))]
-    for name, data in contents:
-        whole = expanded(name, data) if isinstance(files, FileSet) else data
-        text = _recognised(whole) if encoding == AUTO else _decoded(name, whole, encoding)
+    for name, data in _contents(files) if isinstance(files, FileSet) else [(str(path), _read_bytes(path))]:
+        text = _recognised(data) if encoding == AUTO else _decoded(name, data, encoding)
         yield name, text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
 
 
@@ -112,8 +110,7 @@ def _decode(path: str | Path, encoding: str) -> str:
 
 def _joined(files: FileSet, encoding: str) -> str:
     """The texts of several files, an empty line between two; files that are empty are left out."""
-    unpacked = ((name, expanded(name, data)) for name, data in files.contents())
-    texts = [(name, _decoded(name, data, encoding)) for name, data in unpacked if data.strip()]
+    texts = [(name, _decoded(name, data, encoding)) for name, data in _contents(files) if data.strip()]
     if not texts:
         raise DataError(str(files), None, "all these files are empty: check the path, or make them again.")
     parts = [text.removeprefix(BYTE_ORDER_MARK) if number else text for number, (_, text) in enumerate(texts)]
@@ -126,6 +123,11 @@ def _joined(files: FileSet, encoding: str) -> str:
 
     name_lines(files, place)
     return "".join(parts)
+
+
+def _contents(files: FileSet) -> Iterator[tuple[str, bytes]]:
+    """The path of every file and its bytes, unpacked."""
+    return ((name, expanded(name, data)) for name, data in files.contents())
 
 
 def _with_empty_line(text: str) -> str:

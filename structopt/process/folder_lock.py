@@ -176,7 +176,8 @@ def _acquired(folder: Path, end: float) -> _Lock:
     while True:
         try:
             is_new = not folder.exists()
-            folder.mkdir(parents=True, exist_ok=True)
+            with suppress(FileExistsError):  # exist_ok looks a second time, and the folder may be gone by then
+                folder.mkdir(parents=True)
             if lock := _attempt(folder):
                 lock.made_folder = is_new
                 return lock
@@ -189,7 +190,7 @@ def _acquired(folder: Path, end: float) -> _Lock:
 
 
 def _attempt(folder: Path) -> _Lock | None:
-    """Take the lock of a folder now; None where its file was replaced meanwhile, so that it is to be tried again.
+    """Take the lock of a folder now; None where its file or the folder was deleted meanwhile, so that it is to be tried again.
 
     Raises
     ------
@@ -197,7 +198,10 @@ def _attempt(folder: Path) -> _Lock | None:
         If another process has it.
     """
     path = folder / LOCK
-    descriptor, is_new = _open(path)
+    try:
+        descriptor, is_new = _open(path)
+    except FileNotFoundError:  # the process that made the folder has just released it, and deleted the folder
+        return None
     try:
         if _is_ours(descriptor, is_new, folder):
             holder = Holder.current()

@@ -136,30 +136,37 @@ def test_another_thread_is_refused(tmp_path: Path) -> None:
     assert refusals == [1]
 
 
-def test_one_of_many_takes_what_is_stale(tmp_path: Path) -> None:
-    """Processes that find a stale lock at the same moment: never do two of them hold it."""
+@pytest.mark.parametrize("is_there", [True, False])
+def test_one_of_many_takes_the_lock(tmp_path: Path, is_there: bool) -> None:
+    """Processes that find, at the same moment, a stale lock, or no folder: never do two of them hold it, and all go on."""
     script = """
-import os, sys, pathlib
+import contextlib, os, sys, pathlib
 from structopt.errors import FolderInUseError
 from structopt.process.folder_lock import locked
-folder, inside = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[1]) / "inside"
+folder, inside, deletes = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3] == "deletes"
 for child in range(8):
     if os.fork() == 0:
-        for _ in range(200):
+        for _ in range(400):
             try:
                 with locked(folder):
                     os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
                     inside.unlink()
+                with contextlib.suppress(OSError):  # as who made the folder does
+                    deletes and folder.rmdir()
             except FolderInUseError:
                 pass
             except BaseException as error:
                 print(repr(error), flush=True)
                 os._exit(1)
         os._exit(0)
-sys.exit(max(os.wait()[1] for _ in range(8)))
+sys.exit(max(os.wait()[1] > 0 for _ in range(8)))
 """
-    (tmp_path / LOCK).write_text(content(started="long ago"))
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
+    folder = tmp_path / "run"
+    if is_there:
+        folder.mkdir()
+        (folder / LOCK).write_text(content(started="long ago"))
+    deletes = "keeps" if is_there else "deletes"
+    subprocess.run([sys.executable, "-c", script, str(folder), str(tmp_path / "inside"), deletes], check=True)
 
 
 def test_folders_that_cannot_be(tmp_path: Path) -> None:

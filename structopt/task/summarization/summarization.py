@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -31,14 +30,13 @@ from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.summarization.attributes import OF_BIGRAMS, OF_SENTENCES, Document, Templates
-from structopt.task.summarization.bigrams import Bigrams, document_bigrams, packed_holders, worth
+from structopt.task.summarization.bigrams import document_bigrams, packed_holders, worth
 from structopt.task.summarization.oracle import best_extract
 
 log = logging.getLogger(__name__)
 
 Extract = list[int]
 """A summary: the numbers of its sentences in the document, from 1, ascending."""
-JSON_NAME = re.compile(r".*\.(jsonl|ndjson|json)(\.gz)?", re.DOTALL | re.IGNORECASE)
 SENTENCE, BIGRAM = "sentence", "bigram"
 
 
@@ -220,7 +218,7 @@ class Summarization(Task):
         if ranked is not None or probabilities is not None:
             raise ConfigError("A file of summaries has one summary a document. Leave k_best and probabilities out.")
         chosen = summaries(corpus, outputs)
-        if JSON_NAME.fullmatch(str(target)):
+        if text_documents.JSONL_NAME.fullmatch(str(target)):
             rows = [
                 {
                     "name": name,
@@ -295,7 +293,7 @@ class Summarization(Task):
             bigrams=np.cumsum([0, *(len(one.names) for one in bigrams)]), holders=packed_holders(bigrams),
             worth=None if shares is None else np.concatenate(shares),
         )  # fmt: skip
-        return encoded if shares is None else _with_best_extracts(encoded, bigrams, shares)
+        return encoded if shares is None else _with_best_extracts(encoded)
 
 
 def summaries(corpus: Texts, extracts: Sequence[Extract]) -> list[list[str]]:
@@ -308,10 +306,11 @@ def _size(document: Document, group: str) -> int:
     return len(document.bigrams.names) if group == BIGRAM else len(document.lengths)
 
 
-def _with_best_extracts(encoded: EncodedTexts, bigrams: Sequence[Bigrams], shares: Sequence[Array]) -> EncodedTexts:
+def _with_best_extracts(encoded: EncodedTexts) -> EncodedTexts:
     """The corpus with the best extract of every document as gold."""
-    gold = [
-        best_extract(encoded.lengths[a:b], int(budget), packed_holders([own]), share)
-        for (a, b), budget, own, share in zip(pairwise(encoded.offsets.tolist()), encoded.budgets, bigrams, shares, strict=True)
-    ]
+    gold = []
+    for i in range(len(encoded)):
+        one = encoded.subset(i, i + 1)
+        assert one.worth is not None
+        gold.append(best_extract(one.lengths, int(one.budgets[0]), one.holders, one.worth))
     return replace(encoded, gold=np.concatenate(gold).astype(np.int32))
