@@ -44,7 +44,7 @@ from structopt.formats.conll_reader import Columns
 from structopt.formats.text_files import read_text, write_text
 from structopt.kernels.arrays.ranked_lists import insert
 from structopt.kernels.loopy.factors import FACTORS, open_factors
-from structopt.kernels.loopy.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES
+from structopt.kernels.loopy.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES, FACTOR_PROJECT
 from structopt.kernels.waist.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout
@@ -77,15 +77,15 @@ __all__ = [
     "ARBORESCENCE", "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CHAIN", "CONVEX", "Calculus",
     "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
     "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedMentions", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND",
-    "FACTOR_LOCAL", "FACTOR_MESSAGES", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
-    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING", "INDEPENDENT", "INTS",
-    "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs",
-    "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
-    "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "ProblemSizes", "Property", "RECORD", "ROOT",
-    "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer",
-    "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind",
-    "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count",
-    "check_keys", "checked_paths", "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "halted", "inlined",
-    "insert", "is_set", "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text",
-    "restrict", "size", "visit", "write_text",
+    "FACTOR_LOCAL", "FACTOR_MESSAGES", "FACTOR_PROJECT", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels",
+    "FactorKind", "FactorRows", "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits",
+    "HAMMING", "INDEPENDENT", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels",
+    "LONGS", "LOOPY", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs",
+    "Objective", "Optimizer", "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "ProblemSizes",
+    "Property", "RECORD", "ROOT", "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState",
+    "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure",
+    "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels",
+    "check_count", "check_keys", "checked_paths", "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "halted",
+    "inlined", "insert", "is_set", "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets",
+    "read_text", "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

@@ -10,6 +10,8 @@ from structopt.errors import ConfigError
 
 SHORT = {"warm_start": "warm_start.model"}
 """Keys that stand for another one where a plain value follows: a key cannot be both a value and a node."""
+SAME = {"optimizer.initial=counts": "warm_start.model=counts"}
+"""Words that mean others."""
 ADDED = "experiment"
 """A group of config files of which none is chosen by default, so that Hydra wants a sign + before it."""
 RUN_FOLDER = "hydra.run.dir"
@@ -21,11 +23,14 @@ def spelled_out(words: Sequence[str]) -> list[str]:
     """Replace what is shorter than Hydra takes it, in sweeps too.
 
     ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, ``experiment=NAME`` gets its sign +, and texts their quotes.
+    ``optimizer.initial=counts`` is ``warm_start=counts``.
     """
     return [made_readable(_spelled_out(word)) for word in words]
 
 
 def _spelled_out(word: str) -> str:
+    if word in SAME:
+        return SAME[word]
     key, equals, value = word.partition("=")
     if key == ADDED:
         return f"+{word}"

@@ -40,6 +40,9 @@ class GraphTraits:
         Whether no part is ever tied: every factor has parts of its own, whatever is asked.
     pairs_only : bool
         Whether all factors are over two variables.
+    covers : bool
+        Whether all variables have two states, and every instance has one budget of lengths (factor_kind=length_budget or
+        linear_budget) and else COVERAGE factors.
     labeled : bool
         Whether an output says the labels of the task; trees may go without the relations on their arcs.
     order : int
@@ -51,6 +54,7 @@ class GraphTraits:
     kind: StructureKind
     anchored: bool = False
     pairs_only: bool = False
+    covers: bool = False
     labeled: bool = True
     order: int = 1
     closed_forms: bool = False

@@ -49,12 +49,17 @@ class FactorKernels(NamedTuple):
         (extra, n, p, hot, out, floats, ints) -> whether the factor allows anything. `out` becomes the messages to its
         variables, n being those from them: to a binary variable the log-odds, on against off, to a wider one the log weights of
         its states, the greatest 0, both without n itself; within 1e5. Sums of configurations where `hot`, else maxima.
+    project : FACTOR_PROJECT
+        (extra, a, p, eta, out, private_out, floats, ints) -> whether the factor allows anything. `out` and `private_out` become
+        the q and c of max a^T q + p^T c / eta - ||q||^2 / 2 over the convex hull of the configurations; entries of a of -inf
+        forbid parts. Dual decomposition, which asks for `maximum` alone, is faster with it.
     """
 
     extend: Any = None
     maximum: Any = None
     marginals: Any = None
     messages: Any = None
+    project: Any = None
 
 
 class FactorKind(Component):
@@ -69,6 +74,9 @@ class FactorKind(Component):
     ----------
     hard : bool
         Whether it forbids any joint states. Inferences that round let such factors choose.
+    relaxed : bool
+        Whether its compiled functions know no more than the polytope of its rows, which is wider than the convex hull of its
+        configurations: `maximum` and `project` then are those over the polytope, and their points may be fractional.
     built_in : FactorAbility
         What the core's own kernels do for it; nothing for kinds of plugins.
     """
@@ -76,6 +84,7 @@ class FactorKind(Component):
     kind_of_component: ClassVar[str] = "factor_kind"
 
     hard: ClassVar[bool] = True
+    relaxed: ClassVar[bool] = False
     built_in: ClassVar[FactorAbility] = FactorAbility(0)
 
     @abstractmethod
@@ -136,6 +145,6 @@ class FactorKind(Component):
         if type(self).describe is not FactorKind.describe:
             abilities |= FactorAbility.ROWS
         if kernels.extend is not None:
-            for ability, function in zip(COMPILED, kernels[1:], strict=True):
+            for ability, function in zip(COMPILED, kernels[1:4], strict=True):
                 abilities |= ability if function is not None else FactorAbility(0)
         return abilities

@@ -87,6 +87,11 @@ class Task(Component):
         return "task.partial=true" if self.partial else ""
 
     @property
+    def unlearned(self) -> Mapping[str, Mapping[str, float]]:
+        """Weights of a model that learns nothing, by part group and attribute, for ``warm_start=counts``; by default none."""
+        return {}
+
+    @property
     @abstractmethod
     def files(self) -> Mapping[str, DataPath]:
         """The data by split: train, dev, test."""

@@ -10,10 +10,10 @@ from structopt.kernels.waist.record import Array
 
 
 class Coverage(FactorKind):
-    """One private part, which is on where any of the linked binary variables is.
+    """Private parts, any number, which are on where any of the k linked binary variables is, and else off.
 
-    k + 1 rows, the convex hull: the part is on no less than each variable, and no more than all together. Both are needed
-    where the part's score may be negative.
+    k + 1 rows, the convex hull: they are on no less than each variable, and no more than all together. Both are needed where
+    their scores may be negative. Private parts that equal each other, or the only variable, are copies of one column.
     """
 
     hard = False
@@ -23,18 +23,23 @@ class Coverage(FactorKind):
         """Closed forms in O(k)."""
         from structopt.kernels.loopy.kinds import coverage as k
 
-        return FactorKernels(k.extend, k.maximum, k.marginals, k.messages)
+        return FactorKernels(k.extend, k.maximum, k.marginals, k.messages, k.project)
 
     def extend(self, x: Array, private: Array, widths: Array, extra: Array) -> bool:
-        """Write whether any variable is on."""
+        """Write whether any variable is on; all states are allowed."""
         private[:] = (x > 0).any()
         return True
 
     def describe(self, rows: Rows, z: Array, own: Array, widths: Array, extra: Array) -> None:
-        """The part is on where a variable is, and off where none is."""
-        each, part = np.arange(len(z)), np.repeat(own, len(z))
-        rows.add(0.0, np.inf, (each, part, 1.0), (each, z, -1.0), count=len(z))
-        rows.add(-np.inf, 0.0, (np.zeros(1, np.int64), own, 1.0), (np.zeros(len(z), np.int64), z, -1.0), count=1)
+        """The parts are on where a variable is, and off where none is."""
+        if len(z) == 1 or not len(own):
+            rows.copy(own, z[:1])
+            return
+        each, part = np.arange(len(z)), np.repeat(own[:1], len(z))
+        first = np.zeros(len(z), np.int64)
+        rows.add(0.0, np.inf, (each, part, 1.0), (each, z, -1.0), count=len(z), floor_of=own[:1])
+        rows.add(-np.inf, 0.0, (first[:1], own[:1], 1.0), (first, z, -1.0), count=1, ceiling_of=own[:1])
+        rows.copy(own[1:], own[:1])
 
     def scratch(self, parts: Array, first: Array, extra: Array) -> tuple[int, int]:
         """Two numbers a variable, and two more."""

@@ -1,4 +1,4 @@
-"""Local polytopes with few columns: what the equations say about two-state variables and their tables is solved for.
+"""Local polytopes with few columns: what equations say about two-state variables, their tables and copies is solved for.
 
 A variable of two states has the column u, the mass of its state 1, and a table over two of them the column q, the mass of
 (1, 1). All their parts follow,
@@ -34,6 +34,8 @@ class CompactPolytope(NamedTuple):
     ceiling, ground, row : int64, shape (parts,)
         How a part is fixed to 0: by an upper bound 0 of this column, by a lower bound 1 of this column, or by an upper bound of
         this row that is its lower one; -1 where not so.
+    spare : tuple of (int64, int64, float64)
+        Rows that may be left out where the score of these columns has this sign: see `structopt.core.data.polytope.Rows.add`.
     """
 
     parts: Any
@@ -45,6 +47,7 @@ class CompactPolytope(NamedTuple):
     ceiling: Array
     ground: Array
     row: Array
+    spare: tuple[Array, Array, Array]
 
 
 def compact_polytope(structure: Record, i: int, parts: int) -> CompactPolytope:
@@ -59,17 +62,20 @@ def compact_polytope(structure: Record, i: int, parts: int) -> CompactPolytope:
     derived = (corners[:, None] + np.arange(3)).ravel()
 
     rows = described(f, i, parts, widths > 2, others)
+    copies, originals = rows.take_copies()
     row = np.full(parts, -1)
     row[derived] = rows.count + np.arange(len(derived))
     rows.add(0.0, np.inf, (np.arange(len(derived)), derived, 1.0), count=len(derived))
     full = rows.polytope(int(f.shared[i]))
 
     kept = np.ones(rows.columns, bool)
-    kept[off] = kept[derived] = False
+    kept[off] = kept[derived] = kept[copies] = False
     column = np.where(kept, np.cumsum(kept) - 1, -1)
-    substitution, constant = _substitution(column, off, ends, corners)
+    substitution, constant = _substitution(column, off, ends, corners, (copies, originals))
     shift, ground = full.matrix @ constant, np.full(parts, -1)
     ground[off] = column[off + 1]
+    ceiling = column.copy()
+    ceiling[copies] = column[originals]
     return CompactPolytope(
         parts=substitution[:parts],
         constant=constant[:parts],
@@ -77,9 +83,10 @@ def compact_polytope(structure: Record, i: int, parts: int) -> CompactPolytope:
         lower=full.lower - shift,
         upper=full.upper - shift,
         integral=int(kept[: full.shared].sum()),
-        ceiling=column[:parts],
+        ceiling=ceiling[:parts],
         ground=ground,
         row=row,
+        spare=(rows.spare[0], column[rows.spare[1]], rows.spare[2]),
     )
 
 
@@ -92,7 +99,7 @@ def _two_state_tables(f: Factors, i: int, widths: Array) -> tuple[Array, Array]:
     return factors[small], factors[~small]
 
 
-def _substitution(column: Array, off: Array, ends: Array, corners: Array) -> tuple[Any, Array]:
+def _substitution(column: Array, off: Array, ends: Array, corners: Array, copies: tuple[Array, Array]) -> tuple[Any, Array]:
     """Full columns as A x + b: A, shape (full columns, columns), and b.
 
     Parameters
@@ -105,12 +112,15 @@ def _substitution(column: Array, off: Array, ends: Array, corners: Array) -> tup
         Part of the state 0 of both variables.
     corners : int64, shape (tables,)
         Part (0, 0).
+    copies : tuple of int64 arrays
+        Columns that equal others, and those.
     """
     from scipy.sparse import coo_array
 
     kept, (a, b), both = np.flatnonzero(column >= 0), (ends + 1).T, corners + 3
     entries = [
         (kept, kept, 1.0),
+        (*copies, 1.0),
         (off, off + 1, -1.0),
         (corners, a, -1.0), (corners, b, -1.0), (corners, both, 1.0),
         (corners + 1, b, 1.0), (corners + 1, both, -1.0),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from math import inf
 from typing import Any, NamedTuple
 
@@ -14,12 +17,19 @@ from structopt.inference.compact_polytope import CompactPolytope
 from structopt.kernels.waist import interruptible
 from structopt.kernels.waist.record import Array
 
+CLEARLY = 1e-6
+"""Share of the largest score of a column above which the optimum, found up to HiGHS' tolerances, cannot ignore another."""
+
 
 class Answer(NamedTuple):
-    """An upper bound on the maximum of s^T z, the maximum itself where the search was finished, and the best z found."""
+    """An upper bound on the maximum of s^T z, the maximum itself where the search was finished, and the best z found.
+
+    `score` is s^T z; of a search for outputs that found none, whose z is the relaxation's, it is -inf.
+    """
 
     bound: float
     z: Array
+    score: float
 
 
 class Program:
@@ -85,7 +95,8 @@ class Program:
             return self._nothing()
         if basis is not None:
             _write_basis(self._model.getBasis(), basis)
-        return Answer(self._constant + self._model.getInfo().objective_function_value, self._parts(s))
+        value = self._constant + self._model.getInfo().objective_function_value
+        return Answer(value, self._parts(s), value)
 
     def best_output(self, s: Array) -> Answer:
         """Maximise over the integral points of the polytope.
@@ -112,11 +123,11 @@ class Program:
             self._options(time_limit=inf)
             relaxed = self.best_point(s)
             if z is None:
-                return relaxed
+                return relaxed._replace(score=-inf)
             bound = min(bound, relaxed.bound)
         assert z is not None  # a search that ended by itself has found one
         value = float(_finite(s) @ z)
-        return Answer(max(value, bound) if gap > 0 else value, z)
+        return Answer(max(value, bound) if gap > 0 else value, z, value)
 
     def _output(self, s: Array) -> Array | None:
         """Parts of the best integral point found, if any; private parts are integers where the variables are."""
@@ -129,7 +140,8 @@ class Program:
         """Hand over costs and bounds; False where parts are fixed in ways that contradict each other."""
         p, scores = self.polytope, _finite(s)
         self._constant = float(scores @ p.constant)
-        self._model.changeColsCost(self.columns, self._numbers, self._scores_of_columns @ scores)
+        costs = self._scores_of_columns @ scores
+        self._model.changeColsCost(self.columns, self._numbers, costs)
         lowest, highest, forbidden = np.zeros(self.columns), np.ones(self.columns), s == -inf
         for row in self._fixed_rows:
             self._model.changeRowBounds(row, p.lower[row], p.upper[row])
@@ -143,7 +155,17 @@ class Program:
         if (lowest > highest).any():
             return False
         self._model.changeColsBounds(self.columns, self._numbers, lowest, highest)
+        self._leave_out(costs, lowest < highest)
         return True
+
+    def _leave_out(self, costs: Array, free: Array) -> None:
+        """Let rows say nothing that no maximum breaks; those of columns that are not `free` stay."""
+        p, (rows, columns, signs) = self.polytope, self.polytope.spare
+        if not len(rows):
+            return
+        needed = ~free[columns] | (signs * costs[columns] <= CLEARLY * np.abs(costs).max(initial=0.0))
+        lower, upper = np.where(needed, p.lower[rows], -inf), np.where(needed, p.upper[rows], inf)
+        self._model.changeRowsBounds(len(rows), rows.astype(np.int32), lower, upper)
 
     def _run(self) -> str:
         """Solve; "limit" where it ended early."""
@@ -193,7 +215,7 @@ class Program:
         return np.asarray(z)
 
     def _nothing(self) -> Answer:
-        return Answer(-inf, np.zeros(len(self.polytope.constant)))
+        return Answer(-inf, np.zeros(len(self.polytope.constant)), -inf)
 
 
 def _model_of(polytope: CompactPolytope) -> Any:
@@ -208,10 +230,30 @@ def _model_of(polytope: CompactPolytope) -> Any:
     lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
     lp.a_matrix_.value_ = matrix.data
     lp.sense_ = highspy.ObjSense.kMaximize
+    _let_banner_go()
     model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     model.setOptionValue("output_flag", False)
     model.passModel(lp)
     return model
+
+
+@cache
+def _let_banner_go() -> None:
+    """Make a first model while nobody sees the standard output, to which HiGHS then writes its name, whatever its options."""
+    import highspy
+
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no standard output
+        return
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    try:
+        highspy.Highs()  # type: ignore[no-untyped-call]
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _basis_of(codes: Array, columns: int) -> Any:

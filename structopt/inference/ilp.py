@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from math import inf
 
 from structopt.core.ability import Ability
@@ -12,6 +13,12 @@ from structopt.core.structure_kind import InferenceKernels, StructureKind
 from structopt.errors import ConfigError
 from structopt.inference.refusals import admit_kinds, check_kind, check_temperature
 from structopt.kernels.waist.record import Array, Record
+
+log = logging.getLogger(__name__)
+
+TINY = 1e-10
+PROVED = 1e-9
+"""Relative distance up to which bound and score are one."""
 
 
 class IntegerProgram(Inference):
@@ -26,6 +33,11 @@ class IntegerProgram(Inference):
         found so far as its maximiser: the loss stays an upper bound. inf: exact.
     gap : float
         Relative distance between value and best output at which the search may end. 0: exact.
+
+    Notes
+    -----
+    Searches that ended early are counted, with the largest relative distance between bound and output (`diagnostics`), and the
+    first is told in the log.
     """
 
     of_factors = FactorAbility.ROWS
@@ -36,6 +48,7 @@ class IntegerProgram(Inference):
         if not 0 <= gap < inf:
             raise ConfigError(f"inference.gap={gap:g} is not 0 or more; 0 is exact, 0.01 may stop 1 % above the best output.")
         self.time_limit, self.gap = time_limit, gap
+        self._unproved = Unproved()
 
     def provides(self, kind: StructureKind) -> Ability:
         """Return exact maximisation, or upper bounds where the search may end early."""
@@ -62,11 +75,45 @@ class IntegerProgram(Inference):
             with programs.program(structure, i, len(s)) as program:
                 answer = program.best_output(s)
             z[:] = answer.z
+            unproved.add(answer.bound, answer.score)
             return answer.bound
 
+        unproved = self._unproved
         return InferenceKernels(solve)
 
     def prepare(self, structure: Structure) -> Structure:
         """Refuse kinds of factors without a linear description."""
         admit_kinds("ilp", self, structure.record)
         return structure
+
+    def diagnostics(self, messages: Array) -> dict[str, float]:
+        """How many searches ended with a bound above the output, and the largest relative distance; nothing where none did."""
+        if not self._unproved.count:
+            return {}
+        return {"unproved_searches": self._unproved.count, "largest_gap": self._unproved.largest}
+
+
+class Unproved:
+    """Searches whose output was not proved to be the best.
+
+    Attributes
+    ----------
+    count : int
+    largest : float
+        The largest distance between bound and score of the output, relative to the bound; 1 where no output was found.
+    """
+
+    def __init__(self) -> None:
+        self.count, self.largest = 0, 0.0
+
+    def add(self, bound: float, score: float) -> None:
+        """Count a search, if its bound is above the score."""
+        distance = min(1.0, (bound - score) / max(abs(bound), TINY)) if bound > -inf else 0.0
+        if distance <= PROVED:
+            return
+        if not self.count:
+            log.warning(
+                "inference=ilp: a search ended with %s: its value is the bound. inference.time_limit and inference.gap say when "
+                "it may end.", "no output" if score == -inf else f"an output that may be {100 * distance:.2g} % below the best",
+            )  # fmt: skip
+        self.count, self.largest = self.count + 1, max(self.largest, distance)

@@ -115,19 +115,29 @@ def scores_of_summary(
     return {metric: Rouge(*np.mean(scores, axis=0).tolist()) for metric, scores in found.items()}
 
 
-def outcomes(summaries: Sequence[Sentences], references: Sequence[Sequence[Sentences]], **options: Any) -> InstanceCounts:
-    """Return the scores of every summary, of which a corpus's are the means; options as of `scores_of_summary`."""
-    rows = []
-    for summary, own in zip(summaries, references, strict=True):
-        scores = scores_of_summary(summary, own, **options)
-        rows.append([1.0, *(value for metric in METRICS for value in scores[metric])])
-    return InstanceCounts.of_table(np.reshape(rows, (-1, 1 + len(METRICS) * len(PARTS))), means_of)
+def table_of(summaries: Sequence[Sentences], references: Sequence[Sequence[Sentences]], **options: Any) -> Array:
+    """Return the scores of every summary, shape (summaries, metrics x parts); options as of `scores_of_summary`."""
+    pairs = zip(summaries, references, strict=True)
+    scores = (scores_of_summary(summary, own, **options) for summary, own in pairs)
+    rows = [[value for metric in METRICS for value in one[metric]] for one in scores]
+    return np.reshape(np.array(rows, np.float64), (-1, len(METRICS) * len(PARTS)))
 
 
-def means_of(totals: Array) -> dict[str, float]:
-    """Return the mean scores, given the number of summaries and the sums of their scores; 0 where there is none."""
+def outcomes(table: Array, best: Array) -> InstanceCounts:
+    """Return the scores of every summary, of which a corpus's are the means.
+
+    Parameters
+    ----------
+    table, best : shape (summaries, metrics x parts)
+        `table_of` the summaries, and of the best extracts, of which the recall is told as ``oracle_``.
+    """
+    return InstanceCounts.of_table(np.column_stack([np.ones(len(table)), table, best[:, :: len(PARTS)]]), _means)
+
+
+def _means(totals: Array) -> dict[str, float]:
+    """The mean scores, given the number of summaries and the sums of their scores; 0 where there is none."""
     number, *sums = totals.tolist()
-    names = [f"{metric}_{part}" for metric in METRICS for part in PARTS]
+    names = [f"{metric}_{part}" for metric in METRICS for part in PARTS] + [f"oracle_{metric}_recall" for metric in METRICS]
     return {name: value / number if number else 0.0 for name, value in zip(names, sums, strict=True)}
 
 

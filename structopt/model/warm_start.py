@@ -19,11 +19,11 @@ from structopt.model.folder import find_model
 from structopt.model.model import Model
 
 COUNTS = "counts"
-"""The name that stands for relative frequencies in the training data, where others name an earlier model."""
+"""The name that stands for the model that learns nothing but counts, where others name an earlier model."""
 
 
 def asks_for_counts(node: Mapping[str, Any] | None) -> bool:
-    """Whether the config's node ``warm_start`` asks for relative frequencies (`structopt.objective.relative_frequencies`)."""
+    """Whether the config's node ``warm_start`` asks for weights before any learning (`structopt.objective.unlearned_weights`)."""
     return node is not None and node["model"] == COUNTS
 
 

@@ -15,7 +15,7 @@ from structopt.core.scorer import Scorer
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
 from structopt.model.warm_start import WarmStart, asks_for_counts
-from structopt.objective import relative_frequencies
+from structopt.objective import unlearned_weights
 from structopt.objective.problem import Problem, Settings
 from structopt.progress import phases
 from structopt.run.components import Components
@@ -65,7 +65,8 @@ class _Weights:
         if scorer.note:
             log.info("features: %s", scorer.note)
         if self.from_counts:
-            self.initial = relative_frequencies.weights(scorer, encoded, structure, gold, self.components.graph)
+            of = self.components
+            self.initial = unlearned_weights.weights(of.task, scorer, encoded, structure, gold, of.graph)
             return scorer
         if self.warm_start is None:
             self.initial = scorer.initial(self.seed)

@@ -18,6 +18,7 @@ SHOWN = (
     "uas", "las", "las_universal", "uas_nopunct", "las_nopunct", "las_universal_nopunct",
     "bracket_f1", "bracket_precision", "bracket_recall", "bracket_f1_40", "complete_match", "tag_accuracy", "oracle_bracket_f1",
     "reachable", "conll", "muc_f1", "b3_f1", "ceafe_f1", "conll_no_singletons",
+    "rouge1_recall", "rouge2_recall", "rougeL_recall", "rouge1_f1", "rouge2_f1", "rougeL_f1", "oracle_rouge2_recall",
 )  # fmt: skip
 """The scores of the closing table, and those that a tracker gets after every pass."""
 

@@ -95,14 +95,18 @@ class FactorKindSuite:
 
     @SEEDS
     def test_maximum(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int) -> None:
-        """Value and configuration are the best.
+        """Value and configuration are the best; those of a relaxed kind the best point of its rows.
 
         `kernels.maximum` must return the best score of an allowed configuration (-inf where none is possible), and
-        write its parts.
+        write its parts; of a kind that is `relaxed` the same over the polytope of `describe`.
         """
         _skip_without(kind, FactorAbility.MAXIMUM)
         s = self.scores(factor, seed)
         value, z = _call(kind, kind.kernels.maximum, factor, s)
+        if kind.relaxed:
+            assert value == pytest.approx(_best_point(kind, factor, np.maximum(s, -50.0), False), abs=1e-7)
+            assert np.where(z > 0, s, 0.0) @ z == pytest.approx(value)
+            return
         scores = _scores(configurations, s)
         assert value == pytest.approx(scores.max())
         if value > -inf:
@@ -145,6 +149,29 @@ class FactorKindSuite:
             off = _total(scores[configurations[:, first] == 0], hot) if width == 1 else max(weights)
             np.testing.assert_allclose(out[first : first + width], np.clip(np.array(weights) - off, -LIMIT, LIMIT), atol=1e-6)
             first += width
+
+
+    @SEEDS
+    @pytest.mark.parametrize("eta", [0.3, 1.0, 5.0])
+    def test_project(self, kind: FactorKind, factor: OneFactor, configurations: Array, seed: int, eta: float) -> None:
+        """No point of the hull is better along the gradient at the answer, which is in it.
+
+        `kernels.project` must write the q and c of max a^T q + p^T c / eta - ||q||^2 / 2 over the convex hull of the
+        configurations, or of a kind that is `relaxed` over the polytope of `describe`.
+        """
+        if kind.kernels.project is None:
+            pytest.skip(f"{type(kind).__name__} brings no projection")
+        s, shared, x = self.scores(factor, seed), sum(factor.widths), np.full(sum(factor.widths) + factor.privates, 7.0)
+        s[shared:] = np.maximum(s[shared:], -50.0)
+        own = s[:shared].copy(), s[shared:].copy(), eta, x[:shared], x[shared:]
+        assert kind.kernels.project(_numbers(factor)[1], *own, *_scratch(kind, factor))
+        slope = np.concatenate([np.maximum(s[:shared], -50.0) - x[:shared], s[shared:] / eta])
+        best = _best_point(kind, factor, slope, False) if kind.relaxed else (configurations @ slope).max()
+        assert slope @ x == pytest.approx(best, abs=1e-7)
+        generator = np.random.default_rng(seed)
+        for other in generator.normal(size=(20, len(s))):
+            most = _best_point(kind, factor, other, False) if kind.relaxed else (configurations @ other).max()
+            assert other @ x <= most + 1e-7
 
 
 def _states(factor: OneFactor) -> list[Array]:

@@ -75,7 +75,7 @@ def test_help_needs_hydra_only(tmp_path: Path) -> None:
     shown = output_of_light_command("--help", tmp_path)
     assert "structopt trains linear structured predictors" in shown
     for group in (
-        "task: attributes, chunking, constituency, coreference, dependency, grid, multiclass, multilabel, ner, synthetic",
+        "task: attributes, chunking, constituency, coreference, dependency, grid, multiclass, multilabel, ner, summarization",
         "optimizer: adadelta, adagrad, cutting_plane, dca, dlpw, eg, lbfgs",
         "loss: crf, family, perceptron, ramp, risk, softmax_margin, svm",
     ):

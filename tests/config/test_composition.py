@@ -251,7 +251,7 @@ def test_compose_refuses(acme: Path, typed: list[str], text: str) -> None:
         (["+optimizer.lamda=1"], "optimizer=steps has no parameter 'lamda'. What is called C here is a parameter of "),
         (["+bogus=1"], "There is no key 'bogus'. Keys: check, data, "),
         (["loss.beta=x"], "loss.beta=x is not a float."),
-        (["loss.cost=haming"], "loss.cost=haming is none of: arcs, brackets, coreference, "),
+        (["loss.cost=haming"], "loss.cost=haming is none of: arcs, bigram_recall, brackets, coreference, "),
         (["features.support=al"], "features.support=al is none of: seen, all. Did you mean 'all'?"),
         (["features.min_count=0"], "features.min_count=0 is too small: at least 1."),
         (["+features.shapes=1"], "There is no key 'features.shapes'."),

@@ -84,16 +84,19 @@ LOOPY = ("grid", "multilabel", "synthetic")
 CUTTING = ("cutting_plane", "online_cutting_plane", "sdca")
 TASK_KINDS = {
     "multiclass": kinds.SINGLE, "coreference": kinds.INDEPENDENT, "dependency": kinds.ARBORESCENCE, "constituency": kinds.GRAMMAR,
-    **dict.fromkeys(LOOPY, kinds.LOOPY),
+    "summarization": kinds.LOOPY, **dict.fromkeys(LOOPY, kinds.LOOPY),
 }  # fmt: skip
 REFUSED = (
     {("dependency", "smo"): "optimizer=smo needs marginals of every position in closed form"}
     | {("coreference", name): f"optimizer={name} needs gold outputs that are known in full" for name in ("eg", "sdca", "smo")}
     | {("coreference", name): r"Type optimizer\.tolerance=0\." for name in CUTTING[:2]}
     | {(task, "dlpw"): "optimizer=dlpw keeps messages along the edges of loopy graphs" for task in TASKS if task not in LOOPY}
+    | {("summarization", "dlpw"): "inference=mplp passes messages along tables over two variables"}
     | {(task, name): f"optimizer={name} needs a convex value" for task in LOOPY for name in CUTTING}
     | {(task, name): f"optimizer={name} needs marginals, but inference=ad3 only" for task in LOOPY for name in ("eg", "lbfgs")}
     | {(task, "smo"): "optimizer=smo needs an exact value, but inference=ad3 only maximises" for task in LOOPY}
+    | {("summarization", name): f"optimizer={name} needs marginals, but inference=ilp only" for name in ("eg", "lbfgs")}
+    | {("summarization", "smo"): "optimizer=smo needs"}
 )
 
 

@@ -22,11 +22,13 @@ from structopt.errors import CompatibilityError, ConfigError
 NAMES = {
     "task": [
         "attributes", "chunking", "constituency", "coreference", "dependency", "grid", "multiclass", "multilabel", "ner",
-        "synthetic", "tagging",
+        "summarization", "synthetic", "tagging",
     ],
     "features": ["anchored_templates", "attribute_rows", "hashed_templates", "mention_templates"],
-    "factor_graph": ["antecedent", "arc_factored", "grammar", "linear_chain", "pairwise", "second_order", "single", "span"],
-    "inference": ["ad3", "enumeration", "exact", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"],
+    "factor_graph": [
+        "antecedent", "arc_factored", "coverage", "grammar", "linear_chain", "pairwise", "second_order", "single", "span",
+    ],
+    "inference": ["ad3", "enumeration", "exact", "greedy", "ilp", "loopy_bp", "lp", "mplp", "trw_bp"],
     "loss": ["crf", "family", "perceptron", "ramp", "risk", "softmax_margin", "svm"],
     "optimizer": [
         "adadelta", "adagrad", "cutting_plane", "dca", "dlpw", "eg", "lbfgs", "mira", "online_cutting_plane", "pegasos",
@@ -34,8 +36,10 @@ NAMES = {
     ],
     "tracker": ["mlflow", "none"],
     "executor": ["ray", "serial", "threads"],
-    "cost": ["arcs", "brackets", "coreference", "hamming", "hamming_normalized", "labeled_arcs", "rules", "weighted"],
-    "factor_kind": ["automaton", "budget", "coverage", "exactly_one", "length_budget", "pairs", "table", "tree"],
+    "cost": [
+        "arcs", "bigram_recall", "brackets", "coreference", "hamming", "hamming_normalized", "labeled_arcs", "rules", "weighted",
+    ],
+    "factor_kind": ["automaton", "budget", "coverage", "exactly_one", "length_budget", "linear_budget", "pairs", "table", "tree"],
 }
 
 def whole(cls: Any) -> Any:

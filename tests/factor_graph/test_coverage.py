@@ -9,7 +9,9 @@ import pytest
 from structopt.core.data.encoded import Encoded
 from structopt.errors import ConfigError
 from structopt.factor_graph.coverage import Coverage
+from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
+from structopt.inference.greedy import Greedy
 from structopt.inference.ilp import IntegerProgram
 from structopt.inference.lp import LinearProgram
 from structopt.testing.factor_graph import FactorGraphSuite, dense
@@ -38,24 +40,88 @@ def summaries(corpus, i):
             yield np.array([*y, *(bool(own & chosen) for own in held)], float)
 
 
+def solved(inference, corpus, scores, budget="length_budget"):
+    """Value and point of every document, at scores of its parts."""
+    structure = inference.prepare(Coverage(budget).build(corpus))
+    solve = inference.kernels(structure.kind).solve
+    return [run(solve, structure, i, s, 0.0) for i, s in enumerate(scores)]
+
+
+def random_scores(corpus, seed, lowest=-np.inf):
+    generator = np.random.default_rng(seed)
+    sizes = np.diff(Coverage().build(corpus).parts).tolist()
+    return [np.maximum(generator.normal(size=size), lowest) for size in sizes]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_programs_and_their_bounds(seed):
-    """ILP = the best of all summaries <= ad3 <= LP, for scores of both signs."""
+    """ILP = the best of all summaries <= ad3 <= LP, for scores of both signs; LP = ad3 with a linear budget."""
+    corpus = random_texts(seed, (1, 5, 9, 12, 15), words=10)
+    scores = random_scores(corpus, seed)
+    best = [max(float(s @ z) for z in summaries(corpus, i)) for i, s in enumerate(scores)]
+    ilp, lp = solved(IntegerProgram(), corpus, scores), solved(LinearProgram(), corpus, scores)
+    ad3, linear = (solved(AD3(tolerance=1e-6), corpus, scores, budget) for budget in ("length_budget", "linear_budget"))
+    for i, s in enumerate(scores):
+        assert ilp[i][0] == pytest.approx(best[i], abs=1e-8) and s @ ilp[i][1] == pytest.approx(best[i], abs=1e-8)
+        assert ilp[i][0] <= ad3[i][0] + 1e-6 and ad3[i][0] <= lp[i][0] + 1e-4
+        assert linear[i][0] == pytest.approx(lp[i][0], abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_greedy(seed):
+    """A summary, at its score; at least 1 - 1 / sqrt(e) of the best where no score is negative, and a step never worth less."""
     corpus = random_texts(seed, (1, 5, 9, 12), words=10)
-    structures = {one: one.prepare(Coverage().build(corpus)) for one in (IntegerProgram(), LinearProgram(), AD3(tolerance=1e-6))}
-    generator = np.random.default_rng(seed)
-    for i in range(len(corpus)):
-        size = int(np.diff(structures[next(iter(structures))].parts)[i])
-        s = generator.normal(size=size)
-        best = max(float(s @ z) for z in summaries(corpus, i))
-        values = []
-        for inference, structure in structures.items():
-            value, z = run(inference.kernels(structure.kind).solve, structure, i, s, 0.0)
-            values.append(value)
+    for lowest in (0.0, -np.inf):
+        scores = random_scores(corpus, seed, lowest)
+        for scaling in (1.0, 0.0):
+            for i, (value, z) in enumerate(solved(Greedy(scaling), corpus, scores)):
+                listed = [one.tolist() for one in summaries(corpus, i)]
+                assert z.tolist() in listed and value == pytest.approx(float(scores[i] @ z))
+                best = max(float(scores[i] @ np.array(one)) for one in listed)
+                assert value <= best + 1e-9
+                assert value >= 0.0
+                if lowest == 0.0 and scaling == 1.0:
+                    assert value >= (1 - np.exp(-0.5)) * best
+    forbidden = np.where(np.arange(len(scores[1])) == int(solved(Greedy(), corpus, scores)[1][1].argmax()), -np.inf, scores[1])
+    value, z = solved(Greedy(), corpus, [scores[0], forbidden])[1]
+    assert np.isfinite(value) and not z[forbidden == -np.inf].any()
+
+
+def test_greedy_is_for_summaries():
+    with pytest.raises(ConfigError, match=r"inference\.scaling=-1 is not 0 or more"):
+        Greedy(-1.0)
+    assert Greedy().refusal(Coverage()) == ""
+    assert "Type factor_graph=coverage, or inference=ad3" in Greedy().refusal(Pairwise())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fractional_points_become_summaries(seed):
+    """Rounding leaves summaries alone, and makes summaries of the relaxation's points."""
+    corpus = random_texts(seed, (1, 5, 9, 12), words=10)
+    graph, scores = Coverage(), random_scores(corpus, seed, 0.0)
+    structure = graph.build(corpus)
+    for inference in (LinearProgram(), IntegerProgram()):
+        for i, (_, z) in enumerate(solved(inference, corpus, scores)):
+            rounded = z.copy()
+            graph.rounding(structure.record, i, rounded, structure.record)
+            assert rounded.tolist() in [one.tolist() for one in summaries(corpus, i)]
             if isinstance(inference, IntegerProgram):
-                assert value == pytest.approx(best, abs=1e-8) and s @ z == pytest.approx(best, abs=1e-8)
-        ilp, lp, ad3 = values
-        assert ilp <= ad3 + 1e-6 and ad3 <= lp + 1e-4
+                np.testing.assert_array_equal(rounded, z)
+
+
+def test_searches_that_end_early_are_told(caplog):
+    corpus = random_texts(5, (12, 14), words=40)
+    scores = random_scores(corpus, 5, 0.0)
+    exact, early = IntegerProgram(), IntegerProgram(time_limit=1e-9)
+    best, bounds = solved(exact, corpus, scores), solved(early, corpus, scores)
+    assert exact.diagnostics(np.zeros(0)) == {}
+    told = early.diagnostics(np.zeros(0))
+    assert told == {"unproved_searches": 2, "largest_gap": 1.0}
+    assert all(bound >= value - 1e-9 for (bound, _), (value, _) in zip(bounds, best, strict=True))
+    assert caplog.text.count("a search ended with no output: its value is the bound") == 1
+    rough = IntegerProgram(gap=0.5)
+    for (bound, z), (value, _), s in zip(solved(rough, corpus, scores), best, scores, strict=True):
+        assert bound >= value - 1e-9 and s @ z >= 0.5 * bound - 1e-9
 
 
 def test_cost_is_the_recall_that_is_lost():

@@ -143,7 +143,7 @@ def test_prediction_needs_margins():
         ({"beta": float("nan")}, r"loss\.beta=nan is not a float"),
         ({"gamma": -1.0}, r"loss\.gamma=-1\.0 must be at least 0 and finite"),
         ({"gamma": inf}, r"loss\.gamma=inf must be at least 0 and finite"),
-        ({"cost": "haming"}, "loss.cost=haming is none of: arcs, brackets, coreference, .* Did you mean 'hamming'"),
+        ({"cost": "haming"}, "loss.cost=haming is none of: arcs, bigram_recall, brackets, .* Did you mean 'hamming'"),
         ({"cost": "weighted"}, r"loss\.cost=weighted needs loss\.cost_weights"),
         (
             {"cost": "weighted", "cost_weights": {"O": -1.0}},

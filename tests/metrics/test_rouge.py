@@ -87,8 +87,9 @@ def test_over_references():
 
 
 def test_corpora():
-    counts = rouge.outcomes([["a b"], ["x"]], [[["a b"]], [["y"], ["x"]]])
+    table = rouge.table_of([["a b"], ["x"]], [[["a b"]], [["y"], ["x"]]])
+    counts = rouge.outcomes(table, np.ones((2, 9)))
     scores = counts.scores()
     assert scores["rouge1_recall"] == pytest.approx((1 + 0.5) / 2)
     assert scores["rouge2_f1"] == pytest.approx(0.5)
-    assert rouge.outcomes([], []).scores()["rougeL_f1"] == 0.0
+    assert rouge.outcomes(np.zeros((0, 9)), np.zeros((0, 9))).scores()["rougeL_f1"] == 0.0

@@ -24,10 +24,10 @@ def test_bigrams():
 
 def test_documents():
     found = document_bigrams(["Clean rooms, clean rooms.", "Nothing.", "A clean room."])
-    assert found.names == [("clean", "room"), ("room", "clean"), ("a", "clean")]
-    assert found.holders == [[0, 2], [0], [2]]
+    assert found.names == [("room", "clean"), ("clean", "room"), ("a", "clean")]
+    assert found.holders == [[0], [0, 2], [2]]
     starts, sentences = packed_holders([found, document_bigrams(["Big beds"])])
-    assert starts.tolist() == [0, 2, 3, 4, 5] and sentences.tolist() == [0, 2, 0, 2, 0]
+    assert starts.tolist() == [0, 1, 3, 4, 5] and sentences.tolist() == [0, 0, 2, 2, 0]
 
 
 def test_worth_by_hand():

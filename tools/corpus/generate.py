@@ -21,6 +21,7 @@ from tools.corpus.formats import (
 from tools.corpus.grammar import Grammar
 from tools.corpus.lexicon import WORDS
 from tools.corpus.names import Stock, make_stocks
+from tools.corpus.opinions import summary_lines
 from tools.corpus.rules import COMMON
 from tools.corpus.themes import THEMES
 from tools.corpus.tree import Node, drop_commas, phrase, token
@@ -120,7 +121,7 @@ def write(folder: Path, seed: int = 2010) -> None:
         for kind, lines in (("conll", conll_lines(documents)), ("conllu", conllu_lines(documents)),
                             ("ptb", ptb_lines(documents)), ("coref", coref_lines(documents)),
                             ("crfsuite", crfsuite_lines(documents)), ("libsvm", libsvm_lines(documents, numbers)),
-                            ("multilabel", multilabel_lines(documents, numbers))):
+                            ("multilabel", multilabel_lines(documents, numbers)), ("jsonl", summary_lines(split, seed))):
             (folder / f"{split}.{kind}").write_bytes(("\n".join(lines) + "\n").encode())
 
 

@@ -348,7 +348,7 @@ def test_table(folder: Path) -> None:
 def test_wrong_pairs_are_refused(tmp_path: Path) -> None:
     done = run_words(tmp_path, "task=knapsack", "factor_graph=linear_chain", "tracker=none")
     assert done.code == 2
-    assert "Factor graphs that offer selection: knapsack" in done.err
+    assert "Factor graphs that offer selection: coverage, knapsack" in done.err
     done = run_words(tmp_path, "task=ner", "factor_graph=knapsack", "tracker=none")
     assert done.code == 2
     assert "reads the labels of outputs" in done.err

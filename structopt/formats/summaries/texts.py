@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ class Texts:
         The sentences, without white space around them; none is empty.
     references : list of list of Summary, or None
         The reference summaries of every document, at least one each. None for texts without.
+    found : dict
+        What was found of the documents, by whoever found it, and is kept because it took time.
     """
 
     path: str
@@ -40,6 +43,7 @@ class Texts:
     offsets: NDArray[np.int64]
     sentences: list[str]
     references: list[list[Summary]] | None = None
+    found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.names)

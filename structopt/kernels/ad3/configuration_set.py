@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from structopt.kernels.loopy.factors import AUTOMATON, FIRST_OPEN, TREE
+from structopt.kernels.loopy.open_kinds import projects
 from structopt.kernels.waist.fields import Floats, Ints
 from structopt.kernels.waist.signatures import inlined
 
@@ -66,7 +67,7 @@ class Scratch(NamedTuple):
 @inlined
 def capacity(kind, k):
     """N: an affinely independent set has k + 1 at most, and one comes before another goes; 0 for other kinds."""
-    return min(k + 2, MOST) if kind in (TREE, AUTOMATON) or kind >= FIRST_OPEN else 0
+    return min(k + 2, MOST) if kind in (TREE, AUTOMATON) or (kind >= FIRST_OPEN and not projects(kind)) else 0
 
 
 @inlined

@@ -29,7 +29,7 @@ from structopt.kernels.loopy.factors import (
     first_width,
 )
 from structopt.kernels.loopy.kinds.automaton import row_start
-from structopt.kernels.loopy.open_kinds import extend
+from structopt.kernels.loopy.open_kinds import extend, open_project, projects
 from structopt.kernels.waist.signatures import inlined
 
 UNMOVED = 0.01  # times the tolerance: what the input of a factor may change by without being solved again
@@ -60,6 +60,9 @@ def solve_factor(f, i, factor, a, p, eta, slot, member, w, q):
     elif kind == PAIRS:
         for r in range(len(p)):
             q[2 * r], q[2 * r + 1] = project_pair(a[2 * r], a[2 * r + 1], p[r] / eta)
+    elif projects(kind):
+        x = w.scratch
+        open_project(kind, extra_numbers(f, factor), a, p, eta, q, x.private[: len(p)], x.floats, x.ints)
     else:
         x = open_set(w.sets[slot:], w.members[member:], w.counts[number : number + 1], kind, k)
         return solve_quadratic(f, i, factor, a, p, eta, x, w.scratch, q)
@@ -116,8 +119,8 @@ def factor_pass(f, i, s, eta, again, w):
 
 
 @inlined
-def write_answer(f, i, s, w, z):
-    """Write u, and the private parts: the best ones at u where these have a closed form, else those of the factor's set."""
+def write_answer(f, i, s, eta, w, z):
+    """Write u, and the private parts: the best ones at u where these have a closed form, else those of the factor's copy."""
     slot, member = 0, 0
     for part in range(f.shared[i]):
         if w.degree[part] > 0.0:
@@ -143,6 +146,9 @@ def write_answer(f, i, s, w, z):
             if kind == AUTOMATON:
                 for j in range(x.count[0]):
                     add_path(x.members[j * k : j * k + x.sizes[j]], k, x.weights[j], private)
+        elif projects(kind):
+            x, extra = w.scratch, extra_numbers(f, factor)
+            open_project(kind, extra, w.inputs[c : c + k], p, eta, x.vector[:k], private, x.floats, x.ints)
         elif kind >= FIRST_OPEN:
             x = open_set(w.sets[slot:], w.members[member:], w.counts[number : number + 1], kind, k)
             average_private(kind, extra_numbers(f, factor), x, k, w.scratch, private)

@@ -170,6 +170,6 @@ def relax(f, i, s, memory, worthless, w, z):
         w.mean[:shared] = z[:shared] = w.output[:shared]
         fill_private(f, i, z)
     else:
-        write_answer(f, i, s, w, z)
+        write_answer(f, i, s, eta, w, z)
     remember(copies, shared, w, memory)
     return value, best_score

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import floor, inf
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def open_hard_max(f, i, factor, w, z, check):
     value = local_max(f, i, factor, x.residual[:k], np.zeros(len(private)), x.vector[:k], private, x.floats, x.ints)
     if value > -inf:
         for r in range(k):
-            z[w.part[c + r]] = x.vector[r]
+            z[w.part[c + r]] = floor(x.vector[r])  # a relaxed kind may turn a part of a variable on
     return value > -inf
 
 

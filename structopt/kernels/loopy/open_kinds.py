@@ -26,15 +26,18 @@ FACTOR_LOCAL = types.float64(INTS, VECTOR, VECTOR, VECTOR, VECTOR, VECTOR, INTS)
 # extra, s, p, out, private_out, floats, ints -> value
 FACTOR_MESSAGES = types.boolean(INTS, VECTOR, VECTOR, types.boolean, VECTOR, VECTOR, INTS)
 # extra, n, p, hot, out, floats, ints -> whether anything is allowed
+FACTOR_PROJECT = types.boolean(INTS, VECTOR, VECTOR, types.float64, VECTOR, VECTOR, VECTOR, INTS)
+# extra, a, p, eta, out, private_out, floats, ints -> whether anything is allowed
 
 MOST = 64
-NUMBER, IS_HARD, AT_EXTEND, AT_MAXIMUM, AT_MARGINALS, AT_MESSAGES, COLUMNS = range(7)
-"""Columns of the table; the last four hold addresses, 0 where there is no function. Before the rows stands their number."""
+NUMBER, IS_HARD, AT_EXTEND, AT_MAXIMUM, AT_MARGINALS, AT_MESSAGES, AT_PROJECT, COLUMNS = range(8)
+"""Columns of the table; those AT hold addresses, 0 where there is no function. Before the rows stands their number."""
 SIGNATURES = (
     ("FACTOR_EXTEND", FACTOR_EXTEND),
     ("FACTOR_LOCAL", FACTOR_LOCAL),
     ("FACTOR_LOCAL", FACTOR_LOCAL),
     ("FACTOR_MESSAGES", FACTOR_MESSAGES),
+    ("FACTOR_PROJECT", FACTOR_PROJECT),
 )
 SYMBOL = "structopt_open_factor_kinds"
 TABLE = np.zeros(1 + MOST * COLUMNS, np.int64)
@@ -44,7 +47,7 @@ binding.add_symbol(SYMBOL, TABLE.ctypes.data)
 
 
 def put(number: int, hard: bool, functions: tuple[object, ...]) -> None:
-    """Write the functions of a kind to the table: extend, maximum, marginals, messages, each a kernel or None.
+    """Write the functions of a kind to the table: extend, maximum, marginals, messages, project, each a kernel or None.
 
     Raises
     ------
@@ -116,6 +119,12 @@ def call_messages(typing_context, address, extra, n, p, hot, out, floats, ints):
     return by_address(FACTOR_MESSAGES)
 
 
+@intrinsic
+def call_project(typing_context, address, extra, a, p, eta, out, private_out, floats, ints):
+    """Call a function of the signature FACTOR_PROJECT."""
+    return by_address(FACTOR_PROJECT)
+
+
 @inlined
 def look_up(kind, column):
     """Entry of a kind in a column of the table; 0 where the kind is not there."""
@@ -130,6 +139,12 @@ def look_up(kind, column):
 def is_hard(kind):
     """Whether a kind is in the table, and forbids joint states."""
     return kind >= FIRST_OPEN and look_up(kind, IS_HARD) != 0
+
+
+@inlined
+def projects(kind):
+    """Whether a kind is in the table, and solves the quadratic problems of dual decomposition itself."""
+    return kind >= FIRST_OPEN and look_up(kind, AT_PROJECT) != 0
 
 
 @inlined
@@ -159,3 +174,11 @@ def open_messages(kind, extra, n, p, hot, out, floats, ints):
     """`structopt.kernels.loopy.messages.send`."""
     address = look_up(kind, AT_MESSAGES)
     return address != 0 and call_messages(address, extra, n, p, hot, out, floats, ints)
+
+
+@inlined
+def open_project(kind, extra, a, p, eta, out, private_out, floats, ints):
+    """max_q a^T q + c^T p / eta - ||q||^2 / 2 over the polytope of a factor; q goes to `out`, c to `private_out`."""
+    private_out[:] = 0.0
+    address = look_up(kind, AT_PROJECT)
+    return address != 0 and call_project(address, extra, a, p, eta, out, private_out, floats, ints)

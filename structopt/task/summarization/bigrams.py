@@ -25,7 +25,7 @@ STOPWORDS = frozenset(CLOSED_CLASSES.split())
 
 
 class Bigrams(NamedTuple):
-    """The bigrams of one document, each once, in the order in which they are first read.
+    """The bigrams of one document, each once, by the sentences that have them, so that those of the same stand together.
 
     Attributes
     ----------
@@ -54,7 +54,8 @@ def document_bigrams(sentences: Sequence[str]) -> Bigrams:
     for number, sentence in enumerate(sentences):
         for bigram in dict.fromkeys(bigrams_of(sentence)):
             holders.setdefault(bigram, []).append(number)
-    return Bigrams(list(holders), list(holders.values()))
+    names = sorted(holders, key=lambda bigram: holders[bigram])  # stable: else in the order in which they are read
+    return Bigrams(names, [holders[name] for name in names])
 
 
 def worth(names: Sequence[Bigram], references: Sequence[Iterable[str]]) -> Array:

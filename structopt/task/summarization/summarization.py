@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -29,7 +28,7 @@ from structopt.metrics import rouge
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
-from structopt.task.summarization.attributes import OF_BIGRAMS, OF_SENTENCES, Document, Templates
+from structopt.task.summarization.attributes import FREQUENCY, OF_BIGRAMS, OF_SENTENCES, Document, Templates
 from structopt.task.summarization.bigrams import document_bigrams, packed_holders, worth
 from structopt.task.summarization.oracle import best_extract
 
@@ -129,6 +128,11 @@ class Summarization(Task):
         self._names: dict[str, list[str]] = {BIGRAM: [], SENTENCE: []}
 
     @property
+    def unlearned(self) -> Mapping[str, Mapping[str, float]]:
+        """Bigrams by the number of sentences that have them, if there are several: Gillick and Favre (2009)."""
+        return {BIGRAM: {FREQUENCY: 1.0}}
+
+    @property
     def files(self) -> dict[str, Path | FileSet]:
         """The files by split (train, dev, test); those of the shipped corpus if no training file is typed."""
         return files_of(self._paths, "jsonl")
@@ -179,18 +183,14 @@ class Summarization(Task):
         return [(np.flatnonzero(view[a:b]) + 1).tolist() for a, b in pairwise(encoded.offsets.tolist())]
 
     def outcomes(self, gold: Texts, predicted: Sequence[Extract]) -> InstanceCounts:
-        """Return the scores of every summary, whose means are the corpus's."""
-        assert gold.references is not None
-        return rouge.outcomes(summaries(gold, predicted), gold.references, stem=self.stem, over=self.over)
+        """Return the scores of every summary, whose means are the corpus's; and as ``oracle_`` those of the best extracts."""
+        return rouge.outcomes(self._scored(gold, predicted), self._scores_of_best(gold))
 
     def report(self, corpus: Texts, predicted: Sequence[Extract]) -> str:
         """Return the scores as a table of text, and those of the best extracts, above which no summary is likely to come."""
-        encoded = self.encode(corpus)
-        assert encoded.gold is not None
         rows = [["", *(f"{name[:5].upper()}-{name[5:]} {part}" for name in rouge.METRICS for part in ("R", "P", "F1"))]]
-        for title, extracts in (("summaries", predicted), ("best extracts", self.decode(encoded, encoded.gold == 1))):
-            scores = self.outcomes(corpus, extracts).scores()
-            rows.append([title, *(f"{100 * scores[f'{name}_{part}']:.2f}" for name in rouge.METRICS for part in rouge.PARTS)])
+        for title, table in (("summaries", self._scored(corpus, predicted)), ("best extracts", self._scores_of_best(corpus))):
+            rows.append([title, *(f"{100 * score:.2f}" for score in table.mean(axis=0).tolist())])
         return aligned(rows)
 
     def output_table(self, outputs: Sequence[Extract]) -> dict[str, list[Any]]:
@@ -259,6 +259,33 @@ class Summarization(Task):
             return sum(map(len, sentences))
         return sum(len(rouge.words_of(sentence, stem=False)) for sentence in sentences)
 
+    def _scored(self, corpus: Texts, extracts: Sequence[Extract]) -> Array:
+        """ROUGE of extracts, document by document."""
+        assert corpus.references is not None
+        return rouge.table_of(summaries(corpus, extracts), corpus.references, stem=self.stem, over=self.over)
+
+    def _scores_of_best(self, corpus: Texts) -> Array:
+        """ROUGE of the best extracts; found once."""
+        key = "scores of the best extracts", self.stem, self.over, self.budget, self.lengths
+        if key not in corpus.found:
+            inside = np.split(self._best_extracts(corpus), corpus.offsets[1:-1])
+            corpus.found[key] = self._scored(corpus, [(np.flatnonzero(one) + 1).tolist() for one in inside])
+        return np.asarray(corpus.found[key])
+
+    def _best_extracts(self, corpus: Texts, documents: Sequence[Document] | None = None) -> Array:
+        """Whether each sentence is in the best extract of its document, shape (sentences,); found once."""
+        assert corpus.references is not None
+        key = "best extracts", self.budget, self.lengths
+        if key not in corpus.found:
+            pairs = zip(documents or self._documents(corpus), corpus.references, strict=True)
+            corpus.found[key] = np.concatenate([self._best_extract(*pair) for pair in pairs])
+        return np.asarray(corpus.found[key])
+
+    def _best_extract(self, document: Document, references: Sequence[Sequence[str]]) -> Array:
+        bigrams = document.bigrams
+        held, shares = packed_holders([bigrams]), worth(bigrams.names, references)
+        return best_extract(np.array(document.lengths), self.budget, held, shares)
+
     def _documents(self, corpus: Texts) -> list[Document]:
         """What attributes are read from.
 
@@ -288,12 +315,12 @@ class Summarization(Task):
         shares = None
         if corpus.references is not None:
             shares = [worth(one.names, own) for one, own in zip(bigrams, corpus.references, strict=True)]
-        encoded = EncodedTexts(
-            corpus.offsets, tables, self.labels, lengths=lengths, budgets=np.full(len(corpus), self.budget, np.int32),
+        gold = None if shares is None else self._best_extracts(corpus, documents).astype(np.int32)
+        return EncodedTexts(
+            corpus.offsets, tables, self.labels, gold, lengths=lengths, budgets=np.full(len(corpus), self.budget, np.int32),
             bigrams=np.cumsum([0, *(len(one.names) for one in bigrams)]), holders=packed_holders(bigrams),
             worth=None if shares is None else np.concatenate(shares),
         )  # fmt: skip
-        return encoded if shares is None else _with_best_extracts(encoded)
 
 
 def summaries(corpus: Texts, extracts: Sequence[Extract]) -> list[list[str]]:
@@ -304,13 +331,3 @@ def summaries(corpus: Texts, extracts: Sequence[Extract]) -> list[list[str]]:
 
 def _size(document: Document, group: str) -> int:
     return len(document.bigrams.names) if group == BIGRAM else len(document.lengths)
-
-
-def _with_best_extracts(encoded: EncodedTexts) -> EncodedTexts:
-    """The corpus with the best extract of every document as gold."""
-    gold = []
-    for i in range(len(encoded)):
-        one = encoded.subset(i, i + 1)
-        assert one.worth is not None
-        gold.append(best_extract(one.lengths, int(one.budgets[0]), one.holders, one.worth))
-    return replace(encoded, gold=np.concatenate(gold).astype(np.int32))

@@ -1,0 +1,41 @@
+"""Weights before any learning, ``warm_start=counts``: those that a task knows by name, or relative frequencies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.structure import Structure
+from structopt.core.factor_graph import FactorGraph
+from structopt.core.scorer import Scorer, SparseFeatures
+from structopt.core.task import Task
+from structopt.errors import ConfigError
+from structopt.kernels.waist.record import Array
+from structopt.objective import relative_frequencies
+
+
+def weights(
+    task: Task, scorer: Scorer, encoded: Encoded, structure: Structure, gold: SparseVectors, graph: FactorGraph
+) -> Array:
+    """Weights of the model that learns nothing, shape (dimension,): see `Task.unlearned` and `relative_frequencies.weights`.
+
+    Raises
+    ------
+    ConfigError
+        Where neither the task nor the graph has any, or the features lack an attribute that the task names.
+    """
+    if not task.unlearned:
+        return relative_frequencies.weights(scorer, encoded, structure, gold, graph)
+    values = np.zeros(scorer.dimension)
+    tables = scorer.tables_of(values) if isinstance(scorer, SparseFeatures) else None
+    for group, named in task.unlearned.items():
+        names = list(task.attribute_names(group))
+        for name, value in named.items():
+            if tables is None or group not in tables or name not in names:
+                raise ConfigError(
+                    f"warm_start=counts weighs the attribute '{name}' of each {group}, and these features have none. Take "
+                    f"features=attribute_rows with '{name}' among features.{group}s, or leave warm_start out."
+                )
+            tables[group][names.index(name)] = value
+    return values if scorer.support is None else np.where(scorer.support, values, 0.0)
