@@ -14,10 +14,12 @@ from structopt.errors import ConfigError, did_you_mean
 from structopt.task.summarization.bigrams import Bigrams, is_stopword
 
 FREQUENCY = "frequency"
-"""The attribute whose value is a number: in how many sentences a bigram is, or 0 if it is in one only.
+"""The attribute whose value is a number: in how many sentences a bigram is, divided by `UNIT`; 0 if it is in one only.
 
-With the weight 1 on it alone, the best summary is that of the program that learns nothing (Gillick and Favre, 2009).
+With a positive weight on it alone, the best summary is that of the program that learns nothing (Gillick and Favre, 2009).
 """
+UNIT = 25.0
+"""So large that values are of the size of those of the other attributes, which are 0 or 1: else learners follow it alone."""
 COUNTS = (1, 2, 3, 4, 5, 7, 10, 15, 25)
 PLACES = (0, 1, 2, 3, 5, 10, 20, 40)
 LENGTHS = (1, 3, 6, 10, 15, 20, 30, 50)
@@ -80,7 +82,7 @@ class Templates:
     """
 
     def __init__(self, key: str, templates: Sequence[str], columns: dict[str, Callable[[Document, int], str]]) -> None:
-        self.columns = columns
+        self.key, self.texts, self.columns = key, tuple(templates), columns
         known = [*columns, *([FREQUENCY] if columns is OF_BIGRAMS else [])]
         self.parts = [tuple(part.strip() for part in template.split("&")) for template in templates]
         for template, parts in zip(templates, self.parts, strict=True):
@@ -97,7 +99,7 @@ class Templates:
             if parts == (FREQUENCY,):
                 count = len(document.bigrams.holders[number])
                 if count > 1:
-                    yield FREQUENCY, float(count)
+                    yield FREQUENCY, count / UNIT
             else:
                 yield " & ".join(self._named(part, document, number) for part in parts), 1.0
 

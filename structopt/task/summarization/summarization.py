@@ -28,7 +28,7 @@ from structopt.metrics import rouge
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
-from structopt.task.summarization.attributes import FREQUENCY, OF_BIGRAMS, OF_SENTENCES, Document, Templates
+from structopt.task.summarization.attributes import FREQUENCY, OF_BIGRAMS, OF_SENTENCES, UNIT, Document, Templates
 from structopt.task.summarization.bigrams import document_bigrams, packed_holders, worth
 from structopt.task.summarization.oracle import best_extract
 
@@ -130,7 +130,7 @@ class Summarization(Task):
     @property
     def unlearned(self) -> Mapping[str, Mapping[str, float]]:
         """Bigrams by the number of sentences that have them, if there are several: Gillick and Favre (2009)."""
-        return {BIGRAM: {FREQUENCY: 1.0}}
+        return {BIGRAM: {FREQUENCY: UNIT}}
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
@@ -242,16 +242,21 @@ class Summarization(Task):
         return list(self._names.get(group, ()))
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return the names of the attributes."""
+        """Return templates, and the names of the attributes."""
         arrays = {}
         for group, names in self._names.items():
             arrays[f"{group}_bytes"], arrays[f"{group}_offsets"] = pack_strings(names)
-        return {}, arrays
+        return {group: list(templates.texts) for group, templates in self._templates.items()}, arrays
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
         state = SavedState(values, arrays)
         self._names = {group: restored_strings(state, f"{group}_") for group in self._names}
+        for group, templates in self._templates.items():
+            try:
+                self._templates[group] = Templates(templates.key, state.strings(group), templates.columns)
+            except ConfigError as error:
+                state.refuse(group, f"templates of {group}s ({error})")
 
     def _length_of(self, sentences: Sequence[str]) -> int:
         """What sentences take of the budget."""
