@@ -60,7 +60,7 @@ def test_attributes():
     names = templates.names([(document, 2)])
     assert names[:3] == ["frequency", "bias", "count=2 & stopwords=cc"]
     table = templates.table([(document, 2)], {"frequency": 0, "bias": 1})
-    assert (table.offsets.tolist(), table.ids.tolist(), table.values.tolist()) == ([0, 2, 3], [1, 0, 1], [1.0, 2.0, 1.0])
+    assert (table.offsets.tolist(), table.ids.tolist(), table.values.tolist()) == ([0, 2, 3], [1, 0, 1], [1.0, 0.08, 1.0])
     of_sentences = Templates("features.sentences", ["position & length"], OF_SENTENCES)
     assert list(of_sentences.entries(document, 1)) == [("position=1 & length=3-5", 1.0)]
 
