@@ -62,7 +62,7 @@ def test_learning_begins_at_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["features.bigrams=[count]", "warm_start=counts"], "weighs the attribute 'frequency' of each bigram, and these features"),
+        (["features.bigrams=[count]", "warm_start=counts"], "weighs the attribute 'frequency' of each bigram, and these"),
         (["features.bigrams=[cuont]"], "features.bigrams: 'cuont' has no column 'cuont'. Did you mean 'count'?"),
         (["task.budget=0"], "task.budget=0 leaves room for no sentence. Give a number of words from 1 on."),
         (["task.budget=3"], "its shortest sentence has 7 words, and task.budget=3: give more."),
@@ -100,7 +100,7 @@ def test_texts_of_old_encodings_and_their_references(tmp_path: Path) -> None:
     for place in (topics, references / "one", references / "two"):
         place.mkdir(parents=True)
     (topics / "one.txt").write_bytes("The caf\u00e9 is \u201cgood\u201d .\nThe caf\u00e9 is open .\n".encode("cp1252"))
-    (topics / "two.txt.gz").write_bytes(gzip.compress("The beds are soft .\nThe beds are wide .\n".encode()))
+    (topics / "two.txt.gz").write_bytes(gzip.compress(b"The beds are soft .\nThe beds are wide .\n"))
     (references / "one/one.1.gold").write_text("The caf\u00e9 is good .\n", encoding="utf8")
     (references / "two/two.1.gold").write_text("The beds are soft .\n", encoding="utf8")
     words = [f"task.train={topics}/*", f"task.references={references}/**", "optimizer.epochs=1", "task.budget=4"]
