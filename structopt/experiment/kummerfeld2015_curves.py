@@ -71,7 +71,8 @@ def figure1_parser(records: Sequence[RunRecord], scale: str) -> Report:
 def figure1_summarization(records: Sequence[RunRecord], scale: str) -> Report:
     """Extractive summaries."""
     report = _figure1("summaries", "Summ.", SUMMARIES, records, scale)
-    return replace(report, claims=(*report.claims, _observation3(Figure1.of(records))))
+    source = f"{PAPER}, Figure 1 and observations 1 to 4"
+    return replace(report, source=source, claims=(*report.claims, _observation3(Figure1.of(records))))
 
 
 def _figure1(what: str, task: str, data: str, records: Sequence[RunRecord], scale: str, latent: bool = False) -> Report:

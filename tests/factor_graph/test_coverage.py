@@ -67,6 +67,36 @@ def test_programs_and_their_bounds(seed):
         assert linear[i][0] == pytest.approx(lp[i][0], abs=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_forbidden_sentences_and_bigrams(seed):
+    """Rows that programs leave out, and copies of columns, are needed where a part is forbidden: the best of what is allowed."""
+    corpus = random_texts(seed, (1, 5, 9, 12), words=25)
+    generator, scores = np.random.default_rng(seed), random_scores(corpus, seed)
+    for s in scores:
+        s[generator.random(len(s)) < 0.1] = -np.inf
+    programs = IntegerProgram(), LinearProgram(), AD3(tolerance=1e-6, exact=True)
+    answers = [solved(inference, corpus, scores) for inference in programs]
+    for i, s in enumerate(scores):
+        best = max(float(np.where(z > 0, s, 0.0).sum()) for z in summaries(corpus, i))
+        ilp, lp, ad3 = (own[i] for own in answers)
+        assert ilp[0] == pytest.approx(best, abs=1e-8) and ad3[0] == pytest.approx(best, abs=1e-6)
+        assert lp[0] >= best - 1e-8 and not ilp[1][s == -np.inf].any()
+        assert ilp[1].tolist() in [z.tolist() for z in summaries(corpus, i)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_programs_for_score_after_score(seed):
+    """One program, of which rows come and go as signs change."""
+    corpus = random_texts(seed, (7, 9), words=25)
+    structure = Coverage().build(corpus)
+    solve = IntegerProgram().kernels(structure.kind).solve
+    for number in range(6):
+        for i, s in enumerate(random_scores(corpus, 10 * seed + number)):
+            s *= (1.0, -1.0, 0.0)[number % 3] if number < 3 else 1.0
+            value, _ = run(solve, structure, i, s, 0.0)
+            assert value == pytest.approx(max(float(s @ z) for z in summaries(corpus, i)), abs=1e-8)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_greedy(seed):
     """A summary, at its score; at least 1 - 1 / sqrt(e) of the best where no score is negative, and a step never worth less."""
