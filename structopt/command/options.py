@@ -18,6 +18,7 @@ HELP_WORDS = ("--help", "-h", "help")
 MODEL = (
     "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
     "inference=NAME decodes by another inference than the model was trained with, with its presets.\n"
+    "task.KEY=VALUE changes an option of the task that says how files are read and outputs chosen, where it has such.\n"
     "max_expansion=N lets compressed input expand to more than 100 times its size.\n"
     "quiet=true shows no progress and no advice, errors only."
 )
@@ -33,9 +34,12 @@ class ModelOptions(TypedDict):
     threads: int
     quiet: bool
     max_expansion: int
+    task: dict[str, Any]
 
 
-MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1, "quiet": False, KEY: int(DEFAULT)}
+NODE = "task"
+"""The option whose words are those of a node: ``task.KEY=VALUE``, any number of them."""
+MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1, "quiet": False, KEY: int(DEFAULT), NODE: {}}
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,11 @@ class Syntax:
         """
         hints, presets = typing.get_type_hints(self.options), self.presets or {}
         check_words(words)
-        typed = dict(self._option(word, hints) for word in words)
+        node = [word.partition(".")[2] for word in words if NODE in hints and word.startswith(f"{NODE}.")]
+        others = [word for word in words if NODE not in hints or not word.startswith(f"{NODE}.")]
+        typed = dict(self._option(word, hints) for word in others)
+        if node:
+            typed[NODE] = dict(self._entry(word) for word in node)
         missing = [key for key in hints if key not in typed and key not in presets]
         if missing:
             raise ConfigError(f"{self.command} needs {' and '.join(f'{key}=...' for key in missing)}. Usage: {self.usage}")
@@ -90,6 +98,14 @@ class Syntax:
                 raise ConfigError(f"{key}={typed[key]} is too small: at least {lowest}.")
         quiet.be_quiet(typed.get("quiet", False))
         return {key: typed.get(key, presets.get(key)) for key in hints}
+
+    def _entry(self, word: str) -> tuple[str, Any]:
+        """The key and the value of a word of the node; ``null`` is None."""
+        key, equals, text = word.partition("=")
+        if not equals or not text:
+            raise ConfigError(f"{self.command}: '{NODE}.{word}' gives {NODE}.{key} no value; type {NODE}.{key}=VALUE.")
+        plain = {"null": None, "true": True, "false": False}
+        return key, plain[text] if text in plain else int(text) if text.isdecimal() else text
 
     def _option(self, word: str, hints: Mapping[str, Any]) -> tuple[str, Any]:
         key, equals, text = word.partition("=")

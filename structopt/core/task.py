@@ -64,6 +64,8 @@ class Task(Component):
     rounds_marginals : bool
         Whether outputs are made of the marginals by the inference (`structopt.core.structure_kind.InferenceKernels.round`), and
         not the best ones.
+    late : tuple of str
+        Parameters that may be typed anew when a model is applied: how files are read, and what outputs are to be.
     reading : TypedDict
         The keys of the config's node ``features`` that its constructor takes as ``features``, if it does; the others are the
         scorer's.
@@ -80,6 +82,7 @@ class Task(Component):
     partial: bool = False
     pictures: bool = False
     rounds_marginals: bool = False
+    late: ClassVar[tuple[str, ...]] = ()
 
     @property
     def open_gold(self) -> str:

@@ -11,6 +11,7 @@ from structopt.core.data.config_keys import Purpose, relevant
 from structopt.core.data.saved_state import SavedState
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.task import Task
+from structopt.errors import ConfigError, did_you_mean
 from structopt.kernels.waist.record import Array
 from structopt.model.annotation import FOLDER, Annotator
 from structopt.model.folder import SavedModel, read_folder, write_folder
@@ -60,8 +61,14 @@ class Model(Predictor):
         return {"input": task.input_schema.state(), "output": task.output_schema.state(), "example": task.input_example()}
 
     @classmethod
-    def load(cls, folder: Path) -> Model:
+    def load(cls, folder: Path, late: Mapping[str, Any] | None = None) -> Model:
         """Read a model folder.
+
+        Parameters
+        ----------
+        folder : Path
+        late : mapping or None
+            Parameters of the task to be changed, among those that it lets change (`Task.late`).
 
         Raises
         ------
@@ -69,10 +76,10 @@ class Model(Predictor):
             If a file is missing, truncated, altered, or of a later format; if the files do not belong together; if weights are
             not finite.
         ConfigError
-            If a component that the model was made with is not installed.
+            If a component that the model was made with is not installed, or the task does not let a parameter change.
         """
         saved = read_folder(folder)
-        config, vocabulary = saved.config, saved.vocabulary
+        config, vocabulary = _changed(saved.config, late or {}), saved.vocabulary
         task, graph, inference = (create(folder, kind, config) for kind in ("task", "factor_graph", "inference"))
         name = config["task"]["name"]
         with restoring(folder, f"task={name}"):
@@ -89,6 +96,21 @@ class Model(Predictor):
             pruner = _restored_pruner(saved, graph, task, name)
         annotator = Annotator(cls.load(folder / FOLDER)) if task.annotates else None
         return cls(config, task, graph, inference, scorer, weights, temperature, pruner, annotator)
+
+
+def _changed(config: Mapping[str, Any], late: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The config with other parameters of the task."""
+    if not late:
+        return config
+    name = config["task"]["name"]
+    known = registry.load("task", name).late
+    for key in late:
+        if key not in known:
+            listed = f"Those that may: {', '.join(known)}.{did_you_mean(key, known)}" if known else "Leave it out."
+            raise ConfigError(f"task.{key} cannot change when a model of task={name} is applied. {listed}")
+    node = {**config["task"], **late}
+    registry.checked("task", node, {})
+    return {**config, "task": node}
 
 
 def _restored_pruner(saved: SavedModel, graph: FactorGraph, task: Task, name: str) -> Pruner | None:

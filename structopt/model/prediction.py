@@ -75,9 +75,9 @@ def evaluate(options: Mapping[str, Any]) -> tuple[dict[str, float], str]:
 
 
 def _model(options: Mapping[str, Any]) -> Model:
-    """Load the model, with the inference that was asked for instead of its own."""
+    """Load the model, with the task's options and the inference that were asked for instead of its own."""
     with phases.phase("loading", options["model"]):
-        model = Model.load(find_model(options["model"]))
+        model = Model.load(find_model(options["model"]), options.get("task"))
     return model.with_inference(options["inference"]) if options["inference"] else model
 
 

@@ -176,8 +176,11 @@ def _acquired(folder: Path, end: float) -> _Lock:
     while True:
         try:
             is_new = not folder.exists()
-            with suppress(FileExistsError):  # exist_ok looks a second time, and the folder may be gone by then
+            try:
                 folder.mkdir(parents=True)
+            except FileExistsError:
+                if folder.is_file():  # exist_ok would refuse what is no folder, also a folder that is gone by now
+                    raise
             if lock := _attempt(folder):
                 lock.made_folder = is_new
                 return lock

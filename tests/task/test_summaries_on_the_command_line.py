@@ -50,6 +50,33 @@ def test_evaluation_tells_the_ceiling(model: Path, capsys: pytest.CaptureFixture
     assert "ROUGE-2 R" in shown and "best extracts" in shown
 
 
+def test_a_model_keeps_other_budgets(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What may be typed anew, and what may not; references of their own, which the model does not keep."""
+    words = ["predict", f"model={model}", f"input={datasets.path('dev', 'jsonl')}", f"output={tmp_path / 'out.jsonl'}"]
+    for typed, budget in (("task.budget=12", 12), ("task.budget=120 task.lengths=characters", 120)):
+        assert main([*words, *typed.split()]) == 0
+        rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+        assert all(row["budget"] == budget for row in rows)
+    assert all(row["characters"] <= 120 for row in rows) and any(row["characters"] > 25 for row in rows)
+    documents = [json.loads(line) for line in datasets.path("dev", "jsonl").read_text().splitlines()]
+    (tmp_path / "texts").mkdir()
+    for document in documents:
+        (tmp_path / f"texts/{document['name']}.txt").write_text("\n".join(document["sentences"]))
+    evaluated = ["evaluate", f"model={model}", f"input={tmp_path}/texts/*.txt"]
+    assert main(evaluated) == 2
+    assert "it has no reference summary: set task.references" in capsys.readouterr().err
+    assert main([*evaluated, f"task.references={datasets.path('dev', 'jsonl')}"]) == 0
+    assert "best extracts" in capsys.readouterr().out
+    for typed, message in (
+        ("task.train=x", "task.train cannot change when a model of task=summarization is applied. Those that may: references, "),
+        ("task.bugdet=9", "Did you mean 'budget'?"),
+        ("task.budget=many", "task.budget"),
+        ("task.budget=", "'task.budget=' gives task.budget no value; type task.budget=VALUE."),
+    ):
+        assert main([*words, typed]) == 2
+        assert message in capsys.readouterr().err
+
+
 def test_learning_begins_at_counts(tmp_path: Path) -> None:
     """The model that learns nothing scores what its start says, by either word; without the attribute it is refused."""
     for number, word in enumerate(("optimizer.initial=counts", "warm_start=counts")):

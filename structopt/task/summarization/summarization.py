@@ -92,6 +92,7 @@ class Summarization(Task):
     unit = "sentences"
     instance = "document"
     view = "selection"
+    late = ("references", "encoding", "format", "budget", "lengths", "stem", "over")
     labels: tuple[str, ...] = ("out", "in")
     output_schema = Schema((Column("extract", "long", 1),))
 
