@@ -26,6 +26,7 @@ TASKS: dict[str, list[str]] = {
     "multilabel": ["task.limit=60", "optimizer=dlpw"],
     "grid": ["task.limit=5", "optimizer=dlpw"],
     "synthetic": ["task.limit=5", "optimizer=dlpw"],
+    "summarization": ["task.limit=5", "optimizer=perceptron"],
 }
 SIGNATURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "ner": ({"tokens": "array(string)", "pos": "array(string)?", "chunk": "array(string)?"}, {"labels": "array(string)"}),
@@ -41,6 +42,7 @@ SIGNATURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "multilabel": ({"indices": "array(long)", "values": "array(double)?"}, {"labels": "array(string)"}),
     "grid": ({"pixels": "array(array(array(double)))"}, {"labels": "array(array(long))"}),
     "synthetic": ({"x": "array(double)"}, {"labels": "array(long)"}),
+    "summarization": ({"sentences": "array(string)"}, {"extract": "array(long)"}),
 }  # fmt: skip
 
 
