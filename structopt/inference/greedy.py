@@ -66,7 +66,7 @@ class Greedy(Inference):
         def solve(structure: Record, i: int, s: Array, temperature: float, z: Array, memory: Array, work: Record) -> float:
             """The score of the output that is found, which goes to z; parts with the score -inf stay off."""
             check_temperature("greedy", temperature)
-            cover = _Cover.of(structure, i, len(s))
+            cover = _Cover.of(structure, i)
             on = _search(cover, s, scaling)
             cover.write(on, z)
             return float(np.where(z > 0, s, 0.0).sum())
@@ -97,7 +97,7 @@ class _Cover(NamedTuple):
     budget: int
 
     @classmethod
-    def of(cls, structure: Record, i: int, parts: int) -> _Cover:
+    def of(cls, structure: Record, i: int) -> _Cover:
         """Open instance i."""
         from structopt.kernels.loopy.factors import FACTORS
 
