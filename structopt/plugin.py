@@ -15,7 +15,16 @@ from structopt.core.ability import Ability
 from structopt.core.certificate import Certificate
 from structopt.core.cost import Cost
 from structopt.core.data.attribute_table import AttributeTable
-from structopt.core.data.encoded import NONE, ROOT, Encoded, EncodedGraphs, EncodedMentions, EncodedTrees
+from structopt.core.data.dense_table import DenseTable
+from structopt.core.data.encoded import (
+    NONE,
+    ROOT,
+    Encoded,
+    EncodedConstituents,
+    EncodedGraphs,
+    EncodedMentions,
+    EncodedTrees,
+)
 from structopt.core.data.polytope import Rows
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -76,16 +85,16 @@ from structopt.task.split_files import checked_paths
 __all__ = [
     "ARBORESCENCE", "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CHAIN", "CONVEX", "Calculus",
     "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
-    "EMPTY", "EVALUATE", "Encoded", "EncodedGraphs", "EncodedMentions", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND",
-    "FACTOR_LOCAL", "FACTOR_MESSAGES", "FACTOR_PROJECT", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels",
-    "FactorKind", "FactorRows", "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits",
-    "HAMMING", "INDEPENDENT", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels",
-    "LONGS", "LOOPY", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs",
-    "Objective", "Optimizer", "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "ProblemSizes",
-    "Property", "RECORD", "ROOT", "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState",
-    "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure",
-    "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels",
-    "check_count", "check_keys", "checked_paths", "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "halted",
-    "inlined", "insert", "is_set", "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets",
-    "read_text", "restrict", "size", "visit", "write_text",
+    "DenseTable", "EMPTY", "EVALUATE", "Encoded", "EncodedConstituents", "EncodedGraphs", "EncodedMentions", "EncodedTrees",
+    "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES", "FACTOR_PROJECT", "FAMILY", "FactorAbility",
+    "FactorGraph", "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats",
+    "Footprint", "GraphTraits", "HAMMING", "INDEPENDENT", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int",
+    "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages",
+    "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement",
+    "Plan", "ProblemSizes", "Property", "RECORD", "ROOT", "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run",
+    "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors",
+    "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words",
+    "add_cost", "add_gold", "allowed_labels", "check_count", "check_keys", "checked_paths", "chosen_labels", "did_you_mean",
+    "driven", "driver", "gold_score", "halted", "inlined", "insert", "is_set", "kernel", "list_parts", "open_factors",
+    "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

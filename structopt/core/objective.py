@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from structopt.core.certificate import Certificate
@@ -98,8 +99,11 @@ class Objective(Protocol):
     def part_vector(self, name: str) -> Array:
         """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""
 
-    def minibatch(self, weights: Array, instances: Array) -> tuple[float, Array]:
-        """Sum of L_i of some instances, given by their numbers, and its (sub)gradient by the weights, for any scorer."""
+    def minibatch(self, weights: Array, instances: Array, noise: Sequence[int] = ()) -> tuple[float, Array]:
+        """Sum of L_i of some instances, given by their numbers, and its (sub)gradient by the weights, for any scorer.
+
+        `noise` is whole numbers that tell the batch from all others of a run: `structopt.core.scorer.Scorer.training`.
+        """
 
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""

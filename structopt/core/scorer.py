@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -135,6 +135,17 @@ class Scorer(Component):
     @abstractmethod
     def pullback(self, theta: Array, prepared: Any, instances: Array, residuals: Array) -> Array:
         """Gradient sum_i (ds_i / dtheta)^T r_i at theta, shape (dimension,), given residuals laid out as `scores` are."""
+
+    def training(
+        self, theta: Array, prepared: Any, instances: Array, noise: Sequence[int]
+    ) -> tuple[Array, Callable[[Array], Array]]:
+        """Part scores of a batch in training, and the function that takes residuals to their gradient at theta.
+
+        By default `scores` and `pullback`. A scorer that has noise in training, such as units that drop out, draws it from a
+        generator seeded with `noise`: whole numbers that differ from batch to batch, and are the same when a run is resumed. One
+        that keeps what it computed for the scores saves itself the time to compute it again.
+        """
+        return self.scores(theta, prepared, instances), lambda residuals: self.pullback(theta, prepared, instances, residuals)
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:

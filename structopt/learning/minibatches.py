@@ -74,7 +74,7 @@ def dense_pass(problem: Objective, state: State, batch_size: int, update: Callab
     order, losses = problem.order(state["epoch"]), 0.0
     for first in range(0, len(order), batch_size):
         batch = order[first : first + batch_size]
-        loss, gradient = problem.minibatch(state["theta"], batch)
+        loss, gradient = problem.minibatch(state["theta"], batch, (state["epoch"], first))
         losses += loss
         add_to_total(state, len(batch))
         update(gradient / len(batch))

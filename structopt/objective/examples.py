@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -73,6 +73,12 @@ class Examples:
     def scores(self, weights: Array, instances: Array) -> Array:
         """Part scores of some instances, one after the other."""
         return scoring.scores_of(self.scorer, weights, self.prepared, self.structure, instances)
+
+    def training(
+        self, weights: Array, instances: Array, noise: Sequence[int]
+    ) -> tuple[Array, Callable[[Array], Array]]:
+        """Part scores of some instances in training, and the function from residuals to the gradient."""
+        return scoring.training_of(self.scorer, weights, self.prepared, self.structure, instances, noise)
 
     def scored(self, data: Data, weights: Array, bounds: tuple[int, int]) -> tuple[Data, Array]:
         """Data and weights for a driver over a range of instances; scores stand for weights where the scorer has no kernels."""

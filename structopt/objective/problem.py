@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -244,17 +244,18 @@ class Problem:
         refuse_what_does_not_fit(8 * parts, f"optimizer: {name} of all {self.m} instances", f"Set task.limit, or {advice}")
         return np.zeros(parts)
 
-    def minibatch(self, weights: Array, instances: Array) -> tuple[float, Array]:
+    def minibatch(self, weights: Array, instances: Array, noise: Sequence[int] = ()) -> tuple[float, Array]:
         """Sum of L_i of some instances at the given weights, as the optimizer steps, and its (sub)gradient, shape (dimension,).
 
-        Between scores and gradient runs one compiled pass over the instances, whatever the scorer.
+        Between scores and gradient runs one compiled pass over the instances, whatever the scorer; `noise` and the seed of the
+        problem seed what is random in the scores.
         """
         from structopt.kernels.waist.passes import minibatch_pass
 
-        scores = self.examples.scores(weights, instances)
+        scores, pullback = self.examples.training(weights, instances, [self.seed, *noise])
         residuals = np.zeros(len(scores))
         losses = self.run(minibatch_pass, instances, scores, residuals)
-        return float(losses), scoring.gradient_of(self.scorer, weights, self.examples.prepared, instances, residuals)
+        return float(losses), pullback(residuals)
 
     def losses(self, weights: Array) -> float:
         """Sum of L_i at the given weights."""

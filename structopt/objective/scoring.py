@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -64,6 +64,28 @@ def scores_of(scorer: Scorer, weights: Array, prepared: Any, structure: Structur
     scores = np.array(scorer.scores(weights, prepared, instances), dtype=np.float64)
     _check_shape(scorer, "scores", scores, int(np.diff(structure.parts)[instances].sum()))
     return scores
+
+
+def training_of(
+    scorer: Scorer, weights: Array, prepared: Any, structure: Structure, instances: Array, noise: Sequence[int]
+) -> tuple[Array, Callable[[Array], Array]]:
+    """Part scores of some instances in training, in a new array, and the function from residuals to the gradient.
+
+    Raises
+    ------
+    ConfigError
+        If the scorer returns more or fewer scores, or a gradient of another length.
+    """
+    scores, pullback = scorer.training(weights, prepared, instances, noise)
+    copied = np.array(scores, dtype=np.float64)
+    _check_shape(scorer, "scores", copied, int(np.diff(structure.parts)[instances].sum()))
+
+    def gradient(residuals: Array) -> Array:
+        vector = np.ascontiguousarray(pullback(residuals), dtype=np.float64)
+        _check_shape(scorer, "gradient", vector, scorer.dimension)
+        return vector
+
+    return copied, gradient
 
 
 def gradient_of(scorer: Scorer, weights: Array, prepared: Any, instances: Array, residuals: Array) -> Array:

@@ -258,7 +258,10 @@ class Dependency(Task):
             heads = (np.where(corpus.heads <= 0, words, corpus.heads) - 1).astype(np.int32)
             numbers = {relation: y for y, relation in enumerate(self.labels)}
             gold = np.array([numbers.get(relation, -1) for relation in corpus.relations], np.int32)
-        return EncodedTrees(corpus.offsets, {}, self.labels, gold, columns=self._columns.names, codes=codes, heads=heads)
+        forms: Sequence[str] = corpus.cells.get("form", [])
+        return EncodedTrees(
+            corpus.offsets, {}, self.labels, gold, words=forms, columns=self._columns.names, codes=codes, heads=heads
+        )
 
     def _with_sets(self, corpus: Trees, encoded: EncodedTrees) -> EncodedTrees:
         """The training corpus with any head and any relation allowed where it leaves them open."""

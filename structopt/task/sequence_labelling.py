@@ -281,6 +281,9 @@ class SequenceLabelling(TokenLabelling):
         """Columns that templates may look at: all but the label."""
         return {name: cells for name, cells in corpus.cells.items() if name not in (TAG, GIVEN)}
 
+    def _words(self, corpus: Columns) -> Sequence[str]:
+        return corpus.cells.get(self.columns[0], ())
+
     def _gold_labels(self, corpus: Columns) -> list[str] | None:
         if TAG not in corpus.cells:
             return None

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
@@ -217,7 +218,18 @@ class TokenLabelling(Task):
         numbers = {label: y for y, label in enumerate(self.labels)}
         gold = None if labels is None else np.array([numbers.get(label, -1) for label in labels], np.int32)
         starts, pairs, ends = tag_schemes.constraints(self.labels, self.target_scheme) if self.valid_tags else ((), (), ())
-        return Encoded(corpus.offsets, tables, self.labels, gold, allowed, starts, ends, pairs)
+        return Encoded(
+            corpus.offsets, tables, self.labels, gold, allowed, starts, ends, pairs, dense=self._dense(corpus),
+            words=self._words(corpus),
+        )  # fmt: skip
+
+    def _dense(self, corpus: Any) -> dict[str, tuple[DenseTable, ...]]:
+        """Numbers of every token, beside its attributes; by default none."""
+        return {}
+
+    def _words(self, corpus: Any) -> Sequence[str]:
+        """The word of every token; by default none."""
+        return ()
 
     def _allowed(self, corpus: Labelled, cells: Sequence[str]) -> Array:
         """Which labels each token may take, bool, shape (tokens, labels): all where the cell is free, else those it names."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
@@ -36,6 +37,10 @@ class Encoded:
         Hard constraints that the task asks for (valid BIO, say).
     gold_sets : bool, shape (variables, labels), or None
         Which labels the gold output may have, where training data say it in part only; `gold` is then one of them.
+    dense : mapping of part group name to tuples of DenseTable
+        Numbers that every position of a group has, beside its attributes; tables in the order in which they were asked for.
+    words : sequence of str
+        The word of every variable, where the task knows words; else empty.
     """
 
     offsets: Array
@@ -47,6 +52,8 @@ class Encoded:
     forbidden_ends: tuple[int, ...] = ()
     forbidden_transitions: tuple[tuple[int, int], ...] = ()
     gold_sets: Array | None = None
+    dense: Mapping[str, tuple[DenseTable, ...]] = field(default_factory=dict)
+    words: Sequence[str] = ()
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -73,6 +80,11 @@ class Encoded:
         return {
             "offsets": self.offsets[first : last + 1] - begin,
             "tables": {name: table.subset(*self._rows(name, first, last)) for name, table in self.tables.items()},
+            "dense": {
+                name: tuple(table.subset(*self._rows(name, first, last)) for table in tables)
+                for name, tables in self.dense.items()
+            },
+            "words": self.words[begin:end],
             "gold": None if self.gold is None else self.gold[begin:end],
             "gold_sets": None if self.gold_sets is None else self.gold_sets[begin:end],
             "allowed": None if self.allowed is None else self.allowed[begin:end],
@@ -287,7 +299,7 @@ class EncodedConstituents(Encoded):
     """A corpus of constituent trees as arrays: one variable a word, its tag.
 
     `labels` are the tags, `gold` the gold tag of every word, and `allowed` the tags that a word may have: one, where tags are
-    given. The table ``label`` has one row a word.
+    given. The table ``label`` has one row a word. Trees are written with the `words`.
 
     Attributes
     ----------
@@ -299,8 +311,6 @@ class EncodedConstituents(Encoded):
         children from left to right. Words are no constituents. None for unlabelled input.
     candidates : Candidates or None
         What a pruner left of the symbols of each span; None: all.
-    words : sequence of str
-        The words, with which trees are written.
     columns : tuple of str
         Names of the columns of `codes`.
     codes : int32, shape (words, columns), or None
@@ -308,7 +318,6 @@ class EncodedConstituents(Encoded):
     """
 
     categories: tuple[str, ...]
-    words: Sequence[str]
     constituents: tuple[Array, Array] | None = None
     candidates: Candidates | None = None
     columns: tuple[str, ...] = ()
@@ -323,6 +332,4 @@ class EncodedConstituents(Encoded):
         candidates = None if self.candidates is None else self.candidates.subset(first, last)
         own = slice(int(self.offsets[first]), int(self.offsets[last]))
         known, codes = self._sliced(EncodedConstituents, first, last), None if self.codes is None else self.codes[own]
-        return replace(
-            self, **known, constituents=constituents, candidates=candidates, words=self.words[own], codes=codes
-        )  # fmt: skip
+        return replace(self, **known, constituents=constituents, candidates=candidates, codes=codes)
