@@ -11,9 +11,9 @@ docs/python.md has all that models do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from structopt.model.model import Model
@@ -55,8 +55,14 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
         return stages.train(config, path)
 
 
-def load(path: str | Path) -> Model:
+def load(path: str | Path, features: Mapping[str, Any] | None = None) -> Model:
     """Load a model from a run folder, a model folder or an MLflow address.
+
+    Parameters
+    ----------
+    path : str or Path
+    features : mapping or None
+        Files of features: ``{"vectors": FILE}`` gives words that training has not shown their vectors.
 
     Raises
     ------
@@ -66,4 +72,4 @@ def load(path: str | Path) -> Model:
     from structopt.model.folder import find_model
     from structopt.model.model import Model
 
-    return Model.load(find_model(str(path)))
+    return Model.load(find_model(str(path)), sources=features)

@@ -9,7 +9,8 @@ from structopt.command.options import MODEL, MODEL_PRESETS, ModelOptions, Syntax
 from structopt.core.data.expansion import expanding
 
 SYNTAX = Syntax(
-    "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2] [task.KEY=VALUE] [quiet=true]",
+    "structopt evaluate model=MODEL input=FILE [inference=loopy_bp] [threads=2] [task.KEY=VALUE] [features.vectors=FILE]"
+    " [quiet=true]",
     MODEL,
     ModelOptions,
     MODEL_PRESETS,

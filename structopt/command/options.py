@@ -19,6 +19,7 @@ MODEL = (
     "MODEL is a run folder, a model folder, or an MLflow address (runs:/ID/model, models:/NAME/VERSION).\n"
     "inference=NAME decodes by another inference than the model was trained with, with its presets.\n"
     "task.KEY=VALUE changes an option of the task that says how files are read and outputs chosen, where it has such.\n"
+    "features.vectors=FILE gives words that training has not shown vectors; features.dense=FILE.npy is a matrix of the input.\n"
     "max_expansion=N lets compressed input expand to more than 100 times its size.\n"
     "quiet=true shows no progress and no advice, errors only."
 )
@@ -35,11 +36,12 @@ class ModelOptions(TypedDict):
     quiet: bool
     max_expansion: int
     task: dict[str, Any]
+    features: dict[str, Any]
 
 
-NODE = "task"
-"""The option whose words are those of a node: ``task.KEY=VALUE``, any number of them."""
-MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1, "quiet": False, KEY: int(DEFAULT), NODE: {}}
+NODES = ("task", "features")
+"""The options whose words are those of a node: ``task.KEY=VALUE``, any number of them."""
+MODEL_PRESETS: dict[str, Any] = {"inference": "", "threads": 1, "quiet": False, KEY: int(DEFAULT), **{n: {} for n in NODES}}
 
 
 @dataclass(frozen=True)
@@ -85,11 +87,13 @@ class Syntax:
         """
         hints, presets = typing.get_type_hints(self.options), self.presets or {}
         check_words(words)
-        node = [word.partition(".")[2] for word in words if NODE in hints and word.startswith(f"{NODE}.")]
-        others = [word for word in words if NODE not in hints or not word.startswith(f"{NODE}.")]
-        typed = dict(self._option(word, hints) for word in others)
-        if node:
-            typed[NODE] = dict(self._entry(word) for word in node)
+        nodes = [node for node in NODES if node in hints]
+        entries = [word for word in words if word.partition(".")[0] in nodes and "." in word.partition("=")[0]]
+        typed = dict(self._option(word, hints) for word in words if word not in entries)
+        for word in entries:
+            node, _, entry = word.partition(".")
+            key, value = self._entry(node, entry)
+            typed.setdefault(node, {})[key] = value
         missing = [key for key in hints if key not in typed and key not in presets]
         if missing:
             raise ConfigError(f"{self.command} needs {' and '.join(f'{key}=...' for key in missing)}. Usage: {self.usage}")
@@ -99,11 +103,11 @@ class Syntax:
         quiet.be_quiet(typed.get("quiet", False))
         return {key: typed.get(key, presets.get(key)) for key in hints}
 
-    def _entry(self, word: str) -> tuple[str, Any]:
-        """The key and the value of a word of the node; ``null`` is None."""
+    def _entry(self, node: str, word: str) -> tuple[str, Any]:
+        """The key and the value of a word of a node; ``null`` is None."""
         key, equals, text = word.partition("=")
         if not equals or not text:
-            raise ConfigError(f"{self.command}: '{NODE}.{word}' gives {NODE}.{key} no value; type {NODE}.{key}=VALUE.")
+            raise ConfigError(f"{self.command}: '{node}.{word}' gives {node}.{key} no value; type {node}.{key}=VALUE.")
         plain = {"null": None, "true": True, "false": False}
         return key, plain[text] if text in plain else int(text) if text.isdecimal() else text
 

@@ -21,7 +21,7 @@ class Options(ModelOptions):
 
 SYNTAX = Syntax(
     "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true]"
-    " [inference=loopy_bp] [threads=2] [picture=FILE.svg sentence=1] [task.KEY=VALUE] [quiet=true]",
+    " [inference=loopy_bp] [threads=2] [picture=FILE.svg sentence=1] [task.KEY=VALUE] [features.vectors=FILE] [quiet=true]",
     MODEL,
     Options,
     {**MODEL_PRESETS, "probabilities": False, "k_best": 1, "partial": False, "picture": "", "sentence": 1},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -119,6 +119,10 @@ class Scorer(Component):
 
         Raises `ConfigError` for a corpus of which it cannot make features.
         """
+
+    def dense_groups(self, structure: Structure) -> Collection[str]:
+        """Names of the dense tables of a corpus (`structopt.core.data.encoded.Encoded.dense`) that it reads; by default none."""
+        return ()
 
     def initial(self, seed: int) -> Array:
         """Weights at which training begins, shape (dimension,): the same for equal seeds; zeros, where a scorer is linear."""

@@ -249,6 +249,13 @@ class Task(Component):
         """Names of the columns that were known in training and that a corpus lacks."""
         return []
 
+    def read_features_from(self, sources: Mapping[str, Any]) -> None:
+        """Take files of features when a model is applied, by the keys of the config's node ``features``, such as ``vectors``.
+
+        Raises `ConfigError` for those that the model does not read; by default it reads none.
+        """
+        raise ConfigError(f"features.{next(iter(sources))}: this model reads no features from files of their own. Leave it out.")
+
     def given_labels(self, corpus: Any) -> Sequence[Any] | None:
         """The labels that an input has already, for ``predict partial=true``; None where it has no column of them."""
         raise ConfigError("This task predicts everything and keeps nothing that is given. Leave out partial=true.")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -19,12 +20,18 @@ from structopt.features.row_groups import RowGroup, pack_rows
 from structopt.features.support import OTHER_FEATURES, Supported, refuse_masks, restored_support
 from structopt.kernels.waist.record import Array, Record
 
+Dense = Sequence[tuple[DenseTable, ...]]
+"""The dense tables of every part group."""
+Tables = tuple[list[AttributeTable], Dense]
+"""The attributes of every part group, and its dense tables."""
+
 
 class AttributeRows(Supported):
     """Features *attribute x configuration*: a linear operator from weights to part scores, with sparse columns.
 
     With support ``seen`` an (attribute, configuration) pair has a weight only if it occurs in a gold output. Weights that belong
-    to no attribute of the task (tied tables, the constant attribute of anchored ones) always have one.
+    to no attribute of the task (tied tables, the constant attribute of anchored ones) always have one, and so have the numbers
+    of dense tables, which are attributes behind the others.
 
     Parameters
     ----------
@@ -47,38 +54,42 @@ class AttributeRows(Supported):
 
     def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> AttributeRows:
         """Lay out the weights for a training corpus."""
-        tables = [_table(group, encoded, structure) for group in structure.groups]
-        groups = _layout(structure, tables)
+        tables, dense = _tables(encoded, structure)
+        groups = _layout(structure, tables, dense)
         refuse_masks(sum(group.width * group.size for group in groups))
         if not self.seen:
             return self.of(groups, None)
-        masks = [_seen(index, structure, table, gold, encoded) for index, table in enumerate(tables)]
+        masks = []
+        for index, (table, numbers) in enumerate(zip(tables, dense, strict=True)):
+            all_of_dense = np.ones(structure.groups[index].width * sum(one.size for one in numbers), bool)
+            masks += [_seen(index, structure, table, gold, encoded), all_of_dense]
         return self.of(groups, np.concatenate(masks))
+
+    def dense_groups(self, structure: Structure) -> list[str]:
+        """Those of scored groups; a group that stands for several reads none."""
+        return [group.name for group in structure.groups if _reads_dense(group)]
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attribute_rows`."""
-        return self.pack(self.tables(encoded, structure), structure)
+        tables, dense = self.tables(encoded, structure)
+        return pack_rows(_record_groups(structure, tables, dense), self.support, tables, structure, dense)
 
-    def tables(self, encoded: Encoded, structure: Structure) -> list[AttributeTable]:
-        """Attributes of the positions of every group.
+    def tables(self, encoded: Encoded, structure: Structure) -> Tables:
+        """Attributes of the positions of every group, and their dense tables.
 
         Raises
         ------
         ConfigError
             If the groups, their configurations or the numbers of their attributes are not those that have weights.
         """
-        tables = [_table(group, encoded, structure) for group in structure.groups]
-        groups = tuple(_layout(structure, tables))
+        tables, dense = _tables(encoded, structure)
+        groups = tuple(_layout(structure, tables, dense))
         if groups != self.groups:
             raise ConfigError(
                 f"features: there are weights for {_counted(self.groups)}, but this corpus and its graphs have "
                 f"{_counted(groups)}. Take the task and the factor graph that the weights were trained with."
             )
-        return tables
-
-    def pack(self, tables: Sequence[AttributeTable], structure: Structure) -> Record:
-        """Pack tables of attributes, one a group."""
-        return pack_rows(_record_groups(structure, tables), self.support, tables, structure)
+        return tables, dense
 
     @property
     def kernels(self) -> FeatureKernels:
@@ -91,22 +102,27 @@ class AttributeRows(Supported):
         """The features for evaluations over all instances: attributes in bundles, tables read by attribute."""
         from structopt.features.batch.attribute_rows import BatchFeatures
 
-        tables = self.tables(encoded, structure)
-        return BatchFeatures(self, _record_groups(structure, tables), tables, structure)
+        tables, dense = self.tables(encoded, structure)
+        return BatchFeatures(self, _record_groups(structure, tables, dense), tables, dense, structure)
 
     def batch_bytes(self, encoded: Encoded, structure: Structure) -> int:
-        """Bytes of the rows of the attributes that occur: weights, and their indices among all and among these."""
-        rows = sum(group.width * len(np.unique(_table(group, encoded, structure).ids)) for group in structure.groups)
-        return NUMBER * (rows + 2 * min(rows, self.count))
+        """Bytes of what occurs: rows of weights, their indices among all and among these; scores of the rows of dense tables."""
+        rows = scores = 0
+        for group, table, dense in zip(structure.groups, *_tables(encoded, structure), strict=True):
+            rows += group.width * (len(np.unique(table.ids)) + sum(one.size for one in dense))
+            scores += group.width * sum(one.rows.shape[1] * len(one.matrix) for one in dense)
+        return NUMBER * (rows + 2 * min(rows, self.count) + 2 * scores)
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
         from structopt.kernels.features.attribute_rows import GRADIENT
 
-        tables = [_table(group, encoded, structure) for group in structure.groups]
-        entries = [_most_entries(group, table) for group, table in zip(structure.groups, tables, strict=True)]
+        tables, dense = _tables(encoded, structure)
+        numbers = [sum(one.size for one in group) for group in dense]
+        pairs = zip(structure.groups, tables, numbers, strict=True)
+        entries = [_most_entries(group, table) + number for group, table, number in pairs]
         rows = sum(n * group.width for n, group in zip(entries, structure.groups, strict=True))
-        slots = sum(table.size for table in tables)
+        slots = sum(table.size for table in tables) + sum(numbers)
         gradient = GRADIENT.pack(slot=np.full(slots, -1), touched=sum(entries), counts=len(entries), rows=rows)
         return FeatureScratch(gradient, sum(entries), rows)
 
@@ -154,18 +170,29 @@ def _counted(groups: Sequence[RowGroup]) -> str:
     return ", ".join(f"{group.name} ({group.size} attributes x {group.width})" for group in groups) or "nothing"
 
 
-def _record_groups(structure: Structure, tables: Sequence[AttributeTable]) -> list[RowGroup]:
+def _record_groups(structure: Structure, tables: Sequence[AttributeTable], dense: Dense) -> list[RowGroup]:
     """The rows as kernels read them, a group of parts each; without attributes, where parts are not scored."""
-    return [RowGroup(g.name, g.width, table.size) for g, table in zip(structure.groups, tables, strict=True)]
+    sizes = [table.size + sum(one.size for one in numbers) for table, numbers in zip(tables, dense, strict=True)]
+    return [RowGroup(g.name, g.width, size) for g, size in zip(structure.groups, sizes, strict=True)]
 
 
-def _layout(structure: Structure, tables: Sequence[AttributeTable]) -> list[RowGroup]:
+def _layout(structure: Structure, tables: Sequence[AttributeTable], dense: Dense) -> list[RowGroup]:
     """The rows by name: of scored groups; where a group stands for several, theirs."""
     rows: list[RowGroup] = []
-    for part_group, group in zip(structure.groups, _record_groups(structure, tables), strict=True):
+    for part_group, group in zip(structure.groups, _record_groups(structure, tables, dense), strict=True):
         if part_group.scored:
             rows += [RowGroup(*one) for one in part_group.weights] or [group]
     return rows
+
+
+def _tables(encoded: Encoded, structure: Structure) -> Tables:
+    """Attributes and dense tables of the positions of every group; a group that stands for several has no dense ones."""
+    dense = [encoded.dense.get(group.name, ()) if _reads_dense(group) else () for group in structure.groups]
+    return [_table(group, encoded, structure) for group in structure.groups], dense
+
+
+def _reads_dense(group: PartGroup) -> bool:
+    return group.scored and not group.weights
 
 
 def _table(group: PartGroup, encoded: Encoded, structure: Structure) -> AttributeTable:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.structure import Structure
 from structopt.kernels.waist.record import Array, Record
 
@@ -27,7 +28,11 @@ def starts_of(groups: Sequence[RowGroup]) -> list[int]:
 
 
 def pack_rows(
-    groups: Sequence[RowGroup], support: Array | None, tables: Sequence[AttributeTable], structure: Structure
+    groups: Sequence[RowGroup],
+    support: Array | None,
+    tables: Sequence[AttributeTable],
+    structure: Structure,
+    dense: Sequence[Sequence[DenseTable]] = (),
 ) -> Record:
     """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attribute_rows`.
 
@@ -39,6 +44,8 @@ def pack_rows(
     tables : sequence of AttributeTable
         One a group: the attributes of its positions.
     structure : Structure
+    dense : sequence of sequences of DenseTable
+        One a group: the numbers of its positions, whose attributes stand behind those of its table; none where it is empty.
     """
     from structopt.kernels.features.attribute_rows import ROWS
 
@@ -58,7 +65,27 @@ def pack_rows(
         values=np.concatenate([*values, np.zeros(0)]),
         masks=masks,
         support=words,
+        **_blocks(tables, dense or [()] * len(groups)),
     )
+
+
+def _blocks(tables: Sequence[AttributeTable], dense: Sequence[Sequence[DenseTable]]) -> dict[str, Array]:
+    """The fields of the dense tables; of their matrices the rows that some position has."""
+    compact = [[one.compact() for one in group] for group in dense]
+    rows, slots, matrix = [], 0, 0
+    for table, group in zip(tables, compact, strict=True):
+        attribute = table.size
+        for one in group:
+            rows.append([attribute, one.matrix.shape[1], one.rows.shape[1], slots, matrix])
+            attribute, slots, matrix = attribute + one.size, slots + one.rows.size, matrix + one.matrix.size
+    flat = [one for group in compact for one in group]
+    bits = [np.ascontiguousarray(one.matrix, np.float32).view(np.int32).ravel() for one in flat]
+    return {
+        "dense": np.cumsum([0, *map(len, compact)]),
+        "blocks": np.array(rows, np.int64).reshape(-1, 5),
+        "slots": np.concatenate([np.zeros(0, np.int32), *(one.rows.ravel() for one in flat)]),
+        "bits": np.concatenate([np.zeros(0, np.int32), *bits]),
+    }
 
 
 def _support_words(groups: Sequence[RowGroup], support: Array | None) -> tuple[Array, Array]:

@@ -61,7 +61,9 @@ class Model(Predictor):
         return {"input": task.input_schema.state(), "output": task.output_schema.state(), "example": task.input_example()}
 
     @classmethod
-    def load(cls, folder: Path, late: Mapping[str, Any] | None = None) -> Model:
+    def load(
+        cls, folder: Path, late: Mapping[str, Any] | None = None, sources: Mapping[str, Any] | None = None
+    ) -> Model:
         """Read a model folder.
 
         Parameters
@@ -69,6 +71,8 @@ class Model(Predictor):
         folder : Path
         late : mapping or None
             Parameters of the task to be changed, among those that it lets change (`Task.late`).
+        sources : mapping or None
+            Files of features, by the keys of the config's node ``features`` (`Task.read_features_from`).
 
         Raises
         ------
@@ -76,7 +80,8 @@ class Model(Predictor):
             If a file is missing, truncated, altered, or of a later format; if the files do not belong together; if weights are
             not finite.
         ConfigError
-            If a component that the model was made with is not installed, or the task does not let a parameter change.
+            If a component that the model was made with is not installed, or the task does not let a parameter change, or reads
+            no such features.
         """
         saved = read_folder(folder)
         config, vocabulary = _changed(saved.config, late or {}), saved.vocabulary
@@ -84,6 +89,8 @@ class Model(Predictor):
         name = config["task"]["name"]
         with restoring(folder, f"task={name}"):
             task.restore(vocabulary["task"], saved.arrays_of("task"))
+        if sources:
+            task.read_features_from(sources)
         with restoring(folder, f"factor_graph={config['factor_graph']['name']}"):
             restore_graph(graph, vocabulary, saved.arrays)
         with restoring(folder, "the features"):

@@ -75,9 +75,9 @@ def evaluate(options: Mapping[str, Any]) -> tuple[dict[str, float], str]:
 
 
 def _model(options: Mapping[str, Any]) -> Model:
-    """Load the model, with the task's options and the inference that were asked for instead of its own."""
+    """Load the model, with the options of task and features and the inference that were asked for instead of its own."""
     with phases.phase("loading", options["model"]):
-        model = Model.load(find_model(options["model"]), options.get("task"))
+        model = Model.load(find_model(options["model"]), options.get("task"), options.get("features"))
     return model.with_inference(options["inference"]) if options["inference"] else model
 
 

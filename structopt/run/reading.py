@@ -12,6 +12,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.loss import Beginning
 from structopt.core.scorer import Scorer
+from structopt.errors import ConfigError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
 from structopt.model.warm_start import WarmStart, asks_for_counts
@@ -111,7 +112,15 @@ def _admitted(components: Components, encoded: Encoded) -> Encoded:
 def _problem(config: Mapping[str, Any], components: Components, encoded: Encoded, weights: _Weights, judge: Any) -> Problem:
     of = components
     positional = of.optimizer.needs(of.loss, of.graph).positional
-    return Problem.of(
+    problem = Problem.of(
         encoded, of.graph, of.loss, of.inference, weights.lay_out, Settings.of(of.optimizer, config["seed"]),
         positional, of.executor, judge,
     )  # fmt: skip
+    read = problem.scorer.dense_groups(problem.structure)
+    if any(tables and name not in read for name, tables in encoded.dense.items()):
+        name = config["features"]["name"]
+        raise ConfigError(
+            f"features.vectors and features.dense are not read by features={name} with this factor graph. Leave them out, or "
+            "take features that read them: attribute_rows, for labels of tokens; networks of a plugin, such as structopt-torch's."
+        )
+    return problem

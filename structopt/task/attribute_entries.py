@@ -1,4 +1,4 @@
-"""Entries of attribute tables: those of known attributes, a bias for each row, rows of unit length."""
+"""Entries of attribute tables: those of known attributes, a bias for each row, rows of unit length; dense columns apart."""
 
 from __future__ import annotations
 
@@ -7,7 +7,32 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
+from structopt.core.data.saved_state import SavedState
 from structopt.kernels.waist.record import Array
+
+DENSE, LEAST = 0.5, 8
+"""Share of values that are not 0, and number of columns, from which a dense table is read faster than attributes."""
+
+
+def is_dense(entries: int, rows: int, columns: int) -> bool:
+    """Whether columns are to be a dense table, of which so many entries are not 0."""
+    return columns >= LEAST and entries >= DENSE * rows * columns
+
+
+def dense_flag(state: SavedState) -> bool:
+    """Whether the columns of a saved task are a dense table; models that were saved before there were any have none."""
+    return "dense" in state.values and state.flag("dense")
+
+
+def columns_apart(table: AttributeTable, bias: bool) -> tuple[AttributeTable, tuple[DenseTable, ...]]:
+    """Return the bias alone, which is the last attribute of the table where it has one; and the others as a dense table."""
+    rows, columns = len(table.offsets) - 1, table.size - bias
+    matrix, others = np.zeros((rows, columns), np.float32), table.ids < columns
+    row_of = np.repeat(np.arange(rows), np.diff(table.offsets))[others]
+    matrix[row_of, table.ids[others]] = 1.0 if table.values is None else table.values[others]
+    constant = AttributeTable(np.arange(rows + 1) * int(bias), np.zeros(rows * bias, np.int32), None, int(bias))
+    return constant, (DenseTable(np.arange(rows, dtype=np.int32)[:, np.newaxis], matrix),)
 
 
 def known_entries(

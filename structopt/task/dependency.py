@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from structopt.kernels.waist.record import Array
 from structopt.metrics import attachment
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task import kept_arcs
+from structopt.task.dense_columns import DenseColumns, DenseReading, Tokens
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.templates.arc_templates import ARCS
@@ -32,8 +33,8 @@ from structopt.templates.column_codes import CodedColumns
 from structopt.templates.expressions import column_names
 
 
-class Reading(TypedDict, total=False):
-    """The keys of the config's node ``features`` that this task takes, for the columns of the templates."""
+class Reading(DenseReading, total=False):
+    """The keys of the config's node ``features`` that this task takes, for the columns of the templates and word vectors."""
 
     min_count: int
     templates: list[str]
@@ -68,7 +69,7 @@ class Dependency(Task):
     features : mapping
         ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (their columns:
         `structopt.templates.expressions`); ``min_count``: values of columns that fewer words of the training data have count
-        as unseen. The other keys are the scorer's.
+        as unseen; and the keys of `structopt.task.dense_columns.DenseColumns`. The other keys are the scorer's.
     """
 
     reading = Reading
@@ -106,6 +107,7 @@ class Dependency(Task):
         self.format, self.punctuation, self.partial = format, punctuation, partial
         self.labels: tuple[str, ...] = ()
         self._columns = CodedColumns(column_names(features, ARCS, COLUMNS) or COLUMNS, COLUMNS, min_count)
+        self._numbers = DenseColumns.of(features)
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
@@ -143,6 +145,7 @@ class Dependency(Task):
             relations.discard(EMPTY)
         self.labels = tuple(sorted({*relations, *(() if earlier is None else earlier.labels)}))
         known = None if earlier is None else earlier._columns
+        self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
         encoded = self._encoded(corpus, self._columns.fit(corpus.cells, int(corpus.offsets[-1]), known))
         return self._with_sets(corpus, encoded) if self.partial else encoded
 
@@ -243,13 +246,14 @@ class Dependency(Task):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return relations, and columns with their values."""
-        values, arrays = self._columns.state()
-        return values | {"labels": list(self.labels)}, arrays
+        (values, arrays), (numbers, dense) = self._columns.state(), self._numbers.stored()
+        return values | {"labels": list(self.labels)} | numbers, arrays | dense
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
         state = SavedState(values, arrays)
         self.labels, self._columns = tuple(state.strings("labels", least=1)), CodedColumns.restore(state, COLUMNS)
+        self._numbers = DenseColumns.restored(state)
 
     def _encoded(self, corpus: Trees, codes: Array) -> EncodedTrees:
         heads = gold = None
@@ -258,10 +262,19 @@ class Dependency(Task):
             heads = (np.where(corpus.heads <= 0, words, corpus.heads) - 1).astype(np.int32)
             numbers = {relation: y for y, relation in enumerate(self.labels)}
             gold = np.array([numbers.get(relation, -1) for relation in corpus.relations], np.int32)
-        forms: Sequence[str] = corpus.cells.get("form", [])
+        tokens = self._tokens(corpus)
+        dense = self._numbers.of_words(tokens, self.limit is not None)
         return EncodedTrees(
-            corpus.offsets, {}, self.labels, gold, words=forms, columns=self._columns.names, codes=codes, heads=heads
-        )
+            corpus.offsets, {}, self.labels, gold, dense=dense, words=tokens.words, columns=self._columns.names, codes=codes,
+            heads=heads,
+        )  # fmt: skip
+
+    def read_features_from(self, sources: Mapping[str, Any]) -> None:
+        """Take files of word vectors, or matrices of new data: see `structopt.task.dense_columns.DenseColumns.read_from`."""
+        self._numbers.read_from(sources)
+
+    def _tokens(self, corpus: Trees) -> Tokens:
+        return Tokens(corpus.path, corpus.offsets, corpus.lines, corpus.cells.get("form", []), {})
 
     def _with_sets(self, corpus: Trees, encoded: EncodedTrees) -> EncodedTrees:
         """The training corpus with any head and any relation allowed where it leaves them open."""

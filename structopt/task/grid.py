@@ -181,10 +181,11 @@ class Grid(WholeOutputs):
         """Encode images: cells, edges to the right and downwards, and the attributes of both; `given` labels are kept."""
         edges, directions = grid_edges(corpus)
         ends = edges[1] + np.repeat(corpus.offsets[:-1], np.diff(edges[0]))[:, None]
-        tables = {"label": self.features.cells(corpus), "edge": self.features.edges(corpus, ends, directions)}
+        cells, pairs = self.features.cells(corpus), self.features.edges(corpus, ends, directions)
+        tables, dense = {"label": cells.table, "edge": pairs.table}, {"label": cells.dense, "edge": pairs.dense}
         gold = None if corpus.labels is None else self._numbers(corpus.labels)
         allowed = None if given is None else kept_states(given, len(self.labels))
-        return EncodedImages(corpus.offsets, tables, self.labels, gold, allowed, edges=edges, images=corpus)
+        return EncodedImages(corpus.offsets, tables, self.labels, gold, allowed, dense=dense, edges=edges, images=corpus)
 
     def kept_outputs(self, corpus: Images, outputs: Sequence[Any]) -> list[int | None]:
         """Return the numbers of the labels of all cells, of rows of labels, or of `Image`s; None (or -1) where they are open."""

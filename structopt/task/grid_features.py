@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
 from structopt.formats.labelled_images import Images
@@ -17,12 +18,11 @@ DIRECTIONS = ("right", "down")
 LARGEST_RADIUS = 100
 
 
-class PixelAttributes(NamedTuple):
-    """Attributes of each cell's own pixel: of `size` attributes those of `ids`, shape (cells, k), -1 for none, with `values`."""
+class Attributes(NamedTuple):
+    """Attributes of positions, and the channels of pixels around them, where values of channels are attributes."""
 
-    ids: Array
-    values: Array | None
-    size: int
+    table: AttributeTable
+    dense: tuple[DenseTable, ...]
 
 
 class GridFeatures:
@@ -67,25 +67,23 @@ class GridFeatures:
         self.symbols = np.unique(np.concatenate([earlier.symbols.reshape(-1, len(self.scale)), self.symbols]), axis=0)
         self.scale = earlier.scale
 
-    def cells(self, images: Images) -> AttributeTable:
+    def cells(self, images: Images) -> Attributes:
         """Return the attributes of every cell: for each cell around it its pixel, or that it is outside; and a bias."""
-        pixel, (row, column, rows, columns) = self._pixel_attributes(images), _cell_positions(images)
-        reach = range(-self.radius, self.radius + 1)
-        ids, values = [], []
+        (row, column, rows, columns), colours = _cell_positions(images), self._colours(images)
+        reach, ids, around = range(-self.radius, self.radius + 1), [], []
+        own = len(self.symbols) + 1  # attributes of a cell around another: its colour, or that it is outside
         for block, (down, right) in enumerate((a, b) for a in reach for b in reach):
             inside = (row + down >= 0) & (row + down < rows) & (column + right >= 0) & (column + right < columns)
-            cell = np.where(inside, np.arange(len(row)) + down * columns + right, 0)
-            first = block * (pixel.size + 1)
-            shifted = np.where(inside[:, None] & (pixel.ids[cell] >= 0), pixel.ids[cell] + first, -1)
-            ids.append(np.hstack([shifted, np.where(inside, -1, first + pixel.size)[:, None]]))
-            if pixel.values is not None:
-                values.append(np.hstack([pixel.values[cell], np.ones((len(row), 1))]))
-        size = len(reach) ** 2 * (pixel.size + 1)
-        ids.append(np.full((len(row), 1), size))
-        values.append(np.ones((len(row), 1)))
-        return _table(np.hstack(ids), np.hstack(values) if pixel.values is not None else None, size + 1)
+            cell = np.where(inside, np.arange(len(row)) + down * columns + right, -1)
+            around.append(cell)
+            ids.append(np.where(inside, -1, (block + 1) * own - 1))
+            if colours is not None:
+                ids.append(np.where(inside & (colours[cell] >= 0), colours[cell] + block * own, -1))
+        size = len(reach) ** 2 * own
+        ids.append(np.full(len(row), size))
+        return Attributes(_table(np.stack(ids, axis=1), size + 1), self._channels(images, np.stack(around, axis=1)))
 
-    def edges(self, images: Images, ends: Array, directions: Array) -> AttributeTable:
+    def edges(self, images: Images, ends: Array, directions: Array) -> Attributes:
         """Return the attributes of every edge.
 
         Parameters
@@ -97,39 +95,46 @@ class GridFeatures:
             Indices into ``DIRECTIONS``.
         """
         if self.edge_features == "directions":
-            return _table(directions[:, None], None, len(DIRECTIONS))
-        pixel = self._pixel_attributes(images)
-        ids, values = [directions[:, None]], [np.ones((len(directions), 1))]
+            return Attributes(_table(directions[:, None], len(DIRECTIONS)), ())
+        ids, colours, own = [directions], self._colours(images), len(self.symbols)
+        if colours is not None:
+            for end in range(2):
+                first, at_end = len(DIRECTIONS) + (2 * directions + end) * own, colours[ends[:, end]]
+                ids.append(np.where(at_end >= 0, at_end + first, -1))
+        slots = np.full((len(ends), 2 * len(DIRECTIONS)), -1)
         for end in range(2):
-            at_end, first = pixel.ids[ends[:, end]], len(DIRECTIONS) + (2 * directions + end)[:, None] * pixel.size
-            ids.append(np.where(at_end >= 0, at_end + first, -1))
-            values.append(np.ones(at_end.shape) if pixel.values is None else pixel.values[ends[:, end]])
-        size = len(DIRECTIONS) * (1 + 2 * pixel.size)
-        return _table(np.hstack(ids), np.hstack(values) if pixel.values is not None else None, size)
+            slots[np.arange(len(ends)), 2 * directions + end] = ends[:, end]
+        table = _table(np.stack(ids, axis=1), len(DIRECTIONS) * (1 + 2 * own))
+        return Attributes(table, self._channels(images, slots))
 
     def example(self) -> list[float]:
         """Return the channels of a pixel of the training images, or their largest values."""
         return [float(value) for value in (self.symbols[0] if len(self.symbols) else self.scale)]
 
     def names(self, group: str) -> list[str]:
-        """Return readable names of the attributes of ``label`` or ``edge``."""
-        pixels = self._pixel_names()
+        """Return readable names of the attributes of ``label`` or ``edge``, those of channels behind the others."""
+        colours = ["/".join(f"{value:g}" for value in symbol) for symbol in self.symbols.tolist()]
+        channels = [f"channel{c}" for c in range(len(self.scale))] if self.pixels == "values" else []
         if group == "edge":
-            at_ends = [f"{way}.{end}={pixel}" for way in DIRECTIONS for end in ("first", "second") for pixel in pixels]
+            ends = [f"{way}.{end}" for way in DIRECTIONS for end in ("first", "second")]
+            at_ends = [f"{end}={pixel}" for one in (colours, channels) for end in ends for pixel in one]
             return [*DIRECTIONS, *(at_ends if self.edge_features == "pixels" else [])]
         reach = range(-self.radius, self.radius + 1)
-        around = [f"[{a},{b}]={pixel}" for a in reach for b in reach for pixel in [*pixels, "outside"]]
-        return [*around, "bias"]
+        cells = [f"[{a},{b}]" for a in reach for b in reach]
+        around = [f"{cell}={pixel}" for cell in cells for pixel in [*colours, "outside"]]
+        return [*around, "bias", *(f"{cell}={channel}" for cell in cells for channel in channels)]
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return all that `fit` learnt, and the options."""
-        values = {"pixels": self.pixels, "edges": self.edge_features, "radius": self.radius}
+        values = {"pixels": self.pixels, "edges": self.edge_features, "radius": self.radius, "channels": "behind"}
         return values, {"symbols": self.symbols, "scale": self.scale}
 
     def restore(self, state: SavedState) -> None:
         """Restore what `state` returned."""
         self.pixels = state.string("pixels", ("symbols", "values"))
         self.edge_features = state.string("edges", ("directions", "pixels"))
+        if self.pixels == "values":  # models of version 0.1.0 have the channels of each cell before that it is outside
+            state.string("channels", ("behind",))
         self.radius, self.scale = state.whole("radius", 0, LARGEST_RADIUS), state.array("scale", np.float64)
         self.symbols = state.array("symbols", np.float64, (None, len(self.scale)))
         if not len(self.scale) or (self.scale <= 0).any():
@@ -137,23 +142,26 @@ class GridFeatures:
         if len(np.unique(self.symbols, axis=0)) < len(self.symbols):
             state.refuse_array("symbols", "distinct colours")
 
-    def _pixel_attributes(self, images: Images) -> PixelAttributes:
+    def _colours(self, images: Images) -> Array | None:
+        """The number of every cell's colour, -1 for one that training does not have; None where values are attributes."""
         pixels = images.pixels.astype(np.float64)
         channels = len(self.scale)
         if len(pixels) and pixels.shape[1] != channels:
             message = f"{images.path}: pixels have {pixels.shape[1]} channels, but those of the training images {channels}."
             raise ConfigError(message + " Give images of the same kind.")
         if self.pixels == "values":
-            return PixelAttributes(np.tile(np.arange(channels), (len(pixels), 1)), pixels / self.scale, channels)
+            return None
         known = {tuple(symbol): number for number, symbol in enumerate(self.symbols.tolist())}
         distinct, which = np.unique(pixels, axis=0, return_inverse=True)
         numbers = np.array([known.get(tuple(symbol), -1) for symbol in distinct.tolist()], np.int64)
-        return PixelAttributes(numbers[which.ravel()].reshape(-1, 1), None, len(known))
+        return np.asarray(numbers[which.ravel()]) if len(numbers) else np.zeros(0, np.int64)
 
-    def _pixel_names(self) -> list[str]:
-        if self.pixels == "values":
-            return [f"channel{c}" for c in range(len(self.scale))]
-        return ["/".join(f"{value:g}" for value in symbol) for symbol in self.symbols.tolist()]
+    def _channels(self, images: Images, cells: Array) -> tuple[DenseTable, ...]:
+        """The channels of the cells at every position, -1 for none; nothing where colours are attributes."""
+        if self.pixels != "values":
+            return ()
+        matrix = (images.pixels.astype(np.float64) / self.scale).astype(np.float32)
+        return (DenseTable(cells.astype(np.int32), matrix),)
 
 
 def grid_edges(images: Images) -> tuple[tuple[Array, Array], Array]:
@@ -174,8 +182,8 @@ def _cell_positions(images: Images) -> tuple[Array, Array, Array, Array]:
     return in_image // columns, in_image % columns, rows, columns
 
 
-def _table(ids: Array, values: Array | None, size: int) -> AttributeTable:
-    """A table without the entries of id -1 or value 0."""
-    kept = ids >= 0 if values is None else (ids >= 0) & (values != 0.0)
+def _table(ids: Array, size: int) -> AttributeTable:
+    """A table without the entries -1."""
+    kept = ids >= 0
     offsets = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-    return AttributeTable(offsets, ids[kept].astype(np.int32), None if values is None else values[kept], size)
+    return AttributeTable(offsets, ids[kept].astype(np.int32), None, size)

@@ -21,7 +21,7 @@ from structopt.formats.vectors.vectors_in_memory import vectors as vectors_in_me
 from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import class_counts, class_table, macro_f1
 from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
-from structopt.task.attribute_entries import known_entries, unit_rows, with_bias
+from structopt.task.attribute_entries import columns_apart, dense_flag, is_dense, known_entries, unit_rows, with_bias
 from structopt.task.key_checks import check_keys
 from structopt.task.outputs_in_memory import kept_states, label_number, listed_outputs
 from structopt.task.split_files import checked_paths, files_of
@@ -92,6 +92,7 @@ class Multiclass(WholeOutputs):
             raise ConfigError(f"features.normalize={self.normalize} is none of: {', '.join(NORMS)}.")
         self.labels: tuple[str, ...] = ()
         self._attributes: dict[str, int] = {}
+        self._dense = False
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
@@ -132,6 +133,8 @@ class Multiclass(WholeOutputs):
         counts = np.bincount(corpus.ids, minlength=len(corpus.indices)).tolist()
         kept = [index for index, count in zip(corpus.indices, counts, strict=True) if count >= self.min_count]
         self._attributes = {index: j for j, index in enumerate(sorted({*kept, *known}, key=int))}
+        entries = len(known_entries(self._attributes, corpus.indices, corpus.offsets, corpus.ids, None)[1])
+        self._dense = is_dense(entries, len(corpus), len(self._attributes))
         return self.encode(corpus)
 
     def encode(self, corpus: Vectors, given: Sequence[int | None] | None = None) -> Encoded:
@@ -139,7 +142,9 @@ class Multiclass(WholeOutputs):
         numbers = {label: y for y, label in enumerate(self.labels)}
         gold = np.array([numbers.get(label, -1) for label in corpus.labels], np.int32) if _labelled(corpus) else None
         allowed = None if given is None else kept_states(given, len(self.labels))
-        return Encoded(np.arange(len(corpus) + 1, dtype=np.int64), {"label": self._table(corpus)}, self.labels, gold, allowed)
+        table, offsets = self._table(corpus), np.arange(len(corpus) + 1, dtype=np.int64)
+        table, dense = columns_apart(table, self.bias) if self._dense else (table, ())
+        return Encoded(offsets, {"label": table}, self.labels, gold, allowed, dense={"label": dense})
 
     def kept_outputs(self, corpus: Vectors, outputs: Sequence[Any]) -> list[int | None]:
         """Return the numbers of classes, None where they are open."""
@@ -198,13 +203,16 @@ class Multiclass(WholeOutputs):
         return {"labels": list(self.labels)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
-        """Return the indices of the attributes, the bias last."""
-        return [*self._attributes, *([BIAS] if self.bias else [])] if group == "label" else []
+        """Return the indices of the attributes; the bias first where the others are a dense table, else last."""
+        if group != "label":
+            return []
+        bias = [BIAS] if self.bias else []
+        return [*bias, *self._attributes] if self._dense else [*self._attributes, *bias]
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return classes, indices, and the options for vectors."""
         packed, offsets = pack_strings(self._attributes)
-        values = {"labels": list(self.labels), "bias": self.bias, "normalize": self.normalize}
+        values = {"labels": list(self.labels), "bias": self.bias, "normalize": self.normalize, "dense": self._dense}
         return values, {"index_bytes": packed, "index_offsets": offsets}
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -213,6 +221,7 @@ class Multiclass(WholeOutputs):
         self.labels = tuple(state.strings("labels", least=1))
         self.bias, self.normalize = state.flag("bias"), state.string("normalize", NORMS)
         self._attributes = {name: j for j, name in enumerate(restored_strings(state, "index_"))}
+        self._dense = dense_flag(state)
 
     def _table(self, corpus: Vectors) -> AttributeTable:
         """Rows of known attributes, the bias last; vectors are normalised with all attributes that they have in the file."""

@@ -200,10 +200,13 @@ class Multilabel(WholeOutputs):
             log.warning("%s: labels that training never shows are not scored: %s.", corpus.path, ", ".join(unknown[:10]))
         m, d = len(corpus), len(self.names)
         gold = None if corpus.labels is None else indicators(corpus.labels, self.names).astype(np.int32).ravel()
-        tables = {"label": self._attributes.table(corpus)}
+        table, dense = self._attributes.tables(corpus)
         no_edges = np.zeros(m + 1, np.int64), np.zeros((0, 2), np.int32)
         allowed = None if given is None else kept_states(given, len(STATES))
-        return EncodedGraphs(np.arange(m + 1, dtype=np.int64) * d, tables, STATES, gold, allowed, edges=no_edges, wide=True)
+        return EncodedGraphs(
+            np.arange(m + 1, dtype=np.int64) * d, {"label": table}, STATES, gold, allowed,
+            dense={"label": dense}, edges=no_edges, wide=True,
+        )  # fmt: skip
 
     def kept_outputs(self, corpus: LabelledVectors, outputs: Sequence[Any]) -> list[int | None]:
         """Return the states of all labels, of mappings from label to True or False; labels that one lacks are open."""
@@ -278,7 +281,7 @@ class Multilabel(WholeOutputs):
         return {"labels": list(self.names)}
 
     def attribute_names(self, group: str = "label") -> list[str]:
-        """Return the names of the attributes, the bias last."""
+        """Return the names of the attributes."""
         return self._attributes.names if group == "label" else []
 
     def configuration_names(self, group: str = "label") -> list[Configuration]:

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
@@ -24,6 +25,7 @@ from structopt.formats.sentences_in_memory import sentence_columns
 from structopt.formats.tag_schemes import detect_scheme
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import selected_rows
+from structopt.task.dense_columns import DenseColumns, DenseReading, Tokens
 from structopt.task.file_columns import GIVEN, FileColumns
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
@@ -35,7 +37,7 @@ KEYS = {"label": "features.templates", "transition": "features.transitions"}
 log = logging.getLogger(__name__)
 
 
-class Reading(TypedDict, total=False):
+class Reading(DenseReading, total=False):
     """The keys of the config's node ``features`` that this task takes."""
 
     templates: list[str]
@@ -61,7 +63,7 @@ class SequenceLabelling(TokenLabelling):
         What separates columns; None means any white space.
     features : mapping
         ``templates`` on tokens and ``transitions`` on pairs of neighbours (see `structopt.templates.column_templates`), word
-        ``lists``, ``min_count``.
+        ``lists``, ``min_count``; and the keys of `structopt.task.dense_columns.DenseColumns`.
     """
 
     reading = Reading
@@ -89,6 +91,7 @@ class SequenceLabelling(TokenLabelling):
         self.separator = separator
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
+        self._numbers = DenseColumns.of(features)
         settings = {"lists": features.get("lists"), "min_count": features.get("min_count", 1)}
         self._templates = {"label": FeatureTemplates(features.get("templates", ()), **settings)}
         if features.get("transitions"):
@@ -107,7 +110,7 @@ class SequenceLabelling(TokenLabelling):
     def input_schema(self) -> Schema:
         """The words as ``tokens``, and the further columns that the templates look at: each a list of strings."""
         first = self.columns[0]
-        used = [name for name in self._template_columns() if name != first]
+        used = [name for name in self._used_columns() if name != first]
         tokens = Column("tokens", "string", 1, alias=first) if "tokens" not in used else Column(first, "string", 1)
         return Schema((tokens, *(Column(name, "string", 1, False, like=tokens.name, filler="") for name in used)))
 
@@ -167,6 +170,7 @@ class SequenceLabelling(TokenLabelling):
         known = {} if earlier is None else earlier._templates
         cells = self._inputs(corpus)
         tables = {group: t.fit(cells, corpus.offsets, known.get(group)) for group, t in self._templates.items()}
+        self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
         tables = _of_pairs(tables, corpus.offsets)
         return self._encoded_with_sets(corpus, tables, tags) if open_labels else self._encoded(corpus, tables, labels)
 
@@ -186,7 +190,7 @@ class SequenceLabelling(TokenLabelling):
 
     def missing_columns(self, corpus: Columns) -> list[str]:
         """Return the columns that the templates look at and the corpus lacks."""
-        return [name for name in self._template_columns() if name not in corpus.cells]
+        return [name for name in self._used_columns() if name not in corpus.cells]
 
     def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
         """Write the input file again with further columns."""
@@ -195,7 +199,8 @@ class SequenceLabelling(TokenLabelling):
     def attribute_names(self, group: str = "label") -> list[str]:
         """Return readable names of all attributes of a part group."""
         templates = self._templates.get(group)
-        return [] if templates is None else templates.describe(range(templates.size))
+        names = [] if templates is None else templates.describe(range(templates.size))
+        return [*names, *self._numbers.names] if group == "label" else names
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return labels, scheme, columns, and templates with their vocabularies."""
@@ -204,7 +209,8 @@ class SequenceLabelling(TokenLabelling):
         for group, templates in self._templates.items():
             values["templates"][group], state = templates.state()
             arrays |= {f"{group}.{key}": array for key, array in state.items()}
-        return values, arrays
+        numbers, dense = self._numbers.stored()
+        return values | numbers, arrays | dense
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
@@ -216,8 +222,9 @@ class SequenceLabelling(TokenLabelling):
             state.refuse("templates", f"a mapping with the key label, and perhaps {' and '.join(list(KEYS)[1:])}")
         for group in groups.values:
             self._templates[group] = FeatureTemplates.restore(groups.within(group, f"{group}."))
-        if unknown := [name for name in self._template_columns() if name not in self.columns]:
-            state.refuse("columns", f"with a number for {unknown[0]}, which the templates look at")
+        self._numbers = DenseColumns.restored(state)
+        if unknown := [name for name in self._used_columns() if name not in self.columns]:
+            state.refuse("columns", f"with a number for {unknown[0]}, which the features look at")
 
     def _file_labels(self, corpus: Columns) -> list[str] | None:
         return corpus.cells.get(TAG)
@@ -226,8 +233,14 @@ class SequenceLabelling(TokenLabelling):
         """Columns that the templates look at, in the order of first use."""
         return list(dict.fromkeys(c for t in self._templates.values() for c in t.columns))
 
+    def _used_columns(self) -> list[str]:
+        """Columns that the features look at, in the order of first use."""
+        return list(dict.fromkeys([*self._template_columns(), *self._numbers.columns]))
+
     def _some_values(self, column: str) -> list[str]:
-        """Some values of a column in training; its name, where templates look at functions of it only."""
+        """Some values of a column in training; its name, where templates look at functions of it only, or a number."""
+        if column in self._numbers.columns:
+            return ["0"]
         vocabularies = (t.values(column) for t in self._templates.values())
         return next((list(values)[:6] for values in vocabularies if values), [column])
 
@@ -283,6 +296,16 @@ class SequenceLabelling(TokenLabelling):
 
     def _words(self, corpus: Columns) -> Sequence[str]:
         return corpus.cells.get(self.columns[0], ())
+
+    def read_features_from(self, sources: Mapping[str, Any]) -> None:
+        """Take files of word vectors, or matrices of new data: see `structopt.task.dense_columns.DenseColumns.read_from`."""
+        self._numbers.read_from(sources)
+
+    def _tokens(self, corpus: Columns) -> Tokens:
+        return Tokens(corpus.path, corpus.offsets, corpus.lines, self._words(corpus), self._inputs(corpus))
+
+    def _dense(self, corpus: Columns) -> dict[str, tuple[DenseTable, ...]]:
+        return {"label": self._numbers.tables(self._tokens(corpus), self.limit is not None)} if self._numbers.blocks else {}
 
     def _gold_labels(self, corpus: Columns) -> list[str] | None:
         if TAG not in corpus.cells:

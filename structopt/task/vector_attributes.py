@@ -8,17 +8,17 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.vectors.labelled_vectors import LabelledVectors
 from structopt.kernels.waist.record import Array
-from structopt.task.attribute_entries import known_entries, unit_rows, with_bias
+from structopt.task.attribute_entries import DENSE, columns_apart, dense_flag, is_dense, known_entries, unit_rows, with_bias
 
 NORMS = ("none", "unit")
 STANDARDS = ("none", "columns")
 BIAS = "bias"
-DENSE = 0.5  # share of nonzero values from which giving every instance all attributes costs little
 
 
 class AttributeColumns:
@@ -54,11 +54,13 @@ class AttributeColumns:
         self.min_count, self.bias, self.standardize, self.normalize = min_count, bias, standardize, normalize
         self.numbers: dict[str, int] = {}
         self.means, self.deviations = np.zeros(0), np.zeros(0)
+        self.dense = False
 
     @property
     def names(self) -> list[str]:
-        """Names of the attributes, the bias last."""
-        return [*self.numbers, *([BIAS] if self.bias else [])]
+        """Names of the attributes; the bias first where the others are a dense table, else last."""
+        bias = [BIAS] if self.bias else []
+        return [*bias, *self.numbers] if self.dense else [*self.numbers, *bias]
 
     def fit(self, corpus: LabelledVectors, earlier: AttributeColumns | None = None) -> None:
         """Learn attributes, and their means and deviations, from the training corpus.
@@ -72,11 +74,17 @@ class AttributeColumns:
         if not corpus.declared:
             kept.sort(key=int)
         self.numbers = {name: j for j, name in enumerate(kept)}
+        self.dense = is_dense(len(self._known(corpus)[1]), len(corpus), len(self.numbers))
         if self.standardize == "columns":
             self._measure(corpus)
             if earlier is not None and earlier.standardize == "columns":
                 numbers = [self.numbers[name] for name in known]
                 self.means[numbers], self.deviations[numbers] = earlier.means, earlier.deviations
+
+    def tables(self, corpus: LabelledVectors) -> tuple[AttributeTable, tuple[DenseTable, ...]]:
+        """Return the `table`, and none; or, where at least half of the values in training are not 0, the bias, and the others."""
+        table = self.table(corpus)
+        return columns_apart(table, self.bias) if self.dense else (table, ())
 
     def table(self, corpus: LabelledVectors) -> AttributeTable:
         """Return the rows of known attributes, one an instance; O(entries), or O(instances x attributes) with means."""
@@ -92,7 +100,7 @@ class AttributeColumns:
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return attributes, their means and deviations, and the options."""
         packed, offsets = pack_strings(self.numbers)
-        values = {"bias": self.bias, "standardize": self.standardize, "normalize": self.normalize}
+        values = {"bias": self.bias, "standardize": self.standardize, "normalize": self.normalize, "dense": self.dense}
         arrays = {"attribute_bytes": packed, "attribute_offsets": offsets}
         if self.standardize == "columns":
             arrays |= {"means": self.means, "deviations": self.deviations}
@@ -103,6 +111,7 @@ class AttributeColumns:
         """Make columns of what `state` returned."""
         standardize, normalize = state.string("standardize", STANDARDS), state.string("normalize", NORMS)
         columns = cls(1, state.flag("bias"), standardize, normalize)  # type: ignore[arg-type]
+        columns.dense = dense_flag(state)
         columns.numbers = {name: j for j, name in enumerate(restored_strings(state, "attribute_"))}
         if columns.standardize == "columns":
             columns.means, columns.deviations = (

@@ -19,10 +19,15 @@ from structopt.testing.promises import promises
 
 
 def assert_same(left: Encoded, right: Encoded) -> None:
-    """Two encoded corpora have the same variables, labels, gold and attributes."""
+    """Two encoded corpora have the same variables, labels, words, gold, attributes and numbers."""
     assert left.labels == right.labels
+    assert list(left.words) == list(right.words)
     assert set(left.tables) == set(right.tables)
+    assert {name: len(tables) for name, tables in left.dense.items()} == {name: len(ts) for name, ts in right.dense.items()}
     pairs = [(left.offsets, right.offsets), (left.gold, right.gold)]
+    for name, tables in left.dense.items():
+        every = [np.arange(len(table.rows)) for table in tables]
+        pairs += [(a.values(n), b.values(n)) for a, b, n in zip(tables, right.dense[name], every, strict=True)]
     for name, table in left.tables.items():
         other = right.tables[name]
         assert table.size == other.size

@@ -15,13 +15,15 @@ def test_predict_and_evaluate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     calls: list[tuple[str, dict[str, Any]]] = []
     monkeypatch.setattr(prediction, "predict", lambda options: calls.append(("predict", options)))
     monkeypatch.setattr(prediction, "evaluate", lambda options: calls.append(("evaluate", options)) or ({"f1": 0.5}, "a table"))
-    late = ["task.budget=50", "task.lengths=words", "task.references=null"]
+    late = ["task.budget=50", "task.lengths=words", "task.references=null", "features.vectors=v.txt"]
     assert main.main(["predict", "model=m", "input=a=b.txt", "output=o", "probabilities=true", "k_best=5"]) == 0
     assert main.main(["evaluate", "model=m", "input=a", "inference=ad3", "threads=2", "max_expansion=9", *late]) == 0
-    predict = {"model": "m", "input": "a=b.txt", "inference": "", "threads": 1, "quiet": False, "max_expansion": 100, "task": {}}
-    predict |= {"output": "o", "probabilities": True, "k_best": 5, "partial": False, "picture": "", "sentence": 1}
+    predict = {"model": "m", "input": "a=b.txt", "inference": "", "threads": 1, "quiet": False, "max_expansion": 100}
+    predict |= {"task": {}, "features": {}, "output": "o"}
+    predict |= {"probabilities": True, "k_best": 5, "partial": False, "picture": "", "sentence": 1}
     evaluate = {"model": "m", "input": "a", "inference": "ad3", "threads": 2, "quiet": False, "max_expansion": 9}
-    evaluate["task"] = {"budget": 50, "lengths": "words", "references": None}
+    evaluate |= {"task": {"budget": 50, "lengths": "words", "references": None}}
+    evaluate |= {"features": {"vectors": "v.txt"}}
     assert calls == [("predict", predict), ("evaluate", evaluate)]
     assert capsys.readouterr().out == 'a table\n{"f1": 0.5}\n'
 

@@ -9,7 +9,7 @@ import pytest
 import structopt
 from structopt.command import main
 from structopt.datasets.snakes import snakes
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ConfigError, DataError, ModelError
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.formats.labelled_images import Image, images_of, read_images, write_images
 from structopt.task.grid import Grid
@@ -101,13 +101,37 @@ def test_cells_see_their_neighbours():
 def test_channels_as_values():
     task = Grid(radius=0, pixels="values")
     image = np.array([[[2.0, 0.0], [-4.0, 10.0]]])
-    table = task.fit(images_of([Image(image, np.array([[0, 1]]))])).tables["label"]
-    assert task.attribute_names() == ["[0,0]=channel0", "[0,0]=channel1", "[0,0]=outside", "bias"]
-    assert (table.ids.tolist(), table.values.tolist()) == ([0, 3, 0, 1, 3], [0.5, 1.0, -1.0, 1.0, 1.0])
+    encoded = task.fit(images_of([Image(image, np.array([[0, 1]]))]))
+    assert task.attribute_names() == ["[0,0]=outside", "bias", "[0,0]=channel0", "[0,0]=channel1"]
+    assert (encoded.tables["label"].ids.tolist(), encoded.tables["label"].values) == ([1, 1], None)
+    assert encoded.dense["label"][0].values(np.arange(2)).tolist() == [[0.5, 0.0], [-1.0, 1.0]]
+    assert task.attribute_names("edge")[:4] == ["right", "down", "right.first=channel0", "right.first=channel1"]
+    assert encoded.dense["edge"][0].values(np.array([0])).tolist() == [[0.5, 0.0, -1.0, 1.0, 0.0, 0.0, 0.0, 0.0]]
     many = images_of([Image(np.arange(80).reshape(8, 10), np.zeros((8, 10), int))])
     chosen = Grid()
     chosen.fit(many)
     assert chosen.features.pixels == "values"
+
+
+def test_channels_of_neighbours():
+    task = Grid(radius=1, pixels="values")
+    image = np.array([[2.0, 4.0], [0.0, -4.0]])
+    encoded = task.fit(images_of([Image(image, np.array([[0, 1], [1, 0]]))]))
+    (dense,) = encoded.dense["label"]
+    names = [name for name in task.attribute_names() if name.endswith("channel0")]
+    row = dict(zip(names, dense.values(np.array([0]))[0].tolist(), strict=True))
+    expected = {"[0,0]=channel0": 0.5, "[0,1]=channel0": 1.0, "[1,0]=channel0": 0.0, "[1,1]=channel0": -1.0}
+    assert {name: value for name, value in row.items() if value} == {k: v for k, v in expected.items() if v}
+    assert dense.matrix.shape == (4, 1)
+
+
+def test_models_whose_channels_stand_elsewhere_are_refused():
+    task = Grid(radius=0, pixels="values")
+    task.fit(images_of([Image(np.array([[2.0, 1.0]]), np.array([[0, 1]]))]))
+    values, arrays = task.state()
+    del values["features"]["channels"]
+    with pytest.raises(ModelError, match="features.channels is missing"):
+        Grid().restore(values, arrays)
 
 
 @pytest.mark.parametrize("kind", ["directions", "pixels"])

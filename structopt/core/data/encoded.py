@@ -39,6 +39,7 @@ class Encoded:
         Which labels the gold output may have, where training data say it in part only; `gold` is then one of them.
     dense : mapping of part group name to tuples of DenseTable
         Numbers that every position of a group has, beside its attributes; tables in the order in which they were asked for.
+        Those of ``word`` belong to the words of trees, whatever the groups of parts are.
     words : sequence of str
         The word of every variable, where the task knows words; else empty.
     """
@@ -93,7 +94,7 @@ class Encoded:
     def _rows(self, name: str, first: int, last: int) -> tuple[int, int]:
         """The rows of a table that belong to the instances first <= i < last."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
-        if name == "label":
+        if name in ("label", "word"):
             return begin, end
         if name == "transition":  # no instance is without a token
             return begin - first, end - last

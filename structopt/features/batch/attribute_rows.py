@@ -10,9 +10,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.structure import Structure
 from structopt.features.batch.columns import SparseGroup
-from structopt.features.batch.dense import DenseGroup
+from structopt.features.batch.dense import DenseRows, MixedGroup
 from structopt.features.row_groups import RowGroup, pack_rows, starts_of
 from structopt.features.support import Supported
 from structopt.kernels.waist.record import Array, Record
@@ -67,7 +68,7 @@ class BatchFeatures:
     """The features of a corpus for evaluations over all its instances.
 
     Weights are *widened*, group by group, to rows of which positions read few: by the sums over bundles of attributes that come
-    together (`SparseGroup`), or, where positions have all attributes, to the scores themselves (`DenseGroup`). Only attributes
+    together (`SparseGroup`), and of dense tables by the scores of the rows of their matrices (`MixedGroup`). Only attributes
     that occur have rows, so that what a shard of a corpus reads and writes fits into smaller caches, and is soon sent.
 
     Parameters
@@ -77,14 +78,21 @@ class BatchFeatures:
     groups : sequence of RowGroup
     tables : sequence of AttributeTable
         Of the corpus, one a part group.
+    dense : sequence of sequences of DenseTable
+        Likewise.
     structure : Structure
     """
 
     def __init__(
-        self, rows: Supported, groups: Sequence[RowGroup], tables: Sequence[AttributeTable], structure: Structure
+        self,
+        rows: Supported,
+        groups: Sequence[RowGroup],
+        tables: Sequence[AttributeTable],
+        dense: Sequence[Sequence[DenseTable]],
+        structure: Structure,
     ) -> None:
         widths = [group.width for group in groups]
-        self.groups = [_batch_group(*one) for one in zip(tables, widths, _row_starts(structure), strict=True)]
+        self.groups = [_batch_group(*one) for one in zip(tables, dense, widths, _row_starts(structure), strict=True)]
         wide = [RowGroup(g.name, g.width, batch.rows) for g, batch in zip(groups, self.groups, strict=True)]
         self.record: Record = pack_rows(wide, None, [group.table for group in self.groups], structure)
         self._weights = np.zeros(starts_of(wide)[-1])
@@ -119,8 +127,11 @@ class BatchFeatures:
         return out
 
 
-def _batch_group(table: AttributeTable, width: int, row_starts: Array) -> BatchGroup:
-    return DenseGroup.find(table, width, row_starts) or SparseGroup(table, width, row_starts)
+def _batch_group(table: AttributeTable, dense: Sequence[DenseTable], width: int, row_starts: Array) -> BatchGroup:
+    sparse = SparseGroup(table, width, row_starts)
+    if not dense:
+        return sparse
+    return MixedGroup(sparse, table.size, [DenseRows(one, width, row_starts) for one in dense])
 
 
 def _share(rows: Supported, layout: RowGroup, group: BatchGroup, start: int, wide: Array) -> Share:

@@ -6,19 +6,26 @@ label-pair weights), and tied transitions a third: one position an instance with
 
 Parts of a group without attributes have the score 0; its positions need no offsets.
 
-A gradient of the block is sparse by rows: `touched` attributes, and one row of the group's width for each of them.
+*Dense* attributes have a number at every position: those of blocks, behind the others of a group. A block keeps a matrix M of
+single precision, and of every position the rows of M that are its numbers, K of them one after the other (-1: zeros), so that
+
+    s[p, :] += sum_k M[slots[p, k], :] W_g[first + k D : first + (k + 1) D, :]
+
+A gradient of the block is sparse by rows: `touched` attributes, and one row of the group's width for each of them. All dense
+attributes of a group are touched where any position of it has a residual.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from structopt.kernels.waist.fields import Floats, Ints, Longs
+from structopt.kernels.waist.fields import Floats, Ints, Longs, Wide
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 
+TOGETHER = 64  # positions of an instance whose dense attributes are multiplied at a time
 SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
 
 
@@ -37,6 +44,10 @@ class Rows(NamedTuple):
     values : the attributes' values, or empty when all are 1
     masks : (G,) where each group's words begin in `support`
     support : one bit a weight, set when it may move: ceil(width / 64) words an attribute; or empty when all may move
+    dense : (G + 1,) where each group's blocks begin in `blocks`
+    blocks : (blocks, 5) the first attribute, numbers of a row of M, rows a position, where its `slots` and its M begin
+    slots : rows of M of all positions of all blocks; -1: zeros
+    bits : the matrices, row by row, as the bits of float32
     """
 
     widths: Ints
@@ -49,6 +60,10 @@ class Rows(NamedTuple):
     values: Floats
     masks: Longs
     support: Longs
+    dense: Longs
+    blocks: Annotated[Longs, Wide(5)]
+    slots: Ints
+    bits: Ints
 
 
 ROWS = RecordLayout(Rows)
@@ -96,6 +111,75 @@ def add_rows(target, rows, chosen):
             target[y] += a[y]
 
 
+@inlined
+def matrix_of(x, b):
+    """View the matrix of block b."""
+    D, begin = x.blocks[b, 1], x.blocks[b, 4]
+    end = x.blocks[b + 1, 4] if b + 1 < len(x.blocks) else len(x.bits)
+    return x.bits[begin:end].view(np.float32).reshape((-1, D))
+
+
+@inlined
+def large(row):
+    """Whether a row of residuals is not taken for zero."""
+    largest = 0.0
+    for y in range(len(row)):
+        largest = max(largest, abs(row[y]))
+    return largest >= SMALLEST
+
+
+@inlined
+def gather_numbers(x, b, M, position, row):
+    """Fill a row with the numbers of block b at a position, zeros where it has none."""
+    D, K, start = x.blocks[b, 1], x.blocks[b, 2], x.blocks[b, 3]
+    for k in range(K):
+        r, out = x.slots[start + position * K + k], row[k * D : (k + 1) * D]
+        if r < 0:
+            out[:] = 0.0
+        else:
+            values = M[r]
+            for d in range(D):
+                out[d] = values[d]
+
+
+@inlined
+def add_dense_scores(x, g, first, S, W):
+    """Add the scores by the dense attributes of group g to the rows S of its positions, of which `first` is the first."""
+    for b in range(x.dense[g], x.dense[g + 1]):
+        M, size = matrix_of(x, b), x.blocks[b, 1] * x.blocks[b, 2]
+        V = W[x.blocks[b, 0] : x.blocks[b, 0] + size]
+        X = np.empty((min(len(S), TOGETHER), size))
+        for begin in range(0, len(S), TOGETHER):
+            count = min(len(S) - begin, TOGETHER)
+            for p in range(count):
+                gather_numbers(x, b, M, first + begin + p, X[p])
+            product = np.dot(X[:count], V)
+            for p in range(count):
+                row = S[begin + p]
+                for y in range(len(row)):
+                    row[y] += product[p, y]
+
+
+@inlined
+def add_dense_gradient(x, b, first, R, G):
+    """Add to G, a row an attribute of block b, what it has of the residuals R of some positions; `first` is the first."""
+    M, size, width = matrix_of(x, b), x.blocks[b, 1] * x.blocks[b, 2], R.shape[1]
+    most, count = min(len(R), TOGETHER), 0
+    X, Q = np.empty((most, size)), np.empty((most, width))
+    for p in range(len(R)):
+        if large(R[p]):
+            gather_numbers(x, b, M, first + p, X[count])
+            Q[count] = R[p]
+            count += 1
+        if count == most or (p + 1 == len(R) and count > 0):
+            product = np.dot(X[:count].T, Q[:count])
+            for d in range(size):
+                row = G[d]
+                for y in range(width):
+                    row[y] += product[d, y]
+            count = 0
+
+
 @kernel(SCORES)
 def scores(features, theta, i, s, scratch):
     """Fill s with the part scores F(x_i)^T theta."""
@@ -124,6 +208,8 @@ def scores(features, theta, i, s, scratch):
                         row[y] += v * w[y]
             else:
                 add_rows(row, W, x.ids[x.offsets[offset] : x.offsets[offset + 1]])
+        if x.dense[g] < x.dense[g + 1]:
+            add_dense_scores(x, g, first, S, W)
         part += (last - first) * width
 
 
@@ -163,12 +249,12 @@ def pullback(features, i, r, gradient):
         R = rows_of(r, part, last - first, width)
         G = rows_of(g.rows, row_start, (len(g.rows) - row_start) // width, width)
         slot, chosen, touched = g.slot[x.attributes[k] : x.attributes[k + 1]], g.touched[before:], 0
+        any_large = False
         for p in range(last - first):
-            row, largest = R[p], 0.0
-            for y in range(width):
-                largest = max(largest, abs(row[y]))
-            if largest < SMALLEST:
+            row = R[p]
+            if not large(row):
                 continue
+            any_large = True
             entries = range(offsets[start + first + p], offsets[start + first + p + 1])
             if valued:
                 for j in entries:
@@ -196,6 +282,15 @@ def pullback(features, i, r, gradient):
                         target = G[q]
                         for y in range(width):
                             target[y] += row[y]
+        if any_large:
+            for b in range(x.dense[k], x.dense[k + 1]):
+                size = x.blocks[b, 1] * x.blocks[b, 2]
+                for d in range(size):
+                    chosen[touched + d] = x.blocks[b, 0] + d
+                block = G[touched : touched + size]
+                block[:] = 0.0
+                add_dense_gradient(x, b, first, R, block)
+                touched += size
         norm = close_rows(x, k, width, touched, slot, chosen, G, norm)
         g.counts[k] = touched
         part += (last - first) * width
@@ -299,16 +394,17 @@ def accumulate(features, i, r, dense):
         R = rows_of(r, part, last - first, width)
         G = rows_of(dense, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
         for p in range(last - first):
-            row, largest = R[p], 0.0
-            for y in range(width):
-                largest = max(largest, abs(row[y]))
-            if largest < SMALLEST:
+            row = R[p]
+            if not large(row):
                 continue
             for j in range(x.offsets[start + first + p], x.offsets[start + first + p + 1]):
                 target = G[x.ids[j]]
                 v = x.values[j] if valued else 1.0
                 for y in range(width):
                     target[y] += v * row[y]
+        for b in range(x.dense[k], x.dense[k + 1]):
+            at = x.blocks[b, 0]
+            add_dense_gradient(x, b, first, R, G[at : at + x.blocks[b, 1] * x.blocks[b, 2]])
         part += (last - first) * width
 
 
@@ -327,6 +423,10 @@ def spans(features, i, starts, widths, scratch):
         for j in range(x.offsets[first], x.offsets[last]):
             starts[listed] = x.weights[k] + x.ids[j] * width
             widths[listed] = width
+            listed += 1
+        for b in range(x.dense[k], x.dense[k + 1]):
+            starts[listed] = x.weights[k] + x.blocks[b, 0] * width
+            widths[listed] = x.blocks[b, 1] * x.blocks[b, 2] * width
             listed += 1
     return listed
 

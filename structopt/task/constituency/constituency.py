@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from structopt.metrics import brackets
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.constituency.lexicon import Lexicon
 from structopt.task.constituency.phrases import Phrases, phrases_of, trees_with
+from structopt.task.dense_columns import DenseColumns, DenseReading, Tokens
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.templates.anchored_templates import ANCHORED
@@ -36,7 +37,7 @@ COLUMNS = ("word", "tag")
 """The columns that templates may look at."""
 
 
-class Reading(TypedDict, total=False):
+class Reading(DenseReading, total=False):
     """The keys of the config's node ``features`` that this task takes."""
 
     min_count: int
@@ -118,6 +119,7 @@ class Constituency(Task):
         self.labels: tuple[str, ...] = ()
         self._lexicon, self._phrases = Lexicon(int(features.get("min_count", 1))), Phrases()
         self._columns = CodedColumns(column_names(features, ANCHORED, COLUMNS), COLUMNS)
+        self._numbers = DenseColumns.of(features)
 
     @property
     def files(self) -> dict[str, Path | FileSet]:
@@ -184,6 +186,7 @@ class Constituency(Task):
         self._phrases.fit(parsed, _trees(corpus), None if earlier is None else earlier._phrases)
         self._lexicon.fit(corpus.words, [one.tags for one in parsed], None if earlier is None else earlier._lexicon)
         self._columns.fit(*self._cells(corpus), earlier=None if earlier is None else earlier._columns)
+        self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
         self.labels = self._phrases.categories
         return self._encoded(corpus, corpus.tags)
 
@@ -261,7 +264,8 @@ class Constituency(Task):
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return labels, tags and words, and the values of columns."""
         (values, arrays), (columns, codes) = self.numbering(), self._columns.state()
-        return values | {"columns": columns["columns"]}, arrays | codes
+        numbers, dense = self._numbers.stored()
+        return values | {"columns": columns["columns"]} | numbers, arrays | codes | dense
 
     def numbering(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return labels, tags and words; the columns of templates are not a grammar's."""
@@ -273,6 +277,7 @@ class Constituency(Task):
         state = SavedState(values, arrays)
         self._phrases, self._lexicon = Phrases.restore(state), Lexicon.restore(state)
         self._columns = CodedColumns.restore(state, COLUMNS, least=0)
+        self._numbers = DenseColumns.restored(state)
         self.labels = self._phrases.categories
 
     def _named(self, table: Array) -> dict[tuple[str, int, int], float]:
@@ -288,11 +293,22 @@ class Constituency(Task):
             parsed = [phrases_of(tree, corpus.path) for tree in corpus.trees]
             gold = self._lexicon.tag_numbers([tag for one in parsed for tag in one.tags])
             constituents = self._phrases.encode(parsed)
-        words = tuple(word for sentence in corpus.words for word in sentence)
+        tokens = self._tokens(corpus)
         return EncodedConstituents(
-            offsets, {"label": table}, self._lexicon.tags, gold, allowed, categories=self.labels, words=words,
-            constituents=constituents, columns=self._columns.names, codes=self._columns.encode(*self._cells(corpus)),
+            offsets, {"label": table}, self._lexicon.tags, gold, allowed, dense=self._numbers.of_words(tokens),
+            words=tokens.words, categories=self.labels, constituents=constituents, columns=self._columns.names,
+            codes=self._columns.encode(*self._cells(corpus)),
         )  # fmt: skip
+
+    def read_features_from(self, sources: Mapping[str, Any]) -> None:
+        """Take files of word vectors, or matrices of new data: see `structopt.task.dense_columns.DenseColumns.read_from`."""
+        self._numbers.read_from(sources)
+
+    def _tokens(self, corpus: Treebank) -> Tokens:
+        lengths = np.array(list(map(len, corpus.words)), np.int64)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        words = tuple(word for sentence in corpus.words for word in sentence)
+        return Tokens(corpus.path, offsets, np.repeat(corpus.lines, lengths), words, {})
 
     def _cells(self, corpus: Treebank) -> tuple[dict[str, list[str]], int]:
         """The columns that templates look at, and the number of words; tags are empty where the model chooses them."""
