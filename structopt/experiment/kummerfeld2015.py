@@ -29,6 +29,7 @@ TIMES: Mapping[str, Mapping[str, float]] = {
     "NER": {"AP": 1.0, "MIRA": 1.9, "CP": 60.8, "OCP": 2.7, "OPS": 3.9, "Decoding": 0.6},
     "Coref": {"AP": 1.0, "MIRA": 1.0, "CP": 2.7, "OCP": 1.7, "OPS": 1.3, "Decoding": 0.2},
     "Span Parser": {"AP": 1.0, "MIRA": 1.0, "OCP": 0.9, "OPS": 1.1, "Decoding": 0.9},
+    "Neural Parser": {"MIRA": 1.0, "OCP": 0.9, "OPS": 1.0, "Decoding": 0.7},
     "MST Proj.": {"AP": 1.0, "MIRA": 1.0, "CP": 6.8, "OCP": 1.5, "OPS": 1.8, "Decoding": 0.7},
     "MST Non-Proj.": {"AP": 1.0, "MIRA": 1.0, "CP": 8.4, "OCP": 1.6, "OPS": 2.0, "Decoding": 0.6},
     "Summ.": {"AP": 1.0, "MIRA": 1.0, "CP": 0.6, "OCP": 1.1, "OPS": 0.9, "Decoding": 0.7},

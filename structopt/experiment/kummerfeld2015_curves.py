@@ -35,6 +35,12 @@ CONSTITUENTS = (
 )
 
 
+NETWORKS = (
+    f"{CONSTITUENTS} The network is Durrett and Klein's (2015), dense features alone, with vectors of the words of the training "
+    "trees; MIRA and cutting planes need scores linear in the weights, and are left out. The perceptron takes a gradient "
+    "step for each mistake, as the paper's. Times are relative to the perceptron's, the paper's to MIRA's."
+)
+
 SUMMARIES = (
     "GUM (its train and dev documents, summaries of 50 words, references by people) instead of TAC's sets of documents; scored "
     "by ROUGE-2 recall, the mean over the references. Best outputs by integer programs. There is no likelihood: marginals over "
@@ -66,6 +72,13 @@ def figure1_coreference(records: Sequence[RunRecord], scale: str) -> Report:
 def figure1_parser(records: Sequence[RunRecord], scale: str) -> Report:
     """Trees of constituents by the sparse span model."""
     return _figure1("constituents", "Span Parser", CONSTITUENTS, records, scale)
+
+
+def figure1_neural_parser(records: Sequence[RunRecord], scale: str) -> Report:
+    """Trees of constituents by a network over word vectors."""
+    report = _figure1("constituents, by a network", "Neural Parser", NETWORKS, records, scale)
+    source = f"{PAPER}, Figure 1 and observations 1, 3 and 4"
+    return replace(report, source=source, claims=(*report.claims, _observation3(Figure1.of(records))))
 
 
 def figure1_summarization(records: Sequence[RunRecord], scale: str) -> Report:

@@ -25,7 +25,7 @@ from structopt.kernels.waist.record import Array
 from structopt.metrics import attachment
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task import kept_arcs
-from structopt.task.dense_columns import DenseColumns, DenseReading, Tokens
+from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.templates.arc_templates import ARCS
@@ -69,7 +69,7 @@ class Dependency(Task):
     features : mapping
         ``templates`` of arcs, ``labels`` of relations, ``siblings`` and ``grandparents`` (their columns:
         `structopt.templates.expressions`); ``min_count``: values of columns that fewer words of the training data have count
-        as unseen; and the keys of `structopt.task.dense_columns.DenseColumns`. The other keys are the scorer's.
+        as unseen; and the keys of `structopt.task.dense.dense_columns.DenseColumns`. The other keys are the scorer's.
     """
 
     reading = Reading
@@ -270,7 +270,7 @@ class Dependency(Task):
         )  # fmt: skip
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
-        """Take files of word vectors, or matrices of new data: see `structopt.task.dense_columns.DenseColumns.read_from`."""
+        """Take files of word vectors, or matrices: see `structopt.task.dense.dense_columns.DenseColumns.read_from`."""
         self._numbers.read_from(sources)
 
     def _tokens(self, corpus: Trees) -> Tokens:

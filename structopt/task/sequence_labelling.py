@@ -25,7 +25,7 @@ from structopt.formats.sentences_in_memory import sentence_columns
 from structopt.formats.tag_schemes import detect_scheme
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import selected_rows
-from structopt.task.dense_columns import DenseColumns, DenseReading, Tokens
+from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
 from structopt.task.file_columns import GIVEN, FileColumns
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
@@ -63,7 +63,7 @@ class SequenceLabelling(TokenLabelling):
         What separates columns; None means any white space.
     features : mapping
         ``templates`` on tokens and ``transitions`` on pairs of neighbours (see `structopt.templates.column_templates`), word
-        ``lists``, ``min_count``; and the keys of `structopt.task.dense_columns.DenseColumns`.
+        ``lists``, ``min_count``; and the keys of `structopt.task.dense.dense_columns.DenseColumns`.
     """
 
     reading = Reading
@@ -298,7 +298,7 @@ class SequenceLabelling(TokenLabelling):
         return corpus.cells.get(self.columns[0], ())
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
-        """Take files of word vectors, or matrices of new data: see `structopt.task.dense_columns.DenseColumns.read_from`."""
+        """Take files of word vectors, or matrices: see `structopt.task.dense.dense_columns.DenseColumns.read_from`."""
         self._numbers.read_from(sources)
 
     def _tokens(self, corpus: Columns) -> Tokens:

@@ -114,6 +114,18 @@ class ScorerContract:
             ahead, behind = (problem.losses(weights + sign * STEP * direction) for sign in (1, -1))
             assert _slope(ahead, behind) == _about(float(gradient @ direction))
 
+    def test_equal_noise_gives_equal_bits(self, problem: Problem, weights: Array) -> None:
+        """In training, whatever is random in scores and gradient is drawn from the noise alone.
+
+        Seed the generator of `training` with `noise`, and with nothing else; leave no trace in later calls.
+        """
+        chosen, found = np.arange(problem.m), []
+        for noise in ((1, 2), (1, 3), (1, 2)):
+            scores, pullback = problem.scorer.training(weights, problem.examples.prepared, chosen, noise)
+            found.append((np.array(scores), np.array(pullback(np.ones(len(scores))))))
+        for first, again in zip(found[0], found[2], strict=True):
+            np.testing.assert_array_equal(first, again)
+
     def test_all_at_once_or_in_batches(self, problem: Problem, weights: Array) -> None:
         """The gradient over all instances is the sum of those of batches.
 

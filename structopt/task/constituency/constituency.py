@@ -26,7 +26,7 @@ from structopt.metrics import brackets
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.constituency.lexicon import Lexicon
 from structopt.task.constituency.phrases import Phrases, phrases_of, trees_with
-from structopt.task.dense_columns import DenseColumns, DenseReading, Tokens
+from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.templates.anchored_templates import ANCHORED
@@ -301,7 +301,7 @@ class Constituency(Task):
         )  # fmt: skip
 
     def read_features_from(self, sources: Mapping[str, Any]) -> None:
-        """Take files of word vectors, or matrices of new data: see `structopt.task.dense_columns.DenseColumns.read_from`."""
+        """Take files of word vectors, or matrices: see `structopt.task.dense.dense_columns.DenseColumns.read_from`."""
         self._numbers.read_from(sources)
 
     def _tokens(self, corpus: Treebank) -> Tokens:

@@ -9,8 +9,8 @@ import structopt
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError, DataError
 from structopt.formats.instances_in_memory import MEMORY
-from structopt.task.dense_columns import Block, DenseColumns, Tokens
-from structopt.task.word_rows import WordRows
+from structopt.task.dense.dense_columns import Block, DenseColumns, Tokens
+from structopt.task.dense.word_rows import WordRows
 from structopt.testing.components import run_words
 
 VECTORS = "4 2\nann 1 0\nslept 0 2\nOslo 3 4\n<unk> 9 9\n"
@@ -192,7 +192,7 @@ def test_earlier_vectors_and_scales_are_kept(vectors):
 def test_a_file_is_read_once_for_words_that_it_lacks(vectors, monkeypatch):
     rows = WordRows(vectors)
     assert rows.rows(["Ann", "zzz", "Ann"]).tolist() == [0, -1, 0]
-    monkeypatch.setattr("structopt.task.word_rows.read_word_vectors", None)
+    monkeypatch.setattr("structopt.task.dense.word_rows.read_word_vectors", None)
     assert rows.rows(["zzz", "Ann"]).tolist() == [-1, 0]
 
 

@@ -18,8 +18,8 @@ from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.formats.instances_in_memory import MEMORY
 from structopt.formats.vectors.matrices import read_matrix
 from structopt.kernels.waist.record import Array
+from structopt.task.dense.word_rows import WordRows
 from structopt.task.key_checks import check_keys
-from structopt.task.word_rows import WordRows
 
 VECTORS, MATRIX = "vectors", ".npy"
 STANDARDS = ("none", "columns")

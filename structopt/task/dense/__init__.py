@@ -1,0 +1,1 @@
+"""Numbers of tokens beside their attributes: word vectors, numeric columns, matrices."""
