@@ -6,7 +6,8 @@
 - The data types that methods of contracts take and return, and the errors that a user can mend.
 - What compiled kernels are written with: decorators, signatures, records.
 - The core's kinds of structures (`StructureKind`), for graphs that use the core's algorithms.
-- Components to inherit from: `LossFamily`, `Pairwise` and `SequenceLabelling`.
+- Components to inherit from: `LossFamily`, `Pairwise` and `SequenceLabelling`; and sparse features to stand beside others:
+  `AttributeRows`, `HashedTemplates`, `AnchoredTemplates`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, INDEPENDENT, LOOPY, PROJECTIVE, SINGLE
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
+from structopt.features.anchored_templates import AnchoredTemplates
+from structopt.features.attribute_rows import AttributeRows
+from structopt.features.hashed_templates import HashedTemplates
 from structopt.formats.conll_reader import Columns
 from structopt.formats.text_files import read_text, write_text
 from structopt.kernels.arrays.ranked_lists import insert
@@ -83,18 +87,19 @@ from structopt.task.sequence_labelling import SequenceLabelling
 from structopt.task.split_files import checked_paths
 
 __all__ = [
-    "ARBORESCENCE", "Ability", "AllowedParts", "Array", "AttributeTable", "BatchMap", "CHAIN", "CONVEX", "Calculus",
-    "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL", "Data", "DataError", "Demand",
-    "DenseTable", "EMPTY", "EVALUATE", "Encoded", "EncodedConstituents", "EncodedGraphs", "EncodedMentions", "EncodedTrees",
-    "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES", "FACTOR_PROJECT", "FAMILY", "FactorAbility",
-    "FactorGraph", "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats",
-    "Footprint", "GraphTraits", "HAMMING", "INDEPENDENT", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int",
-    "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages",
-    "ModelError", "NONE", "Needs", "Objective", "Optimizer", "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement",
-    "Plan", "ProblemSizes", "Property", "RECORD", "ROOT", "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run",
-    "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors",
-    "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words",
-    "add_cost", "add_gold", "allowed_labels", "check_count", "check_keys", "checked_paths", "chosen_labels", "did_you_mean",
-    "driven", "driver", "gold_score", "halted", "inlined", "insert", "is_set", "kernel", "list_parts", "open_factors",
-    "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
+    "ARBORESCENCE", "Ability", "AllowedParts", "AnchoredTemplates", "Array", "AttributeRows", "AttributeTable", "BatchMap",
+    "CHAIN", "CONVEX", "Calculus", "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL",
+    "Data", "DataError", "Demand", "DenseTable", "EMPTY", "EVALUATE", "Encoded", "EncodedConstituents", "EncodedGraphs",
+    "EncodedMentions", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES",
+    "FACTOR_PROJECT", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels",
+    "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING", "HashedTemplates", "INDEPENDENT",
+    "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long",
+    "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
+    "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "ProblemSizes", "Property", "RECORD", "ROOT",
+    "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer",
+    "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind",
+    "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count",
+    "check_keys", "checked_paths", "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "halted", "inlined",
+    "insert", "is_set", "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text",
+    "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

@@ -129,12 +129,12 @@ class AllScores:
     @contextmanager
     def widened(self, moving: Array) -> Iterator[Array]:
         """Lend the scores at these weights, where the next `gradient` is then taken."""
-        self._weights = moving.copy()
+        self._weights = self.scorer.expand(moving, np.empty(self.scorer.dimension))
         yield scores_of(self.scorer, self._weights, self.prepared, self.structure, self.instances)
 
     def gradient(self, residuals: Array) -> Array:
-        """sum_i (ds_i / dtheta)^T r_i."""
-        return gradient_of(self.scorer, self._weights, self.prepared, self.instances, residuals)
+        """sum_i (ds_i / dtheta)^T r_i, at the weights that may move."""
+        return self.scorer.compress(gradient_of(self.scorer, self._weights, self.prepared, self.instances, residuals))
 
 
 def stored(scorer: Scorer) -> tuple[dict[str, Any], dict[str, Array]]:
