@@ -7,10 +7,13 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import leaky_relu
 
 from structopt.plugin import Array
 from structopt_torch.modules import BiLSTM, Inputs, on
 from structopt_torch.tokens import Batch, TokenSizes
+
+LEAK = 0.1  # slope of units below zero: rectified ones all died under margins, whose first steps are large
 
 
 class Biaffine(nn.Module):
@@ -31,8 +34,8 @@ class Biaffine(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """Scores, shape (sentences, count, words + 1, words), given encoded words of shape (sentences, words, inputs)."""
         root = self.root.expand(len(h), 1, -1)
-        p = self.dropout(torch.cat([root, torch.relu(self.head(h))], dim=1))
-        q = self.dropout(torch.relu(self.modifier(h)))
+        p = self.dropout(torch.cat([root, leaky_relu(self.head(h), LEAK)], dim=1))
+        q = self.dropout(leaky_relu(self.modifier(h), LEAK))
         scores = torch.einsum("bhi,rij->brhj", p, self.form) @ q.transpose(1, 2).unsqueeze(1)
         scores = scores + self.of_head(p).transpose(1, 2).unsqueeze(3)
         if self.of_modifier is not None:

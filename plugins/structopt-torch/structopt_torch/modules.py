@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from structopt.plugin import Array
+from structopt_torch.recurrence import Recurrence
 from structopt_torch.tokens import Batch, runs
 from structopt_torch.words import UNKNOWN
 
@@ -98,28 +99,44 @@ class Window(nn.Module):
 
 
 class BiLSTM(nn.Module):
-    """Long short-term memories from left to right and from right to left, of half the hidden units each.
+    """Layers of long short-term memories from left to right and from right to left, of half the hidden units each.
 
     Sentences are packed: a step of all of them is one product, and none is longer for the others.
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int, dropout: float) -> None:
         super().__init__()
-        between = dropout if layers > 1 else 0.0
-        self.lstm = nn.LSTM(inputs, hidden // 2, layers, dropout=between, bidirectional=True)
+        self.lstm = nn.ModuleList(LSTMLayer(inputs if k == 0 else hidden, hidden // 2) for k in range(layers))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, lengths: Array) -> Tensor:
         """Hidden vectors of all tokens, shape (tokens, hidden)."""
         rank = np.empty(len(lengths), np.int64)
         rank[np.argsort(-lengths, kind="stable")] = np.arange(len(lengths))
-        place = runs(np.zeros(len(lengths), np.int64), lengths)
+        place, from_end = runs(np.zeros(len(lengths), np.int64), lengths), runs(1 - lengths, lengths)
         packed = np.lexsort((np.repeat(rank, lengths), place))  # by step, the longest sentence first
-        back = np.empty(len(packed), np.int64)
-        back[packed] = np.arange(len(packed))
-        steps = torch.from_numpy(np.bincount(place))
-        output, _ = self.lstm(nn.utils.rnn.PackedSequence(x[on(packed, x)], steps))
-        return self.dropout(output.data[on(back, x)])
+        mirrored = (np.arange(len(packed)) - place - from_end)[packed]
+        orders = [(on(order, x), on(np.argsort(order), x)) for order in (packed, mirrored)]
+        steps = np.bincount(place).tolist()
+        for layer in self.lstm:
+            x = self.dropout(layer(x, orders, steps))
+        return x
+
+
+class LSTMLayer(nn.Module):
+    """Both directions of one layer."""
+
+    def __init__(self, inputs: int, units: int) -> None:
+        super().__init__()
+        self.gates = nn.Linear(inputs, 2 * 4 * units)
+        self.recurrent = nn.Parameter(torch.zeros(2, units, 4 * units))
+
+    def forward(self, x: Tensor, orders: Sequence[tuple[Tensor, Tensor]], steps: Sequence[int]) -> Tensor:
+        """Hidden vectors, shape (tokens, 2 units), given the tokens' order in each direction with its inverse, and the steps."""
+        directions = self.gates(x).chunk(2, dim=1)
+        gates = torch.stack([own.index_select(0, order) for own, (order, _) in zip(directions, orders, strict=True)])
+        hidden = Recurrence.apply(gates, self.recurrent, steps)
+        return torch.cat([own.index_select(0, back) for own, (_, back) in zip(hidden, orders, strict=True)], dim=1)
 
 
 def encoder_of(name: str, inputs: int, window: int, hidden: int, layers: int, dropout: float) -> nn.Module:
@@ -139,7 +156,7 @@ def first_numbers(name: str, shape: tuple[int, ...], generator: np.random.Genera
         return generator.uniform(-1.0, 1.0, shape) * np.sqrt(3.0 / shape[1])
     if ".lstm." not in name:
         return None
-    units = shape[0] // 4
+    units = shape[1] if name.endswith("recurrent") else shape[0] // 8
     if "bias" in name:
-        return np.repeat([0.0, 1.0 if "_ih_" in name else 0.0, 0.0, 0.0], units)
+        return np.repeat([0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0], units)
     return generator.uniform(-1.0, 1.0, shape) / np.sqrt(units)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -14,27 +14,10 @@ from torch import Tensor, nn
 from structopt.plugin import Array, Encoded, SavedState, Scorer, SparseFeatures, SparseVectors, Structure
 from structopt_torch.beside import sparse_class
 from structopt_torch.chunks import bounds_of, chunks
+from structopt_torch.corpus import Corpus
 from structopt_torch.devices import device_of, precision_of, seeded, threads_at
 from structopt_torch.parameters import filled, slope
 from structopt_torch.saved_options import checked_options
-
-
-class Corpus(NamedTuple):
-    """A corpus as scores are computed of it.
-
-    Attributes
-    ----------
-    network : object
-        What `TorchScorer.read` made.
-    beside : object or None
-        What the sparse features beside the network prepared.
-    parts : int64, shape (instances + 1,)
-        Where the parts of each instance begin.
-    """
-
-    network: Any
-    beside: Any
-    parts: Array
 
 
 class TorchScorer(Scorer):

@@ -41,6 +41,9 @@ class TorchSpan(TorchScorer):
         Share of the hidden units that are zero throughout a sentence, in a step of training.
     init_scale : float
         Deviation of the first layer's initial numbers; those of the output layer are zero.
+    rate : float
+        The network's parameters are its weights times this. Steps of adagrad, adadelta and torch_adamw are as long for the
+        weights of the network as for those of the sparse features, and for the network too long where they suit these.
     sparse : bool
         Whether the sparse features of features=anchored_templates are added.
     hash_bits, unseen, joined, lengths, spans, splits, words
@@ -67,6 +70,7 @@ class TorchSpan(TorchScorer):
         tag_size: int = 0,
         dropout: float = 0.0,
         init_scale: float = 0.01,
+        rate: float = 1.0,
         sparse: bool = False,
         hash_bits: int = 24,
         unseen: float = 0.5,
@@ -81,7 +85,7 @@ class TorchSpan(TorchScorer):
     ) -> None:
         options: dict[str, Any] = {
             "hidden": hidden, "embeddings": embeddings, "word_min_count": word_min_count, "tag_size": tag_size,
-            "dropout": float(dropout), "init_scale": float(init_scale),
+            "dropout": float(dropout), "init_scale": float(init_scale), "rate": float(rate),
         }  # fmt: skip
         _check(options)
         templates = {
@@ -121,9 +125,19 @@ class TorchSpan(TorchScorer):
         return Grammar(self.sizes["symbols"], self.arrays["above"])
 
     def start(self, name: str, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
-        """Initial numbers: vectors of words and tags are normal with variance 1, the first layer as `init_scale` says, zeros."""
+        """Initial weights: vectors of words and tags are normal with variance 1, the first layer as `init_scale` says, zeros."""
         spread = {"words.weight": 1.0, "tags.weight": 1.0, "slots": self.options["init_scale"]}
-        return generator.normal(size=shape) * spread[name] if name in spread else np.zeros(shape)
+        if name not in spread:
+            return np.zeros(shape)
+        return generator.normal(size=shape) * (spread[name] / self.options["rate"])
+
+    def module(self, theta: Array, differentiable: bool) -> nn.Module:
+        """A network of its own, whose parameters are its weights times the rate."""
+        return super().module(theta[: self.network] * self.options["rate"], differentiable)
+
+    def _with_beside(self, gradient: Array, *rest: Any) -> Array:
+        """The gradient by all weights, given that by the network's parameters."""
+        return super()._with_beside(gradient * self.options["rate"], *rest)
 
     def read(self, encoded: Encoded, structure: Structure) -> SpanCorpus:
         """List the anchored rules of a corpus, and find the kinds of its words.
@@ -158,8 +172,9 @@ def _check(options: dict[str, Any]) -> None:
             raise ConfigError(f"features.{name}={options[name]} must be a whole number from {least} to {2**20}.")
     if not 0.0 <= options["dropout"] < 1.0:
         raise ConfigError(f"features.dropout={options['dropout']} must be at least 0 and below 1.")
-    if not 0.0 < options["init_scale"] <= 1e3:
-        raise ConfigError(f"features.init_scale={options['init_scale']} must be greater than 0, and at most 1000.")
+    for name in ("init_scale", "rate"):
+        if not 1e-6 <= options[name] <= 1e3:
+            raise ConfigError(f"features.{name}={options[name]} must be from 1e-6 to 1000.")
 
 
 def _trees(encoded: Encoded) -> EncodedConstituents:
