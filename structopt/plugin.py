@@ -47,6 +47,7 @@ from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
+from structopt.factor_graph.grammar.forests import sentences as forest_sentences
 from structopt.factor_graph.kinds import ARBORESCENCE, CHAIN, INDEPENDENT, LOOPY, PROJECTIVE, SINGLE
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
 from structopt.factor_graph.pairwise import Pairwise
@@ -56,6 +57,7 @@ from structopt.features.hashed_templates import HashedTemplates
 from structopt.formats.conll_reader import Columns
 from structopt.formats.text_files import read_text, write_text
 from structopt.kernels.arrays.ranked_lists import insert
+from structopt.kernels.forest.record import FORESTS
 from structopt.kernels.loopy.factors import FACTORS, open_factors
 from structopt.kernels.loopy.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES, FACTOR_PROJECT
 from structopt.kernels.waist.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
@@ -91,15 +93,15 @@ __all__ = [
     "CHAIN", "CONVEX", "Calculus", "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL",
     "Data", "DataError", "Demand", "DenseTable", "EMPTY", "EVALUATE", "Encoded", "EncodedConstituents", "EncodedGraphs",
     "EncodedMentions", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES",
-    "FACTOR_PROJECT", "FAMILY", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows", "FeatureKernels",
-    "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING", "HashedTemplates", "INDEPENDENT",
-    "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS", "LOOPY", "Long",
-    "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs", "Objective", "Optimizer",
-    "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "ProblemSizes", "Property", "RECORD", "ROOT",
-    "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer",
-    "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind",
-    "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count",
-    "check_keys", "checked_paths", "chosen_labels", "did_you_mean", "driven", "driver", "gold_score", "halted", "inlined",
-    "insert", "is_set", "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text",
-    "restrict", "size", "visit", "write_text",
+    "FACTOR_PROJECT", "FAMILY", "FORESTS", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
+    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING", "HashedTemplates",
+    "INDEPENDENT", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS",
+    "LOOPY", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs",
+    "Objective", "Optimizer", "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "ProblemSizes",
+    "Property", "RECORD", "ROOT", "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState",
+    "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors", "State", "StructoptError",
+    "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost", "add_gold",
+    "allowed_labels", "check_count", "check_keys", "checked_paths", "chosen_labels", "did_you_mean", "driven", "driver",
+    "forest_sentences", "gold_score", "halted", "inlined", "insert", "is_set", "kernel", "list_parts", "open_factors",
+    "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

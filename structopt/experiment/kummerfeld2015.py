@@ -112,8 +112,9 @@ def _seconds(records: Sequence[RunRecord]) -> dict[str, dict[str, float]]:
 
 
 def _relative(times: Mapping[str, float]) -> dict[str, float]:
-    """Divide times by the perceptron's; none are left where that is missing."""
-    return {method: time / times["AP"] for method, time in times.items()} if times.get("AP") else {}
+    """Divide times by the perceptron's, or by MIRA's where there is none; none are left where both are missing."""
+    unit = times.get("AP") or times.get("MIRA")
+    return {method: time / unit for method, time in times.items()} if unit else {}
 
 
 def _ratio_table(ratios: Ratios) -> Table:

@@ -8,6 +8,8 @@ from typing import Any
 
 from structopt.config import feature_keys
 from structopt.core.data.encoded import Encoded
+from structopt.core.scorer import SparseFeatures
+from structopt.errors import ConfigError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.model.folder import find_model
 from structopt.model.model import Model
@@ -48,6 +50,11 @@ class PrunedSplits:
         with phases.phase("training", "the pruner"):
             asked = config if request.features is None else {**config, "features": request.features}
             scorer = feature_keys.scorer_of(asked, request.features_left_out)
+            if not isinstance(scorer, SparseFeatures):
+                raise ConfigError(
+                    f"features={asked['features']['name']}: a pruner is trained with features that are linear in the weights. "
+                    "Train one in a run of its own, and type factor_graph.pruner=RUN."
+                )
             self.pruner = Pruner.train(encoded, request, scorer, config["seed"])
         log.info("pruner: trained in %.1f s", watch.seconds)
 

@@ -204,7 +204,7 @@ class Parser:
 def test_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     parser = Parser()
     monkeypatch.setattr(prediction, "find_model", Path)
-    monkeypatch.setattr(prediction.Model, "load", lambda folder, late: parser)
+    monkeypatch.setattr(prediction.Model, "load", lambda folder, late, sources: parser)
     text = TREES.format("_", "_", "_")
     assert "\n".join(predicted(tmp_path, tmp_path, text)) == TREES.format(2, 0, 0)
     rows = [line.split("\t") for line in predicted(tmp_path, tmp_path, text, "probabilities=true", "k_best=2")]

@@ -40,11 +40,11 @@ class TorchArc(TorchScorer):
     """Scores of arcs and of relations on them, from a network over words, n-grams of characters, tags and dense numbers.
 
         x_t = (word vector, mean vector of n-grams, vectors of tags, dense numbers),    h = BiLSTM(x_1, ..., x_n)
-        arc h -> m:                p_h^T U q_m + u^T p_h,     p_t = relu(P h_t + c), q_t = relu(Q h_t + d)
+        arc h -> m:                p_h^T U q_m + u^T p_h,     p_t = f(P h_t + c), q_t = f(Q h_t + d)
         relation r on it:          v_h^T V_r w_m + a_r^T v_h + b_r^T w_m + e_r,    v, w from h likewise
 
     Parts of arcs alone have the first score, parts of a relation on an arc the second: a labelled tree has the sum of both.
-    The root has learnt vectors p and v of its own.
+    f(z) = max(z, z / 10). The root has learnt vectors p and v of its own.
 
     Parameters
     ----------

@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.factor_graph.grammar import forests
-from structopt.kernels.forest.record import FORESTS
-from structopt.plugin import Array, ConfigError, EncodedConstituents, Structure
+from structopt.plugin import FORESTS, Array, ConfigError, EncodedConstituents, Structure, forest_sentences
 from structopt_torch.words import UNKNOWN, shape
 
 NEIGHBOURS = (-2, -1, 0, 1)
@@ -76,7 +74,7 @@ class Anchors(NamedTuple):
         steps, symbols = len(record.parent), len(record.parent) + len(record.step_top)
         rows, parts, first = np.empty(edges, np.int32), np.empty(edges, np.int32), 0
         offsets, places, starts = [0], [np.zeros((0, 3), np.int32)], [np.zeros(1, np.int64)]
-        for own, vertices in forests.sentences(structure):
+        for own, vertices in forest_sentences(structure):
             begin, end = vertices.begin[own.head].astype(np.int64), vertices.end[own.head].astype(np.int64)
             split = np.where(own.split > 0, own.split, -1)
             key = (begin << 42) + (end << 21) + split

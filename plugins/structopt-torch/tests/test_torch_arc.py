@@ -145,3 +145,10 @@ def test_losses_and_graphs(tmp_path: Path, words: tuple[str, ...]) -> None:
     column = history[0].split(",").index("loss")
     values = [float(line.split(",")[column]) for line in history[1:]]
     assert values[-1] < values[0]
+
+
+def test_a_pruner_needs_linear_features(tmp_path: Path) -> None:
+    words = ("task=dependency", "factor_graph=second_order", "inference=loopy_bp", "features=torch_arc", "optimizer=torch_adamw")
+    done = run_words(tmp_path, *words, "task.limit=5", "tracker=none")
+    assert done.code == 2
+    assert "features=torch_arc: a pruner is trained with features that are linear in the weights. Train one in a run" in done.err
