@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from structopt.experiment.kummerfeld2015 import COLOURS, FEATURES, MARGIN, PAPER, TIMES, notes, pass_seconds, without_seed
+from structopt.experiment.kummerfeld2015 import COLOURS, FEATURES, MARGIN, PAPER, notes, pass_seconds, published, without_seed
 from structopt.experiment.kummerfeld2015_tuned import LEAST_NOISE, Figure1
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import instances
@@ -110,12 +110,12 @@ def _figure1(what: str, task: str, data: str, records: Sequence[RunRecord], scal
 
 
 def _table(tuned: Figure1, task: str) -> Table:
-    times = {name: pass_seconds(curve.record) for name, curve in tuned.curves.items()}
+    times, theirs = {name: pass_seconds(curve.record) for name, curve in tuned.curves.items()}, published(task)
     first, peaks, level = times.get("AP"), tuned.peaks(), tuned.best - CLOSE
     rows = tuple(
         (
             name, without_seed(curve.record.name).partition(SEPARATOR)[2] or "-", curve.best, peaks[name], curve.drop,
-            curve.seconds_to(level), times[name], _over(times[name], first), TIMES[task].get("OPS" if "OPS" in name else name),
+            curve.seconds_to(level), times[name], _over(times[name], first), theirs.get("OPS" if "OPS" in name else name),
         )
         for name, curve in tuned.curves.items()
     )  # fmt: skip
