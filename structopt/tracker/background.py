@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from structopt.tracker.recorder import NotRecordedError
+
 _LAST_LIMIT = 3.0
 
 
@@ -21,7 +23,7 @@ class Operation:
     The name is a number where it is that of a pass, and empty where there is nothing to miss.
     """
 
-    action: Callable[[], None]
+    action: Callable[[], object]
     limit: float
     always: bool = False
     what: str | int = ""
@@ -42,14 +44,14 @@ class Background:
         self._queue: queue.SimpleQueue[Operation | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._broken = False
-        self._closed = self._stuck = False
+        self._closed = False
         self._under_way: str | int = ""
         self._deadline = math.inf
         self._thread = threading.Thread(target=self._loop, name="structopt-tracker", daemon=True)
         self._thread.start()
         atexit.register(self._leave)
 
-    def put(self, action: Callable[[], None], limit: float, always: bool = False, what: str | int = "") -> None:
+    def put(self, action: Callable[[], object], limit: float, always: bool = False, what: str | int = "") -> None:
         """Queue an operation."""
         if not self._closed:
             self._queue.put(Operation(action, limit, always, what))
@@ -64,7 +66,6 @@ class Background:
         while self._thread.is_alive() and time.monotonic() < min(end, self._deadline):
             self._thread.join(0.05)
         if backlog and self._thread.is_alive():
-            self._stuck = True
             self._break("the store does not answer")
             self._drop()
 
@@ -87,7 +88,7 @@ class Background:
         except BaseException as error:  # a tracker never costs a trained model
             if operation.what:
                 self.lost.append(operation.what)
-            self._break(_reason(error))
+            self._break(str(error) if isinstance(error, NotRecordedError) else f"{type(error).__name__}: {error}")
 
     def _drop(self) -> None:
         """Count what is under way and what still waits as lost."""
@@ -107,16 +108,6 @@ class Background:
             self._warn(reason)
 
     def _leave(self) -> None:
-        """Let the operation under way end before the interpreter does: a thread cut off in C++ code would abort it."""
+        """Let the thread do nothing more: the interpreter ends."""
         self._broken = True
         self.close(0.0)
-        self._thread.join(0.0 if self._stuck else 10.0)
-
-
-def _reason(error: BaseException) -> str:
-    """Return the kind and the first line of an error; of one of a connection only that there was none, and why."""
-    text = str(error).strip() or "no message"
-    if "Max retries exceeded" in text:
-        cause = "it refuses connections" if "refused" in text else "no answer in time" if "timed out" in text else ""
-        return "the server cannot be reached" + (f" ({cause})" if cause else "")
-    return f"{type(error).__name__}: {text.splitlines()[0][:300]}"

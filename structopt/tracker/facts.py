@@ -109,6 +109,12 @@ def fingerprint(path: DataPath) -> dict[str, Any]:
     return {"name": path.name, "size": size, "sha256": digest(file), "uri": Path(file).resolve().as_uri()}
 
 
+def fingerprints(files: Mapping[str, DataPath]) -> dict[str, dict[str, Any]]:
+    """Return the fingerprint of every split that has files."""
+    known = {split: fingerprint(path) for split, path in files.items()}
+    return {split: facts for split, facts in known.items() if facts}
+
+
 def dataset_input(split: str, facts: Mapping[str, Any]) -> Any:
     """Describe a data file as an MLflow input; MLflow keeps 36 characters of a digest, the profile holds all of it."""
     from mlflow.entities import Dataset, DatasetInput, InputTag

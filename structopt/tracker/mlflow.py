@@ -1,28 +1,17 @@
-"""Runs recorded in MLflow by a thread in the background: training neither waits for it nor fails with it."""
+"""Runs recorded in MLflow by a process of its own: training neither waits for it nor fails with it."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from structopt.core.tracker import Run, Tracker
-from structopt.tracker import sweep_run
+from structopt.tracker import recorder
 from structopt.tracker.background import Background
-from structopt.tracker.facts import common_tags, finite, git_tags, params, run_tags
-from structopt.tracker.stored_run import StoredRun
-from structopt.tracker.stores import (
-    SQLITE,
-    artifact_location,
-    experiment_id,
-    import_mlflow,
-    milliseconds,
-    prepare_environment,
-    store_address,
-    store_lock,
-)
+from structopt.tracker.facts import common_tags, fingerprints, finite, git_tags, params, run_tags
+from structopt.tracker.stores import SQLITE, milliseconds, prepare_environment, store_address
 
 RECORDED = "tracking.json"
 """A file in a run's folder with the store and the id of its MLflow run, for a run that goes on."""
@@ -35,9 +24,9 @@ _logger = logging.getLogger("structopt.tracker")
 class MLflowTracker(Tracker):
     """Records runs in MLflow: configuration, data files, metrics of every pass, the run's files and the model.
 
-    MLflow takes seconds to import and a server may not answer, so everything happens in one background thread, in order;
-    only `finish` waits for it, and not for ever. On the first failure the tracker warns and records no more; `finish` then warns
-    of what is not recorded.
+    MLflow takes seconds to import and a server may not answer, so everything happens in the recording process
+    (`structopt.tracker.recorder`), in order, and a thread here waits for it; only `finish` waits for that thread, and not for
+    ever. On the first failure the tracker warns and records no more; `finish` then warns of what is not recorded.
 
     Parameters
     ----------
@@ -70,46 +59,42 @@ class MLflowTracker(Tracker):
         self._experiment, self._run_name, self._log_model, self._grouped = experiment, run_name, log_model, group_metrics
         self._run: Run | None = None
         self._folder: Path | None = None  # a sweep's
-        self._client: Any = None
-        self._experiment_id = ""
-        self._stored: Any = None  # a StoredRun, once there is one
+        self._line = recorder.Line()
         self._request_limit = _LOCAL_LIMIT if self.uri.startswith(SQLITE) else 3.0 * timeout
         prepare_environment(timeout)
+        recorder.start_early()
         self._worker = Background(self._warn)
-        self._worker.put(import_mlflow, _LOCAL_LIMIT)
 
     def start(self, run: Run) -> None:
         """Begin a run."""
         self._run = run
-        moment, git = milliseconds(), git_tags()
-        self._worker.put(self._connect, self._request_limit)
-        self._worker.put(lambda: self._begin(run, moment, git), self._request_limit, what=THE_RUN)
-        self._worker.put(lambda: self._stored.log_params(params(run.config)), self._request_limit, what="parameters")
-        self._worker.put(lambda: self._stored.log_data(run.files), _LOCAL_LIMIT, what="data files")
+        moment = milliseconds()
+        self._connect()
+        self._put(lambda: self._begin(run, moment), what=THE_RUN)
+        self._put(lambda: self._line.call("log_params", params(run.config)), what="parameters")
+        self._worker.put(lambda: self._line.call("log_data", fingerprints(run.files)), _LOCAL_LIMIT, what="data files")
 
     def log_epoch(self, epoch: int, metrics: Mapping[str, float]) -> None:
         """Record the metrics of one pass under their dotted names, with the pass as step; only finite ones."""
         copied, moment = dict(metrics), milliseconds()
-        self._worker.put(lambda: self._stored.log_pass(copied, epoch, moment), self._request_limit, what=epoch)
+        self._put(lambda: self._line.call("log_pass", copied, epoch, moment), what=epoch)
 
     def describe(self, text: str) -> None:
         """Show a Markdown text as the run's description."""
-        self._worker.put(lambda: self._stored.describe(text), self._request_limit, what="description")
+        self._put(lambda: self._line.call("describe", text), what="description")
 
     def finish(self, status: str, metrics: Mapping[str, float]) -> None:
         """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log folder and model."""
         if self._run is None:
             return
-        folder, copied, moment = self._run.folder, dict(metrics), milliseconds()
+        folder, copied, moment = self._run.folder.absolute(), dict(metrics), milliseconds()
         model = folder / "model" if self._log_model and (folder / "model").is_dir() else None
-        self._worker.put(
-            lambda: self._stored.log_final(copied, moment, model is not None), self._request_limit, what="final metrics"
-        )
-        self._worker.put(lambda: self._stored.log_folder(folder), _LOCAL_LIMIT, what="files")
+        self._put(lambda: self._line.call("log_final", copied, moment, model is not None), what="final metrics")
+        self._worker.put(lambda: self._line.call("log_folder", folder), _LOCAL_LIMIT, what="files")
         if model:
-            self._worker.put(lambda: self._stored.log_model(model), _LOCAL_LIMIT, what="model")
-        self._worker.put(lambda: self._terminate(status), self._request_limit, always=True)
-        self._worker.close(_BACKLOG_LIMIT)
+            self._worker.put(lambda: self._line.call("log_model", model), _LOCAL_LIMIT, what="model")
+        self._put(lambda: self._line.call("terminate", status), always=True)
+        self._close()
         if lost := self._worker.lost:
             _logger.warning("%s", missing(self.uri, lost, folder))
 
@@ -126,67 +111,61 @@ class MLflowTracker(Tracker):
         self._folder, moment = folder, milliseconds()
         tags = common_tags() | git_tags() | {"sweep_folder": str(folder), "command": command}
         run_ids: list[str] = []
-
-        def make() -> None:
-            run_ids.append(sweep_run.opened(self._client, self._experiment_id, name, tags, known, moment))
-
-        self._worker.put(self._connect, self._request_limit)
-        self._worker.put(make, self._request_limit)
-        self._worker.close(_BACKLOG_LIMIT)
+        self._connect()
+        self._put(lambda: run_ids.append(self._line.call("open_sweep", name, tags, known, moment)))
+        self._worker.put(recorder.share, _LOCAL_LIMIT)
+        self._close()
         return run_ids[0] if run_ids else ""
 
     def close_sweep(self, run_id: str, status: str, metrics: Mapping[str, float], files: Sequence[Path]) -> None:
         """End the run of a sweep (status ``FINISHED``, ``FAILED`` or ``KILLED``) with metrics and files of the whole."""
         self._folder, moment = files[0].parent if files else None, milliseconds()
-        self._worker.put(self._connect, self._request_limit)
-        self._worker.put(lambda: sweep_run.closed(self._client, run_id, status, finite(metrics), files, moment), _LOCAL_LIMIT)
-        self._worker.close(_BACKLOG_LIMIT)
+        paths = [file.absolute() for file in files]
+        self._connect()
+        self._worker.put(lambda: self._line.call("close_sweep", run_id, status, finite(metrics), paths, moment), _LOCAL_LIMIT)
+        self._close()
 
     def drop_sweep(self, run_id: str) -> None:
         """Delete the run of a sweep in which no job ever began."""
-        self._worker.put(self._connect, self._request_limit)
-        self._worker.put(lambda: self._client.delete_run(run_id), self._request_limit)
-        self._worker.close(_BACKLOG_LIMIT)
+        self._connect()
+        self._put(lambda: self._line.call("drop_sweep", run_id))
+        self._close()
+
+    def _put(self, action: Callable[[], object], always: bool = False, what: str | int = "") -> None:
+        """Queue a request to the store."""
+        self._worker.put(action, self._request_limit, always, what)
 
     def _connect(self) -> None:
-        """Open the store, making it and the experiment where they are missing."""
-        from mlflow import MlflowClient
+        """Let the store be opened; that MLflow is imported first is not charged to the store."""
+        self._worker.put(lambda: self._line.call("prepare", recorder.switches()), _LOCAL_LIMIT)
+        self._put(lambda: self._line.call("connect", self.uri, self._experiment))
 
-        with store_lock(self.uri):
-            self._client = MlflowClient(tracking_uri=self.uri)
-            self._experiment_id = experiment_id(self._client, self._experiment, artifact_location(self.uri))
+    def _close(self) -> None:
+        """Wait for what is queued."""
+        self._worker.close(_BACKLOG_LIMIT)
+        self._line.close()
 
-    def _begin(self, run: Run, started: int, git: Mapping[str, str]) -> None:
+    def _begin(self, run: Run, started: int) -> None:
         """Make the run with its tags, or go on with the one that the folder names."""
-        name, tags = self._run_name or run.label, run_tags(run) | dict(git)
-        known = self._known(run.folder) if run.resumed else {}
+        known = self._known(run.folder) if run.resumed else ""
         if known:
-            self.run_id = str(known["run_id"])
-        else:
-            created = self._client.create_run(self._experiment_id, start_time=started, tags=tags, run_name=name)
-            self.run_id = str(created.info.run_id)
-            partial = run.folder / f".{RECORDED}.partial"  # a run that is killed leaves the whole file or none
-            partial.write_text(json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8")
-            partial.replace(run.folder / RECORDED)
-        self._stored = StoredRun(self._client, self._experiment_id, self.run_id, self._grouped)
-        if known:
-            self._stored.go_on()
+            self.run_id = known
+            self._line.call("go_on", known, self._grouped)
+            return
+        tags = run_tags(run) | git_tags()
+        self.run_id = str(self._line.call("begin", self._run_name or run.label, tags, started, self._grouped))
+        partial = run.folder / f".{RECORDED}.partial"  # a run that is killed leaves the whole file or none
+        partial.write_text(json.dumps({"uri": self.uri, "run_id": self.run_id}) + "\n", encoding="utf8")
+        partial.replace(run.folder / RECORDED)
 
-    def _known(self, folder: Path) -> dict[str, str]:
-        """Return the content of `RECORDED`, which an earlier attempt wrote; empty where this store has no such run."""
-        from mlflow.exceptions import MlflowException
-
+    def _known(self, folder: Path) -> str:
+        """Return the run in `RECORDED`, which an earlier attempt wrote; empty where this store has no such run."""
         try:
             noted: dict[str, str] = json.loads((folder / RECORDED).read_text(encoding="utf8"))
-            is_here = noted["uri"] == self.uri and self._client.get_run(noted["run_id"]).info.lifecycle_stage == "active"
-        except (OSError, ValueError, KeyError, MlflowException):
-            return {}
-        return noted if is_here else {}
-
-    def _terminate(self, status: str) -> None:
-        """Close the run, if it was ever made."""
-        if self.run_id is not None:
-            self._client.set_terminated(self.run_id, status)
+            uri, run_id = noted["uri"], noted["run_id"]
+        except (OSError, ValueError, KeyError):
+            return ""
+        return run_id if uri == self.uri and self._line.call("known", run_id) else ""
 
     def _warn(self, reason: str) -> None:
         """Say that nothing more will be recorded."""

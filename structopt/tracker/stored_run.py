@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structopt.core.data.file_sets import DataPath
 from structopt.core.data.splits import SPLITS
-from structopt.tracker.facts import allowed_name, dataset_input, fingerprint, finite
+from structopt.tracker.facts import allowed_name, dataset_input, finite
 from structopt.tracker.logged_model import save_pyfunc
 from structopt.tracker.stores import DESCRIBED, NOTE, describe
 
@@ -51,12 +50,10 @@ class StoredRun:
         if anew:
             self._client.log_batch(self.run_id, tags=anew)
 
-    def log_data(self, files: Mapping[str, DataPath]) -> None:
-        """Record name, size and digest of the data files: as inputs, and in full as tags."""
+    def log_data(self, facts: Mapping[str, Mapping[str, Any]]) -> None:
+        """Record name, size and digest of the data files, by split: as inputs, and in full as tags."""
         from mlflow.entities import RunTag
 
-        known = {split: fingerprint(path) for split, path in files.items()}
-        facts = {split: fact for split, fact in known.items() if fact}
         if not facts:
             return
         inputs = {split: dataset_input(split, fact) for split, fact in facts.items()}

@@ -19,6 +19,7 @@ from structopt.core.tracker import Run
 from structopt.tracker.facts import params
 from structopt.tracker.logged_model import download_model
 from structopt.tracker.mlflow import MLflowTracker
+from structopt.tracker.recorder import NotRecordedError
 from structopt.tracker.stores import experiment_id, store_address
 
 CONFIG = {
@@ -171,13 +172,14 @@ def test_the_note_of_a_run_is_gone_when_it_goes_on(store, tmp_path):
 def test_a_store_that_breaks_in_mid_run(store, tmp_path, caplog):
     """The run goes on, and at its end it is said what is not recorded."""
 
-    def broken(*_, **__):
-        raise ConnectionError("gone")
+    def broken(operation, *arguments):
+        if operation != "terminate":
+            raise NotRecordedError("ConnectionError: gone")
 
     tracker = MLflowTracker(uri=store.tracker.uri, experiment="exp")
     tracker.start(make_run(tmp_path / "run"))
     tracker.log_epoch(1, {"dev.f1": 0.5})
-    tracker._worker.put(lambda: setattr(tracker._stored, "_client", SimpleNamespace(log_batch=broken)), 60.0)
+    tracker._worker.put(lambda: setattr(tracker._line, "call", broken), 60.0)
     for epoch in range(2, 5):
         tracker.log_epoch(epoch, {"dev.f1": 0.75})
     tracker.finish("FINISHED", {"test.f1": 1.0})
