@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structopt.core.memory import NUMBER, ProblemSizes
-from structopt.kernels.waist.target import open_target
+from structopt.kernels.waist.target import TARGET
 from structopt.objective.problem import Problem
 
 WRITTEN = 3
@@ -16,7 +16,7 @@ WRITTEN = 3
 
 def sizes_of(problem: Problem) -> ProblemSizes:
     """The numbers that the memory of an optimizer grows with."""
-    gold = int(open_target(problem.data.target).gold_values.sum())
+    gold = int(TARGET.open(problem.data.target).gold_values.sum())
     return ProblemSizes(problem.m, problem.dimension, problem.scorer.count, int(problem.structure.parts[-1]), gold)
 
 

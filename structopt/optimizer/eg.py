@@ -247,9 +247,9 @@ def _no_potentials(problem: Objective) -> Array:
 
 def _initial_potentials(problem: Objective, other: float) -> Array:
     """Return potentials that are 0 at the gold parts, `other` elsewhere."""
-    from structopt.kernels.waist.target import open_target
+    from structopt.kernels.waist.target import TARGET
 
-    potentials, t = _no_potentials(problem), open_target(problem.data.target)
+    potentials, t = _no_potentials(problem), TARGET.open(problem.data.target)
     potentials[:] = other
     potentials[0, t.gold_parts + np.repeat(problem.structure.parts[:-1], np.diff(t.gold_offsets))] = 0.0
     return potentials

@@ -121,10 +121,10 @@ class StochasticDualCoordinateAscent(Optimizer):
     def _kept(self, problem: Objective, state: State) -> State:
         """Return the arrays of kept vertices: slots for as many parts as the gold output has active, counted with repeats."""
         from structopt.kernels.learn.block_frank_wolfe import keep_gold_pass
-        from structopt.kernels.waist.target import open_target
+        from structopt.kernels.waist.target import TARGET
 
         K = self.planes if problem.loss.temperature == 0 else 0
-        gold = open_target(problem.data.target)
+        gold = TARGET.open(problem.data.target)
         active = np.diff(np.append(0.0, np.cumsum(gold.gold_values))[gold.gold_offsets])
         rooms = np.cumsum([0, *(K * active.astype(np.int64))])
         kept: State = {

@@ -11,7 +11,7 @@ from structopt.core.data.encoded import NONE, ROOT, EncodedTrees
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.errors import ConfigError
 from structopt.factor_graph.second_order import SecondOrder
-from structopt.kernels.loopy.factors import AUTOMATON, PAIRS, TREE, open_factors, private_start
+from structopt.kernels.loopy.factors import AUTOMATON, FACTORS, PAIRS, TREE, private_start
 from structopt.kernels.loopy.kinds.automaton import row_start
 from structopt.kernels.trees import second_order as kernels
 
@@ -78,7 +78,7 @@ def expected(names, heads, siblings="consecutive", grandparents=True):
 
 def names_of(structure, i):
     """Name of every part of an instance; a pair (NONE, NONE) has the side of the automaton that it belongs to."""
-    f, names = open_factors(structure.record), []
+    f, names = FACTORS.open(structure.record), []
     for group in structure.groups:
         rows = structure.part_tokens[group.name][group.offsets[i] : group.offsets[i + 1]].tolist()
         names += [(group.name, *row) for row in rows]
@@ -206,7 +206,7 @@ def test_factors_link_the_arcs_that_their_parts_name(siblings):
     sentences = [pruned(generator, n) for n in (3, 1, 5, 4)]
     corpus = trees(*(tree for tree, _ in sentences), candidates=[rows for _, rows in sentences])
     structure = SecondOrder(siblings=siblings, projective=True, single_root=False).build(corpus)
-    f = open_factors(structure.record)
+    f = FACTORS.open(structure.record)
     for i in range(len(corpus)):
         arcs = structure.part_tokens["arc"][structure.groups[0].offsets[i] : structure.groups[0].offsets[i + 1]]
         names, at = names_of(structure, i), len(arcs)

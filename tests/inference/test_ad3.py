@@ -13,8 +13,8 @@ from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.ad3 import AD3
 from structopt.inference.local_polytope import local_polytope
 from structopt.inference.lp import LinearProgram
-from structopt.kernels.ad3.work import open_work
-from structopt.kernels.loopy.factors import open_factors
+from structopt.kernels.ad3.work import WORK
+from structopt.kernels.loopy.factors import FACTORS
 from structopt.kernels.waist.record import Record
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
@@ -114,7 +114,7 @@ def test_second_order_trees(n):
 
 def passes_spent(structure):
     """Passes of the last visit."""
-    return int(open_work.py_func(structure.work).spent[0])
+    return int(WORK.open(structure.work).spent[0])
 
 
 @pytest.mark.parametrize("n", [5, 12])
@@ -246,7 +246,7 @@ def test_pairwise_graphs(shape):
     _, K, spread = shape
     plain, generator = PAIRWISE[shape], np.random.default_rng(0)
     default, tight = AD3().prepare(plain), TIGHT.prepare(plain)
-    states = int(open_factors(plain.record).shared[0])
+    states = int(FACTORS.open(plain.record).shared[0])
     scale = np.repeat([1.0, spread], [states, int(plain.parts[-1]) - states])
     for _ in range(3):
         s = scale * generator.normal(size=len(scale))
@@ -281,9 +281,9 @@ def test_pairwise_graphs_with_forbidden_parts(K):
 
 def test_tolerance_that_was_not_given():
     """2e-5 where all factors are tables, 1e-3 elsewhere."""
-    assert open_work.py_func(AD3().prepare(structure_of([ROWS[1], ROWS[2]])).work).tolerance == 2e-5
-    assert open_work.py_func(AD3().prepare(PLAIN).work).tolerance == 1e-3
-    assert open_work.py_func(AD3(tolerance=0.01).prepare(structure_of([ROWS[1]])).work).tolerance == 0.01
+    assert WORK.open(AD3().prepare(structure_of([ROWS[1], ROWS[2]])).work).tolerance == 2e-5
+    assert WORK.open(AD3().prepare(PLAIN).work).tolerance == 1e-3
+    assert WORK.open(AD3(tolerance=0.01).prepare(structure_of([ROWS[1]])).work).tolerance == 0.01
 
 
 def test_what_it_comes_to():

@@ -15,7 +15,7 @@ from structopt.factor_graph.factor_rows import FactorRows
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.loopy_bp import LoopyBP
 from structopt.inference.trw_bp import TreeReweightedBP
-from structopt.kernels.loopy.factors import open_factors
+from structopt.kernels.loopy.factors import FACTORS
 from structopt.kernels.loopy.trw_bound import count_links, evaluate, find_cover, slope
 from structopt.kernels.loopy.trw_bp import WORK
 from structopt.kernels.waist.record import Record
@@ -62,7 +62,7 @@ class Messages:
 
     def __init__(self, rows, smoothing):
         structure = TreeReweightedBP(smoothing=smoothing).prepare(factor_structure([rows]))
-        self.f, self.x = open_factors(structure.record), WORK.open(structure.work).reweighting
+        self.f, self.x = FACTORS.open(structure.record), WORK.open(structure.work).reweighting
         self.cover = find_cover(self.f, 0)
         count_links(self.f, 0, self.cover, self.x.degree)
         covered = 0 if self.cover < 0 else int(self.f.links[self.cover + 1] - self.f.links[self.cover])

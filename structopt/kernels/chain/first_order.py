@@ -18,10 +18,11 @@ import numpy as np
 
 from structopt.kernels.arrays.exponential import exp_nonpositive
 from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.views import part, table
 
 UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
 LOST = 1e250  # so does a backward value above this: its forward value may have become zero by underflow
-LANES = 8
+LANES = 4
 
 
 def padded(labels: int) -> int:
@@ -91,15 +92,15 @@ def transition_potentials(c, n, s, temperature, E):
         return 0.0, True
     value, top = 0.0, 0.0
     for p in range(n - 1 if c.anchored else 1):
-        if p > 0 and same(s[p * L * L :], s[(p - 1) * L * L :], L * L):
+        if p > 0 and same(part(s, p * L * L, len(s)), part(s, (p - 1) * L * L, len(s)), L * L):
             E[p * L : (p + 1) * L] = E[(p - 1) * L : p * L]
         else:
-            top = top_of(s[p * L * L :], L * L)
+            top = top_of(part(s, p * L * L, (p + 1) * L * L), L * L)
             if top == -inf:
                 return 0.0, False
             for u in range(L):
                 fill_row(E[p * L + u], s, (p * L + u) * L, L, top, beta)
-            if not exponentials(E[p * L : (p + 1) * L].reshape(L * P), L * P):
+            if not exponentials(part(E, p * L * P, (p + 1) * L * P), L * P):
                 return 0.0, False
         value += top
     return (value if c.anchored else (n - 1) * value), True
@@ -127,12 +128,12 @@ def forward(c, n, s, temperature, alpha, E, node, scale):
     L, P, beta = c.labels, node.shape[1], 1.0 / temperature
     value = 0.0
     for t in range(n):
-        top = top_of(s[t * L :], L)
+        top = top_of(part(s, t * L, (t + 1) * L), L)
         if top == -inf:
             return 0.0, False
         value += top
         fill_row(node[t], s, t * L, L, top, beta)
-    if not exponentials(node.reshape(n * P), n * P):
+    if not exponentials(part(node, 0, n * P), n * P):
         return 0.0, False
     for t in range(n):
         e, now = node[t], alpha[t]
@@ -140,9 +141,9 @@ def forward(c, n, s, temperature, alpha, E, node, scale):
             now[:] = e
         else:
             now[:] = 0.0
-            before, table = alpha[t - 1], E[(t - 1) * L :] if c.anchored else E
+            before, first = alpha[t - 1], (t - 1) * L if c.anchored else 0
             for u in range(L):
-                a, row = before[u], table[u]
+                a, row = before[u], E[first + u]
                 for y in range(P):
                     now[y] += a * row[y]
             for y in range(P):
@@ -167,8 +168,8 @@ def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
     `transposed` and `counts` are scratch for one table each, `b` for one row.
     """
     L, P = c.labels, node.shape[1]
-    Z = z[: n * L].reshape((n, L))
-    edges = z[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
+    Z = table(z, 0, n, L)
+    edges = table(z, n * L, (n - 1) * L if c.anchored else L, L)
     beta[n - 1] = 1.0
     transposed[:] = 0.0
     counts[:] = 0.0
@@ -186,7 +187,9 @@ def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
         for y in range(P):
             b[y] = after[y] * e[y] * inverse
         first = (t - 1) * L if c.anchored else 0
-        if t == n - 1 or (c.anchored and not same(E[first : first + L].reshape(L * P), E[first + L :].reshape(-1), L * P)):
+        this = first * P
+        following = this + L * P
+        if t == n - 1 or (c.anchored and not same(part(E, this, following), part(E, following, following + L * P), L * P)):
             for u in range(L):
                 for y in range(L):
                     transposed[y, u] = E[first + u, y]
@@ -218,18 +221,18 @@ def first_order(c, n, s, temperature, x, z):
     """Scaled forward-backward. Returns (value, True), or (0, False) where log space is needed."""
     L, P = c.labels, len(x.temporary)
     tables = n - 1 if c.anchored else 1
-    E = x.potential[: tables * L * P].reshape((tables * L, P))
+    E = table(x.potential, 0, tables * L, P)
     if c.anchored:
-        value, safe = transition_potentials(c, n, s[n * L :], temperature, E)
+        value, safe = transition_potentials(c, n, part(s, n * L, len(s)), temperature, E)
     else:
-        value, safe = tied_potentials(c, n, s[n * L :], temperature, E, x.table[2 * L * P :])
+        value, safe = tied_potentials(c, n, part(s, n * L, len(s)), temperature, E, part(x.table, 2 * L * P, len(x.table)))
     if not safe:
         return 0.0, False
-    alpha, beta, node = x.alpha[: n * P].reshape((n, P)), x.beta[: n * P].reshape((n, P)), x.node[: n * P].reshape((n, P))
+    alpha, beta, node = table(x.alpha, 0, n, P), table(x.beta, 0, n, P), table(x.node, 0, n, P)
     rest, safe = forward(c, n, s, temperature, alpha, E, node, x.scale)
     if not safe:
         return 0.0, False
-    transposed, counts = x.table[: L * P].reshape((L, P)), x.table[L * P : 2 * L * P].reshape((L, P))
+    transposed, counts = table(x.table, 0, L, P), table(x.table, L * P, L, P)
     return value + rest, backward(c, n, alpha, beta, E, node, x.scale, x.temporary, transposed, counts, z)
 
 
@@ -240,9 +243,9 @@ def first_order_viterbi(c, n, s, x, z):
     The best source of every label is chosen by a selection, not by a branch, so that whole rows are compared at once.
     """
     L = c.labels
-    best, back = x.alpha[: n * L].reshape((n, L)), x.back[: n * L].reshape((n, L))
-    S = s[: n * L].reshape((n, L))
-    T = s[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
+    best, back = table(x.alpha, 0, n, L), table(x.back, 0, n, L)
+    S = table(s, 0, n, L)
+    T = table(s, n * L, (n - 1) * L if c.anchored else L, L)
     source = x.temporary
     for y in range(L):
         best[0, y] = S[0, y]
@@ -270,8 +273,8 @@ def first_order_viterbi(c, n, s, x, z):
     z[:] = 0.0
     if value == -inf:
         return value
-    Z = z[: n * L].reshape((n, L))
-    pairs = z[n * L :].reshape(((n - 1) * L if c.anchored else L, L))
+    Z = table(z, 0, n, L)
+    pairs = table(z, n * L, (n - 1) * L if c.anchored else L, L)
     for t in range(n - 1, 0, -1):
         u = np.int64(back[t, y])
         Z[t, y] = 1.0

@@ -42,15 +42,18 @@ open_chain = CHAIN.compiled
 
 
 class Scratch(NamedTuple):
-    """The work record, opened: forward and backward tables, scales, score and potential tables, back pointers."""
+    """The work record, opened: forward and backward tables, potentials, scores, scales, back pointers.
 
+    Arrays whose rows are padded to whole vectors stand first: the buffer begins at a cache line, and their rows at whole vectors.
+    """
+
+    temporary: Floats
     alpha: Floats
     beta: Floats
-    scale: Floats
     node: Floats
-    table: Floats
     potential: Floats
-    temporary: Floats
+    table: Floats
+    scale: Floats
     back: Ints
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from structopt.kernels.waist.fields import Floats, Ints, Longs, Wide
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
+from structopt.kernels.waist.views import table
 
 TOGETHER = 64  # positions of an instance whose dense attributes are multiplied at a time
 SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
@@ -94,7 +95,7 @@ open_gradient = GRADIENT.compiled
 @inlined
 def rows_of(vector, start, count, width):
     """View `count` rows of `width` that begin at `start`; rows, unlike sums of indices, let inner loops be vectorised."""
-    return vector[start : start + count * width].reshape((count, width))
+    return table(vector, start, count, width)
 
 
 @inlined

@@ -20,6 +20,7 @@ from structopt.kernels.learn.sdca import measure_gap, move, pull
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import cost_of, open_target, product
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, size
 
 ENOUGH = 0.1  # steps to kept vertices end when the gap over them falls below this share of the oracle's
@@ -100,7 +101,7 @@ def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, r
     Returns whether there was a gap above `enough`, and the change of gamma p^T z_bar.
     """
     u = augmented_scores(k, data, space, open_target(data.target), i, theta, data.parameters[1])
-    d = space.direction[: len(u)]
+    d = part(space.direction, 0, len(u))
     high, low, best, worst = -1, -1, -inf, inf
     for j in range(len(counts)):
         if counts[j] > 0:
@@ -176,7 +177,7 @@ def block_frank_wolfe_pass(
             room = (rooms[i + 1] - rooms[i]) // K
             kept_parts, kept_values = parts[rooms[i] : rooms[i + 1]], values[rooms[i] : rooms[i + 1]]
             kept_counts, kept_masses = counts[i * K : (i + 1) * K], masses[i * K : (i + 1) * K]
-            answer = space.answer[: size(data, i)]
+            answer = part(space.answer, 0, size(data, i))
             slot = find(answer, kept_parts, kept_values, kept_counts, room)
             shift(kept_masses, -1, tau)
             if slot < 0:

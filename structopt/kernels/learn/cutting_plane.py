@@ -14,6 +14,7 @@ from structopt.kernels.learn.plane_cache import PLANES, append, combine, drop, d
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import cost_of, open_target, product
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, image, size
 
 RESOLUTION = 1e-10  # differences between values, in units of the cost or of the value, that are taken for rounding
@@ -24,20 +25,20 @@ STEPS = 4  # pair steps of a sweep at an instance, for each of its planes
 def ask(k, data, space, i, theta):
     """Return L_i(theta); leave its residual in `space.residual` and the scores in `space.direction`."""
     n = size(data, i)
-    k.scores(data.features, theta, i, space.direction[:n], space.gradient)
-    space.scores[:n] = space.direction[:n]
-    return evaluate(k, data, space, i, space.scores[:n], space.residual[:n])
+    k.scores(data.features, theta, i, part(space.direction, 0, n), space.gradient)
+    space.scores[:n] = part(space.direction, 0, n)
+    return evaluate(k, data, space, i, part(space.scores, 0, n), part(space.residual, 0, n))
 
 
 @driven
 def add_plane(k, data, space, planes, i, offset, dense):
     """Cache the plane of `space.residual`, whose pullback stays in `space.gradient`; `dense` is zero before and after."""
     n = size(data, i)
-    norm = k.pullback(data.features, i, space.residual[:n], space.gradient)
-    append(planes, i, space.residual[:n], offset)
+    norm = k.pullback(data.features, i, part(space.residual, 0, n), space.gradient)
+    append(planes, i, part(space.residual, 0, n), offset)
     if planes.counts[i] > 2:
-        image(k, data, space, i, dense, space.answer[:n])
-    relate(planes, i, space.answer[:n], norm)
+        image(k, data, space, i, dense, part(space.answer, 0, n))
+    relate(planes, i, part(space.answer, 0, n), norm)
 
 
 @driven
@@ -61,7 +62,7 @@ def climb(k, data, space, planes, i, theta, values, change, tolerance, most, hel
     elif largest > 0.0:
         for j in range(rows):
             change[j] /= largest
-        r = space.residual[: size(data, i)]
+        r = part(space.residual, 0, size(data, i))
         combine(planes, i, change, r)
         k.pullback(data.features, i, r, space.gradient)
         k.add(data.features, theta, space.gradient, -largest)
@@ -82,7 +83,7 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
             break
         i = order[visit]
         n = size(data, i)
-        s, r = space.direction[:n], space.residual[:n]
+        s, r = part(space.direction, 0, n), part(space.residual, 0, n)
         loss = ask(k, data, space, i, guide if len(guide) > 0 else theta)
         if len(guide) > 0:
             k.scores(data.features, theta, i, s, space.gradient)
@@ -117,7 +118,7 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
             break
         i = order[visit]
         n = size(data, i)
-        s, r = space.direction[:n], space.residual[:n]
+        s, r = part(space.direction, 0, n), part(space.residual, 0, n)
         loss = ask(k, data, space, i, theta)
         top, offset = values_at(planes, i, s, values), gamma * cost_of(open_target(data.target), i, r)
         value = product(r, s) + offset
@@ -138,8 +139,8 @@ def sweep(kernels, data, space, planes, order, theta, C, tolerance, scratch, gap
         if halted():
             break
         n, rows = size(data, i), planes.counts[i]
-        k.scores(data.features, theta, i, space.direction[:n], space.gradient)
-        top = values_at(planes, i, space.direction[:n], values)
+        k.scores(data.features, theta, i, part(space.direction, 0, n), space.gradient)
+        top = values_at(planes, i, part(space.direction, 0, n), values)
         gaps[i] = max(0.0, top - product(duals(planes, i), values) / C)
         if gaps[i] > tolerance:
             climb(k, data, space, planes, i, theta, values, change, tolerance, STEPS * rows, -1)

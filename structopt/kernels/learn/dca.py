@@ -7,6 +7,7 @@ from numba import types
 from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
 
 NEGATIVE = -1e-9  # losses between this and 0 are rounding
@@ -31,7 +32,7 @@ def dca_pass(kernels, data, space, order, theta, lag, visits, C, totals):
             negative += 1.0
         if loss <= 0.0:
             continue
-        norm = k.pullback(data.features, i, space.residual[: size(data, i)], space.gradient)
+        norm = k.pullback(data.features, i, part(space.residual, 0, size(data, i)), space.gradient)
         if norm > 1e-20:
             averaged_step(k, data, space, theta, lag, -min(C, loss / norm), t)
     totals[0] = total

@@ -14,6 +14,7 @@ from numba import types
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, open_target
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, size, solve
 
 SLACK = 1e-11  # a fall of m D by less than this, relative to the scores, is rounding
@@ -26,7 +27,7 @@ def gibbs(k, data, space, i, potentials, z):
 
     ``space.residual`` is overwritten. Parts that the hard constraints forbid have no mass, whatever their potentials.
     """
-    spoilt = space.residual[: len(z)]
+    spoilt = part(space.residual, 0, len(z))
     spoilt[:] = potentials
     entropy = solve(k, data, space, i, spoilt, 1.0, z)
     for r in range(len(z)):
@@ -88,7 +89,7 @@ def primal_pass(kernels, data, space, exponents, kappa, C, temperature, gamma, t
         if halted():
             break
         potentials = augmented_scores(k, data, space, t, i, exponents, kappa * gamma)
-        r = space.answer[: size(data, i)]
+        r = part(space.answer, 0, size(data, i))
         entropy = gibbs(k, data, space, i, potentials, r)
         add_gold(t, i, -1.0, r)
         total += temperature * entropy + gamma * cost_of(t, i, r)
@@ -121,7 +122,7 @@ def online_pass(
         first, last = data.parts[i], data.parts[i + 1]
         n, x, old = last - first, potentials[first:last], residuals[first:last]
         s = augmented_scores(k, data, space, t, i, theta, gamma)
-        moved, new, d = space.direction[:n], space.answer[:n], space.residual[:n]
+        moved, new, d = part(space.direction, 0, n), part(space.answer, 0, n), part(space.residual, 0, n)
         largest = 1.0
         for r in range(n):
             largest = max(largest, abs(s[r]))
@@ -159,7 +160,7 @@ def potentials_pass(kernels, data, space, mixing, residuals, potentials):
         if halted():
             break
         first, last = data.parts[i], data.parts[i + 1]
-        s, mu, x = space.scores[: last - first], space.answer[: last - first], potentials[first:last]
+        s, mu, x = part(space.scores, 0, last - first), part(space.answer, 0, last - first), potentials[first:last]
         s[:] = 0.0
         solve(k, data, space, i, s, 1.0, mu)
         for r in range(len(mu)):

@@ -16,6 +16,7 @@ from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_cost, complete, cost_of, open_target, product
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size
 
 
@@ -67,7 +68,7 @@ def rank(
     under the scores with the cost added, or with `prediction` under the scores alone.
     """
     n, rows = size(data, i), clear(bundle, C)
-    s, spoilt, z = space.direction[:n], space.scores[:n], space.answer[:n]
+    s, spoilt, z = part(space.direction, 0, n), part(space.scores, 0, n), part(space.answer, 0, n)
     k.scores(data.features, theta, i, s, space.gradient)
     spoilt[:] = s
     target, gamma = open_target(data.target), data.parameters[1]

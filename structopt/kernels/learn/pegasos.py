@@ -9,6 +9,7 @@ from numba import types
 from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
 
 
@@ -21,7 +22,7 @@ def mean_square(kernels, data, space, instances, theta):
         if halted():
             break
         visit(k, data, space, i, theta)
-        total += k.pullback(data.features, i, space.residual[: size(data, i)], space.gradient)
+        total += k.pullback(data.features, i, part(space.residual, 0, size(data, i)), space.gradient)
     return total / len(instances)
 
 

@@ -7,6 +7,7 @@ from numba import types
 from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver, inlined
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size, visit
 
 
@@ -34,7 +35,7 @@ def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
             break
         t += 1.0
         total += visit(k, data, space, i, theta)
-        residual = space.residual[: size(data, i)]
+        residual = part(space.residual, 0, size(data, i))
         if is_zero(residual):
             continue
         mistakes += 1.0

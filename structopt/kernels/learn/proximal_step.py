@@ -20,6 +20,7 @@ from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import product
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, image, size
 
 MOST_EVALUATIONS = 200  # of one loss in one step: beyond them only rounding errors are left
@@ -120,7 +121,7 @@ def balance(bundle, rows, tolerance):
 @driven
 def move(k, data, space, i, bundle, rows, theta, lag, t):
     """theta -= sum_j alpha_j a_j, in one pullback of the mean residual; `lag` as in `averaged_step`, with weight t."""
-    r, mass = space.residual[: size(data, i)], 0.0
+    r, mass = part(space.residual, 0, size(data, i)), 0.0
     r[:] = 0.0
     for j in range(1, rows):
         if bundle.alpha[j] > 0.0:
@@ -146,7 +147,7 @@ def collect(k: Any, data: Any, space: Any, i: int, theta: Array, C: float, toler
     that it leads to and the proximal point is at most the gap.
     """
     n, rows, first = size(data, i), clear(bundle, C), 0.0
-    start, s = space.direction[:n], space.scores[:n]
+    start, s = part(space.direction, 0, n), part(space.scores, 0, n)
     k.scores(data.features, theta, i, start, space.gradient)
     for evaluation in range(MOST_EVALUATIONS):
         if halted():

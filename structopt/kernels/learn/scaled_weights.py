@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from structopt.kernels.learn.averaging import scaled_total_step, settle_total
 from structopt.kernels.waist.signatures import driven, inlined
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, size
 
 SMALLEST = 1e-5  # of the scale: below it, b v and the sum that is taken from it would cancel in more than five of sixteen digits
@@ -16,7 +17,7 @@ SMALLEST = 1e-5  # of the scale: below it, b v and the sum that is taken from it
 @driven
 def scaled_visit(k, data, space, i, theta, scale, residual):
     """Return L_i at the weights scale * theta; `residual` becomes z_bar - z."""
-    s = space.scores[: size(data, i)]
+    s = part(space.scores, 0, size(data, i))
     k.scores(data.features, theta, i, s, space.gradient)
     for p in range(len(s)):
         s[p] *= scale

@@ -25,6 +25,7 @@ from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, size, solve
 
 SCALE = 2.0**20  # the pullback takes entries below 1e-9 for zero; theta must not miss them, so d is scaled, exactly
@@ -37,7 +38,8 @@ MOST_TRIALS = 60
 def look(k, data, space, i, theta, z):
     """Call the oracle: space.scores = u, space.direction = d. Return L_i, max u^T z' + H(z')/beta, u^T z_bar and u^T d."""
     n, t = size(data, i), open_target(data.target)
-    u, answer, d = augmented_scores(k, data, space, t, i, theta, data.parameters[1]), space.answer[:n], space.direction[:n]
+    u = augmented_scores(k, data, space, t, i, theta, data.parameters[1])
+    answer, d = part(space.answer, 0, n), part(space.direction, 0, n)
     value = solve(k, data, space, i, u, data.parameters[0], answer)
     here, slope = 0.0, 0.0
     for r in range(n):
@@ -67,7 +69,7 @@ def pull(k, data, space, i):
     n = size(data, i)
     for r in range(n):
         space.residual[r] = SCALE * space.direction[r]
-    return k.pullback(data.features, i, space.residual[:n], space.gradient) / (SCALE * SCALE)
+    return k.pullback(data.features, i, part(space.residual, 0, n), space.gradient) / (SCALE * SCALE)
 
 
 @driven
@@ -87,7 +89,7 @@ def line_search(k, data, space, i, z, slope, Q, gap, trial):
     first guess.
     """
     n, temperature = size(data, i), data.parameters[0]
-    d = space.direction[:n]
+    d = part(space.direction, 0, n)
     low, high, tau = 0.0, 1.0, 2.0 * gap / (2.0 * gap + Q)
     for _ in range(MOST_TRIALS):
         trial[2] = nan
@@ -104,7 +106,7 @@ def line_search(k, data, space, i, z, slope, Q, gap, trial):
     if isnan(trial[2]):  # the graph's slopes do not compute the entropy as well
         for r in range(n):
             space.residual[r] = z[r] + tau * d[r]
-        trial[2] = k.entropy(data.structure, i, space.residual[:n])
+        trial[2] = k.entropy(data.structure, i, part(space.residual, 0, n))
     return tau
 
 

@@ -7,6 +7,7 @@ from numba import types
 from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import size
 
 
@@ -22,7 +23,7 @@ def sgd_pass(kernels, data, space, order, theta, total, visits, eta, regularizat
     for i in order:
         if halted():
             break
-        r, rate = space.residual[: size(data, i)], eta / (1.0 + t / m)
+        r, rate = part(space.residual, 0, size(data, i)), eta / (1.0 + t / m)
         losses += scaled_visit(k, data, space, i, theta, scale, r)
         scale, scale_sum = shrink(theta, total, scale, scale_sum + scale, 1.0 - rate * regularization)
         k.pullback(data.features, i, r, space.gradient)

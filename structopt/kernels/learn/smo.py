@@ -12,6 +12,7 @@ from numba import types
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import augmented_scores, solve
 
 SUPPORT = 1e-12  # a part with no more mass than this counts as empty; there is always an output with 1/(parts) on all its parts
@@ -26,7 +27,7 @@ def choose_pair(k, data, space, i, s, mu):
     ``space.direction`` receives e = chi(y1) - chi(y0).
     """
     n = len(s)
-    e, best, worst = space.direction[:n], space.answer[:n], space.residual[:n]
+    e, best, worst = part(space.direction, 0, n), part(space.answer, 0, n), part(space.residual, 0, n)
     e[:] = s
     highest = solve(k, data, space, i, e, 0.0, best)
     for r in range(n):
@@ -70,7 +71,7 @@ def smo_pass(kernels, data, space, order, theta, C, gamma, steps, residuals, tot
     for i in order:
         if halted():
             break
-        mu = residuals[data.parts[i] : data.parts[i + 1]]
+        mu = part(residuals, data.parts[i], data.parts[i + 1])
         add_gold(t, i, 1.0, mu)
         for step in range(steps):
             s = augmented_scores(k, data, space, t, i, theta, gamma)
@@ -80,7 +81,7 @@ def smo_pass(kernels, data, space, order, theta, C, gamma, steps, residuals, tot
             gain = highest - lowest
             if not gain > SETTLED:
                 break
-            e = space.direction[: len(mu)]
+            e = part(space.direction, 0, len(mu))
             delta = transferable(e, mu)
             norm = k.pullback(data.features, i, e, space.gradient)
             if C * norm * delta > gain:

@@ -25,8 +25,12 @@ from structopt.errors import StructoptError, did_you_mean
 from structopt.kernels.waist.fields import Field, annotations, fields_of, is_declaration
 from structopt.kernels.waist.record import BUFFERS, Array, Record
 from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.views import part, table
 
 T = TypeVar("T")
+
+CACHE_LINE = 64
+"""Bytes; buffers begin at one."""
 
 
 class RecordLayout(Generic[T]):
@@ -43,7 +47,8 @@ class RecordLayout(Generic[T]):
     open : function
         Takes a `Record` and returns a `kind`, in plain Python; arrays are views of the record's buffers.
     compiled : Numba function
-        The same for kernels. It is cached on disk beside the module that declares `kind`.
+        The same for kernels, which are handed the record and do not outlive it: the arrays own nothing
+        (`structopt.kernels.waist.views`). Never call it from Python. It is cached on disk beside the module that declares `kind`.
     """
 
     def __init__(self, kind: type[T]) -> None:
@@ -51,8 +56,9 @@ class RecordLayout(Generic[T]):
         fields = list(fields_of(kind))
         self.singles = {name: [f for f in fields if f.kept.buffer == name and f.kept.single] for name in BUFFERS}
         self.arrays = {name: [f for f in fields if f.kept.buffer == name and not f.kept.single] for name in BUFFERS}
-        self.open: Callable[[Record], T] = self._opening({field.name: field for field in fields})
-        self.compiled: Any = inlined(self.open)
+        named = {field.name: field for field in fields}
+        self.open: Callable[[Record], T] = self._opening("open", named)
+        self.compiled: Any = inlined(self._opening("view", named))
 
     def pack(self, **values: Any) -> Record:
         """Pack values, one for every field, by name.
@@ -103,11 +109,16 @@ class RecordLayout(Generic[T]):
             self._refuse(f"{error}. Borrow what the same layout has packed.")
         return record
 
-    def _opening(self, fields: Mapping[str, Field]) -> Callable[[Record], T]:
-        """Generate the function that opens a record; Numba's cache takes it for the first line of the module of `kind`."""
+    def _opening(self, how: str, fields: Mapping[str, Field]) -> Callable[[Record], T]:
+        """Generate the function that opens a record, by slices (``open``) or by views that own nothing (``view``).
+
+        Numba's cache takes it for the first line of the module of `kind`.
+        """
         module = self.kind.__module__
         namespace: dict[str, Any] = {"np": np, "__name__": module}
-        name, call = f"open_{self.kind.__name__}", self._call(self.kind, "", fields, namespace)
+        if how == "view":
+            namespace |= {"part": part, "table": table}
+        name, call = f"{how}_{self.kind.__name__}", self._call(self.kind, "", fields, namespace)
         source = f"def {name}(r): ints, longs, floats, at = r.ints, r.longs, r.floats, r.at; return {call}"
         exec(compile(source, vars(sys.modules[module]).get("__file__") or "<record>", "exec"), namespace)
         opening: Callable[[Record], T] = namespace[name]
@@ -118,13 +129,16 @@ class RecordLayout(Generic[T]):
         """Source of the call that makes a `kind` from the buffers."""
         name_of_kind = f"{kind.__name__}_{len(namespace)}"
         namespace[name_of_kind] = kind
+        views = "part" in namespace
         values = [
-            self._call(held, f"{prefix}{name}.", fields, namespace) if is_declaration(held) else self._read(prefix + name, fields)
+            self._call(held, f"{prefix}{name}.", fields, namespace)
+            if is_declaration(held)
+            else self._read(prefix + name, fields, views)
             for name, held in annotations(kind).items()
         ]
         return f"{name_of_kind}({', '.join(values)})"
 
-    def _read(self, name: str, fields: Mapping[str, Field]) -> str:
+    def _read(self, name: str, fields: Mapping[str, Field], views: bool) -> str:
         """Source of the expression that reads one field."""
         field = fields[name]
         buffer, form, columns = field.kept.buffer, field.kept.form, field.columns
@@ -132,8 +146,11 @@ class RecordLayout(Generic[T]):
             return form.format(f"{buffer}[{self.singles[buffer].index(field)}]")
         before = list(BUFFERS)[: list(BUFFERS).index(buffer)]
         array = sum(len(self.arrays[other]) + 1 for other in before) + self.arrays[buffer].index(field)
-        read = form.format(f"{buffer}[at[{array}] : at[{array + 1}]]")
-        wide = self._read(columns, fields) if isinstance(columns, str) else str(columns)
+        wide = self._read(columns, fields, views) if isinstance(columns, str) else str(columns)
+        if views and columns and form == "{}":
+            return f"table({buffer}, at[{array}], (at[{array + 1}] - at[{array}]) // max({wide}, 1), {wide})"
+        read = f"part({buffer}, at[{array}], at[{array + 1}])" if views else f"{buffer}[at[{array}] : at[{array + 1}]]"
+        read = form.format(read)
         return f"{read}.reshape((-1, {wide}))" if columns else read
 
     def _named(self, kind: type, values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -214,4 +231,7 @@ def _joined(arrays: list[Array]) -> Array:
     filled = [array for array in arrays if array.size]
     if len(filled) == 1 and filled[0].flags.writeable and filled[0].flags.aligned:
         return filled[0]
-    return np.concatenate(arrays)
+    size, dtype = sum(map(len, arrays)), arrays[0].dtype
+    room = np.empty(size * dtype.itemsize + CACHE_LINE, np.uint8)
+    begin = -room.ctypes.data % CACHE_LINE
+    return np.concatenate(arrays, out=room[begin : begin + size * dtype.itemsize].view(dtype))

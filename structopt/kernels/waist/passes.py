@@ -10,6 +10,7 @@ from numba import types
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.target import is_set, list_parts, open_target, restrict
+from structopt.kernels.waist.views import part
 from structopt.kernels.waist.visit import evaluate, size, solve, visit, visit_into
 
 LEAST = -1e300
@@ -34,7 +35,7 @@ def residual_pass(kernels, data, space, first, last, theta, residuals):
     for i in range(first, last):
         if halted():
             break
-        total += visit_into(k, data, space, i, theta, residuals[data.parts[i] : data.parts[i + 1]])
+        total += visit_into(k, data, space, i, theta, part(residuals, data.parts[i], data.parts[i + 1]))
     return total
 
 
@@ -67,7 +68,7 @@ def output_pass(kernels, data, space, temperature, first, last, theta, offsets, 
         n = size(data, i)
         if offsets[i - first] + n > len(parts):
             return i
-        s, z = space.scores[:n], space.residual[:n]
+        s, z = part(space.scores, 0, n), part(space.residual, 0, n)
         k.scores(data.features, theta, i, s, space.gradient)
         if not solve(k, data, space, i, s, temperature, z) > LEAST:
             return -1 - i
@@ -88,7 +89,7 @@ def marginal_pass(kernels, data, space, temperature, first, last, theta, begins,
         if halted():
             break
         n = size(data, i)
-        s, z = space.scores[:n], space.residual[:n]
+        s, z = part(space.scores, 0, n), part(space.residual, 0, n)
         k.scores(data.features, theta, i, s, space.gradient)
         if not solve(k, data, space, i, s, temperature, z) > LEAST:
             return -1 - i
@@ -105,9 +106,9 @@ def target_pass(kernels, data, space, first, last):
             break
         n = size(data, i)
         if is_set(t, i):
-            s, z = space.scores[:n], space.residual[:n]
+            s, z = part(space.scores, 0, n), part(space.residual, 0, n)
             s[:] = 0.0
-            restrict(t, i, s, space.second_scores[:n])
-            if not solve(k, data, space, i, space.second_scores[:n], 0.0, z) > LEAST:
+            restrict(t, i, s, part(space.second_scores, 0, n))
+            if not solve(k, data, space, i, part(space.second_scores, 0, n), 0.0, z) > LEAST:
                 return i
     return last

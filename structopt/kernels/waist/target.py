@@ -11,6 +11,7 @@ from typing import NamedTuple
 from structopt.kernels.waist.fields import Floats, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import driven, inlined
+from structopt.kernels.waist.views import part
 
 
 class Target(NamedTuple):
@@ -65,9 +66,9 @@ def complete(k, data, space, t, i, s, z):
     """Let z be a point target of instance i: its gold output, or at the scores s the best of its allowed outputs."""
     z[:] = 0.0
     if is_set(t, i):
-        other = space.second_scores[: len(s)]
+        other = part(space.second_scores, 0, len(s))
         restrict(t, i, s, other)
-        k.solve(data.structure, i, other, 0.0, z, data.messages[data.memory[i] : data.memory[i + 1]], space.work)
+        k.solve(data.structure, i, other, 0.0, z, part(data.messages, data.memory[i], data.memory[i + 1]), space.work)
     else:
         add_gold(t, i, 1.0, z)
 
@@ -90,7 +91,9 @@ def gold_score(t, i, s):
 
 @inlined
 def add_cost(t, i, gamma, s):
-    """s += gamma * p."""
+    """s += gamma * p; at gamma = 0 the costs are not read."""
+    if gamma == 0.0:
+        return
     for j in range(t.cost_offsets[i], t.cost_offsets[i + 1]):
         s[t.cost_parts[j]] += gamma * t.cost_values[j]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.signatures import driven
 from structopt.kernels.waist.target import add_cost
+from structopt.kernels.waist.views import part
 
 
 @driven
 def visit(k, data, space, i, theta):
     """L_i(theta); afterwards ``space.residual[:size(data, i)]`` holds the residual z_bar - z, and the scores are overwritten."""
-    return visit_into(k, data, space, i, theta, space.residual[: size(data, i)])
+    return visit_into(k, data, space, i, theta, part(space.residual, 0, size(data, i)))
 
 
 @driven
@@ -19,7 +20,7 @@ def visit_into(k, data, space, i, theta, residual):
     if halted():
         residual[:] = 0.0
         return 0.0
-    s = space.scores[: len(residual)]
+    s = part(space.scores, 0, len(residual))
     k.scores(data.features, theta, i, s, space.gradient)
     return evaluate(k, data, space, i, s, residual)
 
@@ -30,8 +31,8 @@ def evaluate(k, data, space, i, s, residual):
     count_visit()
     return k.evaluate(
         k.solve, data.structure, data.target, data.parameters, i, s, residual,
-        space.second_scores[: len(residual)], space.second_answer[: len(residual)],
-        data.messages[data.memory[i] : data.memory[i + 1]], space.work,
+        part(space.second_scores, 0, len(residual)), part(space.second_answer, 0, len(residual)),
+        part(data.messages, data.memory[i], data.memory[i + 1]), space.work,
     )  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def image(k, data, space, i, dense, out):
 @driven
 def augmented_scores(k, data, space, t, i, theta, gamma):
     """Fill and return space.scores = F^T theta + gamma p of instance i, t being the opened targets."""
-    s = space.scores[: size(data, i)]
+    s = part(space.scores, 0, size(data, i))
     k.scores(data.features, theta, i, s, space.gradient)
     add_cost(t, i, gamma, s)
     return s
@@ -63,5 +64,5 @@ def solve(k, data, space, i, s, temperature, z):
     """Call the inference on the scores s, which it may overwrite, and return the value; z becomes its (sub)gradient."""
     count_visit()
     return k.solve(
-        data.structure, i, s, temperature, z, data.messages[data.memory[i] : data.memory[i + 1]], space.work
+        data.structure, i, s, temperature, z, part(data.messages, data.memory[i], data.memory[i + 1]), space.work
     )

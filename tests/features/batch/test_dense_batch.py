@@ -17,7 +17,7 @@ from structopt.features.batch.dense import MixedGroup
 from structopt.inference.ad3 import AD3
 from structopt.inference.exact import Exact
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.kernels.features.attribute_rows import open_gradient
+from structopt.kernels.features.attribute_rows import GRADIENT
 from structopt.kernels.waist.record import EMPTY
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import loss_and_gradient, make_problem, random_encoded, random_graphs, random_weights
@@ -117,7 +117,7 @@ def test_kernels(name):
             k.add_both(records[one], moved, lag, gradients[one], 0.5, 2.0)
             np.testing.assert_allclose(moved, theta + 0.5 * dense[one], atol=1e-12)
             np.testing.assert_allclose(lag, 2.0 * dense[one], atol=1e-12)
-            assert (open_gradient(gradients[one]).slot == -1).all()
+            assert (GRADIENT.open(gradients[one]).slot == -1).all()
         np.testing.assert_allclose(scores[0], scores[1], rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(dense[0][order], dense[1], rtol=1e-12, atol=1e-12)
         assert norms[0] == pytest.approx(norms[1], rel=1e-12)

@@ -18,8 +18,8 @@ from structopt.kernels.ad3.projections import (
     small_table_masses,
 )
 from structopt.kernels.ad3.table_active_set import solve_table, table_size
-from structopt.kernels.ad3.work import open_work
-from structopt.kernels.loopy.factors import AUTOMATON, TREE, open_factors
+from structopt.kernels.ad3.work import WORK
+from structopt.kernels.loopy.factors import AUTOMATON, FACTORS, TREE
 from structopt.reference.relaxation import quadratic_step
 from tests.inference.small_graphs import automaton, binary, complete, outputs, structure_of, tree
 
@@ -149,7 +149,7 @@ def test_sets_of_tables(K, L, forbidden):
     generator, k, vertices = np.random.default_rng([K, L]), K + L, table_vertices(K, L)
     floats, ints = table_size(k)
     sets, members, counts, q = np.zeros(3 + floats), np.zeros(2 + ints, np.int64), np.zeros(2, np.int64), np.zeros(k + 1)
-    x = open_work(AD3().prepare(structure_of([complete([K, L])])).work).scratch
+    x = WORK.open(AD3().prepare(structure_of([complete([K, L])])).work).scratch
     p = np.concatenate([[5.0], generator.normal(size=K * L)])
     p[1 + generator.choice(K * L, forbidden, replace=False)] = -inf
     allowed, most = np.flatnonzero(p[1:] > -inf), 0
@@ -192,7 +192,7 @@ def test_active_sets(name):
     """From scratch, and from the set that the last problem left."""
     kind, row = SETS[name]
     structure = AD3().prepare(structure_of([row]))
-    f, w, vertices = open_factors(structure.record), open_work(structure.work), outputs(row)
+    f, w, vertices = FACTORS.open(structure.record), WORK.open(structure.work), outputs(row)
     k = int(row.widths.sum())
     x = open_set(w.sets, w.members, w.counts[:1], kind, k)
     generator, q = np.random.default_rng(0), np.zeros(k)

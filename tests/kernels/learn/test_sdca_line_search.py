@@ -25,7 +25,7 @@ def starts(problem, i):
     """The gold output, a point near it, and one inside the polytope, which the entropy's slope is finite at."""
     n = int(np.diff(problem.structure.parts)[i])
     gold, inside = np.zeros(n), np.zeros(n)
-    target.add_gold(target.open_target(problem.data.target), i, 1.0, gold)
+    target.add_gold(target.TARGET.open(problem.data.target), i, 1.0, gold)
     problem.kernels.solve(problem.data.structure, i, np.zeros(n), 1.0, inside, np.zeros(0), problem.space.work)
     return [gold, 0.9999 * gold + 0.0001 * inside, inside]
 

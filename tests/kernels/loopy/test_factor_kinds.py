@@ -8,7 +8,7 @@ import pytest
 from structopt.factor_graph.kinds import LOOPY
 from structopt.inference.enumeration import Enumeration
 from structopt.kernels.loopy.factor_kinds import local_marginals, local_max, scratch_sizes
-from structopt.kernels.loopy.factors import linked_parts, open_factors, private_start
+from structopt.kernels.loopy.factors import FACTORS, linked_parts, private_start
 from tests.inference.factor_problems import binary_rows, factor_structure, random_scores, table_rows, tree_rows
 
 ALONE = {
@@ -30,7 +30,7 @@ kinds = pytest.mark.parametrize("kind", ALONE)
 
 def local(function, structure, s):
     """A function of `factor_kinds` on the only factor of instance 0: value, marginals of all parts."""
-    f = open_factors(structure.record)
+    f = FACTORS.open(structure.record)
     linked = f.linked[: f.links[1]]
     parts = np.concatenate([np.arange(f.starts[v], f.starts[v] + f.widths[v]) for v in linked])
     first = private_start(f, 0, 0)
@@ -91,7 +91,7 @@ def test_nothing_is_allowed(kind, function):
 def test_the_pairs_of_a_row_are_independent():
     """A variable that three pairs share counts three times in the value, whose pairs know nothing of one another."""
     structure = factor_structure([binary_rows(3, pairs=[(0, 1), (0, 2), (0, 1)])])
-    f = open_factors(structure.record)
+    f = FACTORS.open(structure.record)
     out, private, scratch, ints = np.zeros(6), np.zeros(3), np.zeros(99), np.zeros(99, np.int32)
     s, p = np.array([1.0, -2.0, 1.0, 3.0, -1.0, -1.0]), np.array([0.0, 0.0, 3.0])
     value = local_max(f, 0, 0, s, p, out, private, scratch, ints)

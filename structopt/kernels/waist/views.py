@@ -1,0 +1,66 @@
+"""Views that own nothing, for kernels: taking one counts no reference, and neither does handing one to a function.
+
+Numba counts references to arrays by atomic additions, two a view and two a call; and it reshapes by a call that looks at all
+strides. The views here are pointers. They are for arrays that the *caller* of a kernel keeps: buffers of records, weights,
+scratch. A view of an array that the kernel itself has made would outlive it.
+
+Un-compiled they are slices, whose bounds Python checks; compiled ones are not checked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array, populate_array
+
+
+def part(array, begin, end):
+    """View the entries begin <= j < end of a contiguous array, row by row."""
+    return array.reshape(-1)[begin:end]
+
+
+def table(array, begin, rows, columns):
+    """View rows * columns entries of a contiguous array, from `begin` on, as a table."""
+    return array.reshape(-1)[begin : begin + rows * columns].reshape((rows, columns))
+
+
+def _view(context: Any, builder: Any, signature: Any, array: Any, begin: Any, shape: list[Any]) -> Any:
+    """Build the view of the given shape that begins at an entry of a contiguous vector."""
+    kind = signature.args[0]
+    source, view = make_array(kind)(context, builder, array), make_array(signature.return_type)(context, builder)
+    size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [cgutils.intp_t(size)]
+    for count in shape[:0:-1]:
+        strides.insert(0, builder.mul(strides[0], count))
+    data = builder.gep(source.data, [begin])
+    populate_array(view, data=data, shape=shape, strides=strides, itemsize=cgutils.intp_t(size), meminfo=None)
+    return view._getvalue()
+
+
+@intrinsic
+def _part(typingctx, array, begin, count):  # type: ignore[no-untyped-def]  # Numba's form of an intrinsic
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _view(context, builder, signature, arguments[0], arguments[1], [arguments[2]])
+
+    return types.Array(array.dtype, 1, "C")(array, types.intp, types.intp), codegen
+
+
+@intrinsic
+def _table(typingctx, array, begin, rows, columns):  # type: ignore[no-untyped-def]
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _view(context, builder, signature, arguments[0], arguments[1], list(arguments[2:]))
+
+    return types.Array(array.dtype, 2, "C")(array, types.intp, types.intp, types.intp), codegen
+
+
+@overload(part)
+def _compiled_part(array, begin, end):  # type: ignore[no-untyped-def]
+    return lambda array, begin, end: _part(array, begin, end - begin)
+
+
+@overload(table)
+def _compiled_table(array, begin, rows, columns):  # type: ignore[no-untyped-def]
+    return lambda array, begin, rows, columns: _table(array, begin, rows, columns)
