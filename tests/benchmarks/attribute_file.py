@@ -62,7 +62,8 @@ def problem(loss: str, C: float, optimizer: Optimizer | None = None, **parameter
         plan, positional = optimizer.plan, optimizer.needs(made, graph).positional
     for name in plan.kernel_modules:
         import_module(name)  # no pass is charged for the compiler
-    return Problem.of(encoded, graph, made, inference, AttributeRows.fit, Settings(C, 0, plan.variant, plan.penalty), positional)
+    settings = Settings(C, 0, plan.variant, plan.penalty)
+    return Problem.of(encoded, graph, made, inference, AttributeRows().fit, settings, positional)
 
 
 def dev(of: Problem) -> Examples:

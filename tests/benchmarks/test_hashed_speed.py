@@ -106,8 +106,7 @@ def test_passes(labeled: bool) -> None:
     trees = read(FILE)
     structure, gold = lay_out(trees, labeled)
     begin = process_time()
-    options = {"templates": TEMPLATES, "labels": LABELS}
-    fitted = HashedTemplates.fit(trees, structure, gold, options)
+    fitted = HashedTemplates(templates=TEMPLATES, labels=LABELS).fit(trees, structure, gold)
     print(f"\nfit in {process_time() - begin:.1f} s (first time: with compilation): {fitted.note}")
     k, record, scratch = fitted.kernels, fitted.record(trees, structure), fitted.scratch(trees, structure)
     assert fitted.support is not None

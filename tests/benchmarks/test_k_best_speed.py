@@ -120,7 +120,7 @@ def real_problem() -> Problem:
     encoded = task.fit(task.read(path))
     structure = graph.build(encoded)
     gold = graph.gold(encoded, structure)
-    rows = AttributeRows.fit(encoded, structure, gold)
+    rows = AttributeRows().fit(encoded, structure, gold)
     examples = Examples(encoded, structure, rows.record(encoded, structure), rows)
     assert encoded.gold is not None
     cost = graph.cost(encoded, structure, np.ones(len(encoded.gold)))
