@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from math import isfinite
@@ -26,6 +27,11 @@ LOWER_IS_BETTER = ("loss", "error")
 def line_style(number: int) -> dict[str, Any]:
     """Return colour and line of the curves of setting `number`; the first 32 differ."""
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": _LINES[number // len(COLOURS) % len(_LINES)]}
+
+
+def import_early() -> None:
+    """Import in the background what figures need, while compiled passes leave Python's lock free."""
+    threading.Thread(target=lambda: new_figure(1.0, 1.0), name="structopt-plots", daemon=True).start()
 
 
 def new_figure(width: float, height: float, dpi: int = 150) -> Any:

@@ -24,7 +24,7 @@ from structopt.objective.pass_shards import Passes
 from structopt.process import folder_lock, interruption
 from structopt.progress import console, display, phases
 from structopt.progress.quiet import quietly
-from structopt.run import history, memory
+from structopt.run import history, memory, plots
 from structopt.run.closing import Closing
 from structopt.run.components import Components, make_components
 from structopt.run.evaluation import Metrics
@@ -115,6 +115,7 @@ def _train(run: _TrainingRun, resuming: bool) -> Model:
     with _tracked(run, resuming) as outcome:
         data = read(run.config, run.components)
         trainer = run.trainer(data)
+        plots.import_early()
         weights, interrupt = _fit(trainer, data, resuming)
         with interruption.put_off():
             model = run.model(data, weights)
