@@ -15,8 +15,8 @@ from structopt.learning.averaging import add_to_total
 
 
 def lazy_bytes(sizes: ProblemSizes) -> int:
-    """Bytes of the rates and of the gradient of a batch; those of the steps that blocks of weights have made are few."""
-    return 2 * sizes.weight_vector + sizes.weight_vector // 32
+    """Bytes of the rates and of the gradient of a batch, and of the visits at which weights were last up to date."""
+    return 2 * sizes.weight_vector + sizes.weight_vector // 2
 
 
 def lazy_pass(
@@ -40,16 +40,15 @@ def lazy_pass(
     sparse : bool
         Whether the regulariser is that of l1.
     """
-    from structopt.kernels.learn.lazy_regularization import Lazy, Rule, blocks
+    from structopt.kernels.learn.lazy_regularization import Lazy, Rule
 
     order, most = problem.order(state["epoch"]), len(problem.space.indices)
     batch = min(batch_size, len(order))
-    many = blocks(problem.dimension)
-    dense, touched = np.zeros(problem.dimension), np.zeros(min(many, batch * most), np.int64)
+    dense, touched = np.zeros(problem.dimension), np.zeros(min(problem.dimension, batch * most), np.int64)
     losses, full = 0.0, len(order) - len(order) % batch
     for visits, size in ((order[:full], batch), (order[full:], len(order) - full)):
         if len(visits):
-            stamps = np.zeros(many, np.int32)
+            stamps = np.zeros(problem.dimension, np.int32)
             lazy = Lazy(state["theta"], state["total"], rates, stamps, dense, touched)
             losses += problem.run(driver, visits, lazy, Rule(problem.regularization, sparse, size), *arguments)
     state["visits"] += float(len(order))

@@ -69,52 +69,10 @@ class Sink(NamedTuple):
 
 
 @inlined
-def allowed(support, w):
-    """Whether a weight may move."""
-    return len(support) == 0 or (support[w >> np.uint64(6)] >> (w & np.uint64(63))) & np.uint64(1) == np.uint64(1)
-
-
-@inlined
-def group_allowed(support, w):
-    """Whether a weight of the group of w may move: 1 or 0. A group has its bits in one word."""
-    if len(support) == 0:
-        return 1
-    ones = (np.uint64(1) << GROUP) - np.uint64(1)
-    return np.int64((support[w >> np.uint64(6)] >> (w & np.uint64(63) & ~(GROUP - np.uint64(1)))) & ones != np.uint64(0))
-
-
-@inlined
-def list_runs(sink, entries, start, width):
-    """List the first entries of the scratch as runs of weights, as long as there is room; else the count becomes -1."""
-    count = sink.g.counts[0]
-    if count < 0 or count + entries > len(sink.starts):
-        sink.g.counts[0] = -1
-        return
-    for k in range(entries):
-        sink.starts[count + k] = start + np.int64(sink.indices[k]) * width
-        sink.widths[count + k] = width
-    sink.g.counts[0] = count + entries
-
-
-@inlined
-def list_groups(sink, entries):
-    """List the groups of the first weights of the scratch."""
-    for k in range(entries):
-        sink.indices[k] //= GROUP
-    list_runs(sink, entries, 0, np.int64(GROUP))
-
-
-@inlined
 def put(x, sink, hashes, variants, r):
-    """Add each part's residual to its feature's weights, plain and of the part's variant; list the feature's whole group."""
+    """Add each part's residual to its feature's weights, plain and of the part's variant."""
     shift, entries = np.uint64(64 - x.hash_bits), 0
     indices, amounts = sink.indices, sink.amounts
-    if sink.mode == LISTED:
-        for k in range(len(r)):
-            indices[entries] = hashes[k] >> shift
-            entries += group_allowed(x.support, indices[entries])
-        list_groups(sink, entries)
-        return
     if len(x.support) > 0 and sink.mode != DENSE:
         for k in range(len(r)):
             z = hashes[k] >> shift
@@ -237,6 +195,12 @@ def enlarge(g, least):
 
 
 @inlined
+def allowed(support, w):
+    """Whether a weight may move."""
+    return len(support) == 0 or (support[w >> np.uint64(6)] >> (w & np.uint64(63))) & np.uint64(1) == np.uint64(1)
+
+
+@inlined
 def put_rows(x, sink, entries, owner, R):
     """Add rows of residuals R[owner[k]], of which the first L count, to the first rows of label weights of the scratch."""
     g, L, indices, count = sink.g, x.labels, sink.indices, sink.g.counts[1]
@@ -260,3 +224,16 @@ def put_rows(x, sink, entries, owner, R):
         for y in range(L):
             target[y] += row[y]
     g.counts[1] = count
+
+
+@inlined
+def list_runs(sink, entries, start, width):
+    """List the first entries of the scratch as runs of weights, as long as there is room; else the count becomes -1."""
+    count = sink.g.counts[0]
+    if count < 0 or count + entries > len(sink.starts):
+        sink.g.counts[0] = -1
+        return
+    for k in range(entries):
+        sink.starts[count + k] = start + np.int64(sink.indices[k]) * width
+        sink.widths[count + k] = width
+    sink.g.counts[0] = count + entries

@@ -5,16 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.kernels.features.hashing import add_hashes, finish, rotated
-from structopt.kernels.features.template_gradient import (
-    DENSE,
-    LISTED,
-    allowed,
-    group_allowed,
-    list_groups,
-    put,
-    put_rows,
-    put_weights,
-)
+from structopt.kernels.features.template_gradient import DENSE, LISTED, allowed, put, put_rows, put_weights
 from structopt.kernels.features.template_parts import (
     BOTH,
     CHUNK,
@@ -35,15 +26,6 @@ SMALLEST = 1e-9  # a residual below this is taken for zero: its gradient would d
 
 
 @inlined
-def put_listed(sink, entries):
-    """Hand the first weights of the scratch to the sink; groups of weights where it lists what is read."""
-    if sink.mode == LISTED:
-        list_groups(sink, entries)
-    else:
-        put_weights(sink, entries)
-
-
-@inlined
 def put_tokens(x, sink, sums, role, tokens):
     """Add tokens[slot, v], sums of residuals over arcs of variant v, to the weights of the templates of one token."""
     shift, filled = np.uint64(64 - x.hash_bits), 0
@@ -54,19 +36,16 @@ def put_tokens(x, sink, sums, role, tokens):
     for t in range(sums.bounds[role], sums.bounds[role + 1]):
         for slot in range(len(tokens)):
             z = finish(sums.partials[role, t, slot] + sums.constants[t]) >> shift
-            if sink.mode == LISTED:
-                sink.indices[filled] = z
-                filled += tokens[slot, 0] != 0.0 and group_allowed(x.support, z)
-            for v in range(0 if sink.mode == LISTED else 16):
+            for v in range(16):
                 w = rotated(z, np.uint64(v), GROUP)
                 if tokens[slot, v] != 0.0 and (sink.mode == DENSE or allowed(x.support, w)):
                     sink.indices[filled] = w
                     sink.amounts[filled] = tokens[slot, v]
                     filled += 1
             if filled > CHUNK:
-                put_listed(sink, filled)
+                put_weights(sink, filled)
                 filled = 0
-    put_listed(sink, filled)
+    put_weights(sink, filled)
 
 
 @inlined

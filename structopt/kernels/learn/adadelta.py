@@ -6,7 +6,7 @@ from math import sqrt
 
 from numba import types
 
-from structopt.kernels.learn.lazy_regularization import LAZY, RULE, bounds, catch_up_all, step, visit_batch
+from structopt.kernels.learn.lazy_regularization import LAZY, RULE, catch_up_all, step, visit_batch
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 
@@ -24,23 +24,22 @@ def adadelta_pass(kernels, data, space, order, x, rule, squares, moves, rho, eps
     elsewhere the rate r_f of the present `moves` and `squares`. Returns the sum of the losses.
     """
     k, losses, now = Kernels(*kernels), 0.0, 0
-    for begin in range(0, len(order), rule.batch):
+    for first in range(0, len(order), rule.batch):
         if halted():
             break
-        losses, count = visit_batch(k, data, space, order[begin : begin + rule.batch], x, rule, now, losses)
+        losses, count = visit_batch(k, data, space, order[first : first + rule.batch], x, rule, now, losses)
         for j in range(count):
-            first, end = bounds(x, x.touched[j])
-            for f in range(first, end):
-                g = x.dense[f]
-                if g != 0.0:
-                    squares[f] = rho * squares[f] + (1.0 - rho) * g * g
-                    rate = sqrt((moves[f] + epsilon) / (squares[f] + epsilon))
-                    x.rates[f] = rate
-                    step(x, rule, f)
-                    moves[f] = rho * moves[f] + (1.0 - rho) * rate * rate * g * g
-                    x.rates[f] = sqrt((moves[f] + epsilon) / (squares[f] + epsilon))
-                elif x.theta[f] != 0.0:
-                    step(x, rule, f)
+            f = x.touched[j]
+            g = x.dense[f]
+            if g == 0.0:
+                step(x, rule, f)
+                continue
+            squares[f] = rho * squares[f] + (1.0 - rho) * g * g
+            rate = sqrt((moves[f] + epsilon) / (squares[f] + epsilon))
+            x.rates[f] = rate
+            step(x, rule, f)
+            moves[f] = rho * moves[f] + (1.0 - rho) * rate * rate * g * g
+            x.rates[f] = sqrt((moves[f] + epsilon) / (squares[f] + epsilon))
         now += 1
     catch_up_all(x, rule, now)
     return losses

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
@@ -25,6 +26,10 @@ def part(array, begin, end):
 def table(array, begin, rows, columns):
     """View rows * columns entries of a contiguous array, from `begin` on, as a table."""
     return array.reshape(-1)[begin : begin + rows * columns].reshape((rows, columns))
+
+
+def prefetch(array, index):
+    """Ask for the cache line of an entry of a contiguous vector, which will soon be read and written; un-compiled, do nothing."""
 
 
 def _view(context: Any, builder: Any, signature: Any, array: Any, begin: Any, shape: list[Any]) -> Any:
@@ -64,3 +69,21 @@ def _compiled_part(array, begin, end):  # type: ignore[no-untyped-def]
 @overload(table)
 def _compiled_table(array, begin, rows, columns):  # type: ignore[no-untyped-def]
     return lambda array, begin, rows, columns: _table(array, begin, rows, columns)
+
+
+@intrinsic
+def _prefetch(typingctx, array, index):  # type: ignore[no-untyped-def]
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        address = builder.bitcast(builder.gep(make_array(array)(context, builder, arguments[0]).data, [arguments[1]]), byte)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        call = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        builder.call(call, [address, number(1), number(3), number(1)])  # to be written; into all caches; data
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen
+
+
+@overload(prefetch)
+def _compiled_prefetch(array, index):  # type: ignore[no-untyped-def]
+    return lambda array, index: _prefetch(array, index)

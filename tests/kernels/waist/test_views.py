@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from structopt.kernels.waist.views import part, table
+from structopt.kernels.waist.views import part, prefetch, table
 
 
 def add_to_part(array, begin, end, value):  # type: ignore[no-untyped-def]
@@ -36,3 +36,11 @@ def test_compiled_views_are_those_of_plain_python(make, shape):  # type: ignore[
 def test_plain_views_are_checked() -> None:
     with pytest.raises(ValueError, match="cannot reshape"):
         table(np.zeros(10), 4, 2, 4)
+
+
+def test_asking_for_a_cache_line_changes_nothing() -> None:
+    def ask(array):  # type: ignore[no-untyped-def]
+        prefetch(array, len(array) - 1)
+        return array[-1]
+
+    assert njit(ask)(np.arange(5.0)) == ask(np.arange(5.0)) == 4.0
