@@ -12,6 +12,7 @@ from structopt.core.data.targets import Targets
 from structopt.core.factor_graph import Calculus
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
+from structopt.core.penalty import Penalty
 from structopt.core.scorer import Scorer
 from structopt.kernels.waist.record import Array
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:  # they compile
 
 
 class Objective(Protocol):
-    """P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i L_i(theta), lambda = 1/(C m), over the instances that it holds.
+    """P(theta) = R(theta) + (1/m) sum_i L_i(theta) over the instances that it holds; lambda = 1/(C m).
+
+    R is the `penalty` of the optimizer, lambda/2 ||theta||^2 for most.
 
     It is a protocol and no base class: there is one implementation for the whole corpus, for a shard and for a block of a
     stream, and optimizers know no more of it than these attributes and methods.
@@ -66,6 +69,10 @@ class Objective(Protocol):
     @property
     def regularization(self) -> float:
         """lambda."""
+
+    @property
+    def penalty(self) -> Penalty:
+        """What R is made of, in units of lambda."""
 
     @property
     def convex(self) -> bool:

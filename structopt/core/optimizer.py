@@ -14,6 +14,7 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
+from structopt.core.penalty import L2, Penalty
 from structopt.kernels.waist.record import Array
 
 State = dict[str, Any]
@@ -38,8 +39,8 @@ class Plan:
         after passes over shards may be averaged.
     variant : str
         Which residual it steps by: ``max_loss``, or ``prediction`` (the output that is best under the scores alone).
-    penalty : str
-        The regulariser of its P: ``l2`` or ``l1``.
+    penalty : Penalty
+        The regulariser of its P.
     tolerance : float
         Relative gap at which the trainer stops; 0 never does.
     certificate : bool
@@ -55,7 +56,7 @@ class Plan:
     form: Literal["passes", "minibatch", "batch"] = "passes"
     mixable: bool = False
     variant: str = "max_loss"
-    penalty: Literal["l2", "l1"] = "l2"
+    penalty: Penalty = L2
     tolerance: float = 0.0
     certificate: bool = False
     shortens: bool = False

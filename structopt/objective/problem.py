@@ -21,6 +21,7 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.optimizer import Optimizer
+from structopt.core.penalty import L2, Penalty
 from structopt.core.scorer import SparseFeatures
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
@@ -45,8 +46,8 @@ class Settings:
         Of the order of the instances.
     variant : str
         Which residual the optimizer steps by; handed to the loss.
-    penalty : str
-        The regulariser of P: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1).
+    penalty : Penalty
+        The regulariser of P, in units of lambda.
     regularization : float or None
         lambda, of problems that are a shard of a larger one; None: 1/(C m).
     """
@@ -54,7 +55,7 @@ class Settings:
     C: float
     seed: int = 0
     variant: str = "max_loss"
-    penalty: str = "l2"
+    penalty: Penalty = L2
     regularization: float | None = None
 
     @classmethod
@@ -64,7 +65,7 @@ class Settings:
 
 
 class Problem:
-    """P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i L_i(theta), with lambda = 1/(C m).
+    """P(theta) = R(theta) + (1/m) sum_i L_i(theta); R is lambda/2 ||theta||^2 or another `Penalty`, lambda = 1/(C m).
 
     Parameters
     ----------
@@ -202,6 +203,11 @@ class Problem:
         return 1.0 / (self.C * self.m) if whole is None else whole
 
     @property
+    def penalty(self) -> Penalty:
+        """What R is made of, in units of lambda."""
+        return self.settings.penalty
+
+    @property
     def sparse(self) -> bool:
         """Whether scores are linear in the weights, with kernels for compiled passes."""
         return isinstance(self.scorer, SparseFeatures)
@@ -268,8 +274,8 @@ class Problem:
         return self.regularizer(weights) + self.losses(weights) / self.m
 
     def regularizer(self, weights: Array) -> float:
-        """lambda/2 ||theta||^2, or lambda ||theta||_1 with penalty l1."""
-        return self.regularization * float(np.abs(weights).sum()) if self.settings.penalty == "l1" else self.ridge(weights)
+        """R(theta): the penalty of the settings."""
+        return self.penalty.value(weights, self.regularization)
 
     def ridge(self, weights: Array) -> float:
         """lambda/2 ||theta||^2."""
@@ -300,8 +306,8 @@ class Problem:
         return Certificate(self.ridge(weights) + losses / self.m, bound)
 
     def bound(self, slope: float, norm: float) -> float:
-        """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda): see `dual_bound`."""
-        return dual_bound(slope, norm, self.regularization)
+        """max over 0 <= t <= 1 of t * slope - t^2 * norm / (2 lambda): see `dual_bound`; lambda by its share in the penalty."""
+        return dual_bound(slope, norm, self.regularization * self.penalty.l2)
 
     @property
     def shard_data(self) -> ShardData:

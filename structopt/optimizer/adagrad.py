@@ -14,6 +14,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.penalty import PENALTIES
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
@@ -97,7 +98,7 @@ class AdaGrad(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed, with any scorer."""
         return Plan(
-            "minibatch", mixable=True, shortens=True, penalty=self.penalty, tolerance=self.tolerance,
+            "minibatch", mixable=True, shortens=True, penalty=PENALTIES[self.penalty], tolerance=self.tolerance,
             certificate=self.certificate, tried=("eta",) if self.eta == "auto" else (),
             kernel_modules=(
                 "structopt.kernels.learn.adagrad", "structopt.kernels.learn.lazy_regularization",

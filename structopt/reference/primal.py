@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import cvxpy
 import numpy as np
 
+from structopt.core.penalty import L2, Penalty
 from structopt.kernels.waist.record import Array
 
 cp: Any = cvxpy  # its type hints are incomplete
@@ -36,15 +37,17 @@ class Optimum(NamedTuple):
     value: float
 
 
-def minimum(instances: Sequence[Listed], C: float, beta: float, gamma: float) -> Optimum:
-    """Minimise P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i L_i(theta), lambda = 1/(C m).
+def minimum(instances: Sequence[Listed], C: float, beta: float, gamma: float, penalty: Penalty = L2) -> Optimum:
+    """Minimise P(theta) = R(theta) + (1/m) sum_i L_i(theta), with lambda = 1/(C m) before the terms of the penalty R.
 
     L is a log-sum-exp over the outputs, or a maximum where beta = inf; Martins et al. (2010), equations (2), (3) and (8).
     Solved as m C P(theta), a sum of terms of like size.
     """
     theta = cp.Variable(instances[0].differences.shape[1])
     losses = [_loss(theta, instance, beta, gamma) for instance in instances]
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(theta) / 2 + C * sum(losses)))
+    terms = [penalty.l1 * cp.norm1(theta)] if penalty.l1 else []
+    terms += [penalty.l2 * cp.sum_squares(theta) / 2] if penalty.l2 else []
+    problem = cp.Problem(cp.Minimize(sum(terms) + C * sum(losses)))
     problem.solve(solver=cp.CLARABEL)
     return Optimum(np.asarray(theta.value), float(problem.value) / (C * len(instances)))
 

@@ -14,6 +14,7 @@ from structopt.core.data.encoded import Encoded, EncodedGraphs, EncodedTrees
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
+from structopt.core.penalty import L2, Penalty
 from structopt.core.scorer import Scorer
 from structopt.features.attribute_rows import AttributeRows
 from structopt.features.hashed_templates import HashedTemplates
@@ -205,6 +206,7 @@ def make_problem(
     positional: bool = False,
     options: Mapping[str, Any] | None = None,
     scorer: Scorer | None = None,
+    penalty: Penalty = L2,
 ) -> Problem:
     """Put an encoded corpus and components together, as a run does.
 
@@ -213,7 +215,7 @@ def make_problem(
     features: Scorer = AttributeRows(support)
     if isinstance(encoded, EncodedTrees):
         features = HashedTemplates(support, **(options or {}))
-    return Problem.of(encoded, graph, loss, inference, (scorer or features).fit, Settings(C, seed, variant), positional)
+    return Problem.of(encoded, graph, loss, inference, (scorer or features).fit, Settings(C, seed, variant, penalty), positional)
 
 
 def random_weights(problem: Problem, seed: int = 0, scale: float = 1.0) -> Array:

@@ -1,13 +1,13 @@
 """AdaGrad: the contract, lazy steps equal to eager ones, the choice of eta, and cvxpy's optimum with l1 and l2."""
 
 from dataclasses import replace
-from math import inf, isinf
+from math import inf
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
 from structopt.core.ability import Ability
+from structopt.core.penalty import L1
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
 from structopt.kernels.learn.adagrad import DELTA
@@ -17,7 +17,7 @@ from structopt.testing.optimizer import OptimizerSuite
 from structopt.testing.problems import loss_and_gradient, random_weights
 from tests.benchmarks.eager_adagrad import adagrad_eager_pass
 from tests.optimizer.composed import abilities, check
-from tests.optimizer.listings import listed
+from tests.optimizer.listings import minimum_of
 from tests.optimizer.online import MEMBERS, RAMP, SHAPES, excess, problem_of, run, trained
 from tests.optimizer.shipped import certified, shipped
 
@@ -111,19 +111,11 @@ def test_defaults_reach_the_optimum(member, C, tmp_path):
     assert -1e-9 < excesses[10] < min(0.05, excesses[None])
 
 
-def sparse_minimum(problem, beta, gamma):
-    """Least lambda ||theta||_1 + mean loss."""
-    theta = cp.Variable(problem.dimension)
-    margins = [one.differences @ theta + gamma * one.costs for one in listed(problem)]
-    losses = [cp.max(s) if isinf(beta) else cp.log_sum_exp(beta * s) / beta for s in margins]
-    goal = problem.regularization * cp.norm1(theta) + sum(losses) / problem.m
-    return cp.Problem(cp.Minimize(goal)).solve(solver=cp.CLARABEL)
-
-
 @members
 def test_l1_falls_to_its_optimum_and_sets_weights_to_zero(member):
     problem, method = problem_of(member, 1.0), AdaGrad(1.0, penalty="l1", constant=None)
-    problem.settings, best = replace(problem.settings, penalty=method.penalty), sparse_minimum(problem, *member)
+    problem.settings = replace(problem.settings, penalty=L1)
+    best = minimum_of(problem).value
     objectives = [problem.objective(trained(method, problem, passes)) for passes in (1, 10, 100)]
     assert all(later < earlier for earlier, later in zip(objectives, objectives[1:], strict=False))
     assert best * (1 - 1e-6) < objectives[-1] < 1.05 * best
@@ -136,7 +128,7 @@ def test_objective_of_l1(member):
     problem = problem_of(member, 0.3)
     weights = random_weights(problem, 2)
     losses = problem.objective(weights) - problem.ridge(weights)
-    problem.settings = replace(problem.settings, penalty="l1")
+    problem.settings = replace(problem.settings, penalty=L1)
     assert problem.objective(weights) == pytest.approx(losses + np.abs(weights).sum() / (0.3 * problem.m), rel=1e-12)
 
 

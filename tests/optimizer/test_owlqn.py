@@ -1,0 +1,207 @@
+"""L-BFGS with an l1 norm: the contract, cvxpy's optimum and its bounds, zeros, and each step within its orthant."""
+
+import numpy as np
+import pytest
+
+from structopt.core.penalty import L1, Penalty
+from structopt.errors import ConfigError
+from structopt.executor.threads import Threads
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.enumeration import Enumeration
+from structopt.inference.exact import Exact
+from structopt.loss.difference import LossDifference
+from structopt.loss.family import LossFamily
+from structopt.optimizer.lbfgs import LBFGS
+from structopt.testing.optimizer import OptimizerSuite, stored
+from structopt.testing.problems import make_problem, random_encoded, random_weights
+from tests.optimizer.listings import minimum_of
+
+CRF, MARGIN, RISK = LossFamily(1.0, 0.0), LossFamily(3.0, 2.5), LossDifference(1.0, 1.0)
+OPTIONS = [{"penalty": "l1"}, {"penalty": "elastic"}, {"penalty": "elastic", "c1": 0.4, "c2": 0.05}]
+options = pytest.mark.parametrize("chosen", OPTIONS, ids=lambda chosen: "-".join(map(str, chosen.values())))
+
+
+def problem_of(method, loss=CRF, inference=None, support="seen", seed=0, **corpus):
+    encoded = random_encoded(4, **({"lengths": (1, 2, 3, 4, 3, 2)} | corpus))
+    chain, penalty = LinearChain(), method.plan.penalty
+    return make_problem(encoded, chain, loss, inference or Exact(), method.C, seed, support, penalty=penalty)
+
+
+def trained(method, problem, count, weights=None):
+    """State after some iterations, or where the method ends, and all reports."""
+    state, reports = method.init(problem, np.zeros(problem.dimension) if weights is None else weights), []
+    while len(reports) < count and not (reports and reports[-1].finished):
+        state, report = method.step(problem, state)
+        reports.append(report)
+    return state, reports
+
+
+def smooth_gradient(problem, weights):
+    """Gradient of P without its l1 norm, dense."""
+    decay = problem.regularization * problem.penalty.l2
+    return decay * weights + problem.gradient(weights)[1] / problem.m
+
+
+@pytest.mark.parametrize("loss", [CRF, RISK], ids=lambda loss: loss.member)
+class TestOWLQN(OptimizerSuite):
+    @pytest.fixture
+    def optimizer(self):
+        return lambda: LBFGS(2.0, memory=3, penalty="elastic", c1=0.2, c2=0.1)
+
+    @pytest.fixture
+    def problem(self, loss, optimizer):
+        return lambda seed: problem_of(optimizer(), loss, seed=seed)
+
+
+@options
+@pytest.mark.parametrize("loss", [CRF, MARGIN], ids=lambda loss: loss.member)
+def test_reaches_the_optimum_between_its_bounds(loss, chosen):
+    for C in (1.0, 5.0):
+        method = LBFGS(C, gradient_tolerance=1e-7, **chosen)
+        problem = problem_of(method, loss, anchored=True, values=True)
+        best = minimum_of(problem)
+        state, reports = trained(method, problem, 1000)
+        for report in reports:
+            assert report.dual - 1e-7 <= best.value <= report.primal + 1e-7
+        assert reports[-1].finished
+        assert reports[-1].primal == pytest.approx(best.value, rel=1e-6)
+        assert reports[-1].primal - reports[-1].dual <= 1e-5 * reports[-1].primal
+        np.testing.assert_allclose(problem.losses(state["theta"]), problem.losses(best.weights), rtol=1e-2)
+
+
+@options
+def test_zeros_are_where_no_weight_would_pay(chosen):
+    method = LBFGS(1.0, gradient_tolerance=1e-7, **chosen)
+    problem = problem_of(method, support="all")
+    theta = trained(method, problem, 500)[0]["theta"]
+    level = problem.regularization * problem.penalty.l1
+    gradient, zero = smooth_gradient(problem, theta), theta == 0
+    assert 0 < zero.sum() < len(theta)
+    assert np.abs(gradient[zero]).max() <= level * (1 + 1e-5)
+    np.testing.assert_allclose(gradient[~zero], -level * np.sign(theta[~zero]), atol=1e-5 * level)
+
+
+@options
+def test_every_iteration_goes_down_within_an_orthant(chosen):
+    method = LBFGS(3.0, **chosen)
+    problem = problem_of(method)
+    before = random_weights(problem, 3)
+    state, value = method.init(problem, before), problem.objective(before)
+    level = problem.regularization * problem.penalty.l1
+    for _ in range(8):
+        gradient = smooth_gradient(problem, before)
+        side = np.where(before != 0, np.sign(before), -np.sign(gradient) * (np.abs(gradient) > level))
+        state, report = method.step(problem, state)
+        after = method.weights(state)
+        assert (after * side >= 0).all() and not after[side == 0].any()
+        assert report.primal == pytest.approx(problem.objective(after), rel=1e-12)
+        assert report.primal < value
+        assert report.loss == pytest.approx(problem.losses(after), rel=1e-12)
+        before, value = after.copy(), report.primal
+
+
+def test_pairs_are_of_the_smooth_gradient_and_the_projected_step():
+    method = LBFGS(3.0, penalty="elastic", memory=20)
+    problem = problem_of(method)
+    state, rows = method.init(problem, np.zeros(problem.dimension)), problem.scorer
+    theta, gradients = [np.zeros(rows.count)], [rows.compress(smooth_gradient(problem, np.zeros(problem.dimension)))]
+    for _ in range(8):
+        state, _ = method.step(problem, state)
+        theta.append(rows.compress(state["theta"]).copy())
+        gradients.append(rows.compress(smooth_gradient(problem, state["theta"])))
+    assert state["pairs"] == 8
+    np.testing.assert_allclose(state["steps"][:8], np.diff(theta, axis=0), atol=1e-15)
+    np.testing.assert_allclose(state["changes"][:8], np.diff(gradients, axis=0), atol=1e-12)
+
+
+def test_numbers_of_crfsuite_are_those_of_the_problem():
+    """m P = c1 ||theta||_1 + c2 ||theta||^2 + sum of L, whatever C is."""
+    for C in (0.5, 7.0):
+        problem = problem_of(LBFGS(C, penalty="elastic", c1=0.3, c2=0.2))
+        theta = random_weights(problem, 1)
+        expected = 0.3 * np.abs(theta).sum() + 0.2 * theta @ theta + problem.losses(theta)
+        assert problem.m * problem.objective(theta) == pytest.approx(expected, rel=1e-12)
+    assert LBFGS(4.0, penalty="l1").plan.penalty == L1
+    assert LBFGS(4.0, penalty="elastic").plan.penalty == Penalty(1.0, 1.0)
+
+
+def test_without_an_l1_norm_it_is_lbfgs():
+    one, other = LBFGS(2.0, penalty="elastic", c1=0.0), LBFGS(2.0)
+    (a, left), (b, right) = (trained(method, problem_of(method), 9) for method in (one, other))
+    np.testing.assert_array_equal(a["theta"], b["theta"])
+    assert [(r.primal, r.dual) for r in left] == [(r.primal, r.dual) for r in right]
+    halved = LBFGS(2.0, penalty="elastic", c1=0.0, c2=0.125, gradient_tolerance=1e-7)
+    problem = problem_of(halved)
+    assert trained(halved, problem, 200)[1][-1].dual == pytest.approx(minimum_of(problem).value, rel=1e-5)
+
+
+def test_same_bits_on_two_threads():
+    lengths, runs = tuple(np.random.default_rng(0).integers(1, 6, 40)), []
+    for executor in (None, Threads(2)):
+        method = LBFGS(2.0, penalty="l1")
+        problem = problem_of(method, lengths=lengths)
+        problem.executor = executor or problem.executor
+        state, reports = trained(method, problem, 12)
+        runs.append((state["theta"], [(r.loss, r.primal, r.dual) for r in reports]))
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert runs[0][1] == runs[1][1]
+
+
+def test_plain_python_kernels_give_the_same_iterates():
+    method = LBFGS(2.0, penalty="elastic")
+    (compiled, one), (listed, other) = (trained(method, problem_of(method, inference=i), 6) for i in (Exact(), Enumeration()))
+    np.testing.assert_allclose(compiled["theta"], listed["theta"], atol=1e-7)
+    np.testing.assert_allclose([r.primal for r in one], [r.primal for r in other], atol=1e-9)
+
+
+@pytest.mark.parametrize("cut", [1, 4])
+def test_resumes_with_the_same_bits(cut):
+    def fresh():
+        return LBFGS(2.0, penalty="l1", memory=2)
+
+    whole, reports = trained(fresh(), problem_of(fresh()), 8)
+    method, problem = fresh(), problem_of(fresh())
+    state, rest = stored(trained(fresh(), problem_of(fresh()), cut)[0]), []
+    for _ in range(8 - cut):
+        state, report = method.step(problem, state)
+        rest.append((report.loss, report.primal, report.dual))
+    for name, array in whole.items():
+        np.testing.assert_array_equal(state[name], array)
+    assert rest == [(r.loss, r.primal, r.dual) for r in reports[cut:]]
+
+
+def test_a_penalty_above_all_gradients_is_finished_at_zero():
+    method = LBFGS(penalty="l1", c1=1e6)
+    state, reports = trained(method, problem_of(method), 3)
+    assert [report.finished for report in reports] == ["the gradient is within 1e-05 of zero"]
+    assert not state["theta"].any()
+    assert reports[0].dual == pytest.approx(reports[0].primal)
+
+
+def test_risk_goes_down_to_a_stationary_point():
+    method = LBFGS(5.0, penalty="l1", c1=0.02)
+    problem = problem_of(method, RISK)
+    start = random_weights(problem, 2)
+    state, reports = trained(method, problem, 300, start)
+    values = [report.primal for report in reports]
+    assert all(b < a for a, b in zip(values, values[1:], strict=False))
+    assert reports[-1].finished == "the gradient is within 1e-05 of zero"
+    assert (state["theta"] == 0).sum() > (start == 0).sum()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"penalty": "l3"}, r"optimizer\.penalty=l3 is unknown\. There are: l2, l1, elastic\."),
+        ({"c1": 0.1}, r"optimizer\.c1=0\.1 is no number of optimizer\.penalty=l2\. Type optimizer\.penalty=l1 or elastic\."),
+        ({"c2": 0.1}, r"c2=0\.1 is no number of optimizer\.penalty=l2\. Type .*=elastic, or optimizer\.C=5 in place of c2\."),
+        ({"penalty": "l1", "c2": 0.1}, r"c2=0\.1 is no number of optimizer\.penalty=l1\. Type optimizer\.penalty=elastic\."),
+        ({"penalty": "l1", "c1": -1.0}, r"optimizer\.c1=-1\.0 must be at least 0 and finite"),
+        ({"penalty": "elastic", "c2": -1.0}, r"optimizer\.c2=-1\.0 must be at least 0 and finite"),
+        ({"penalty": "elastic", "c1": 0.0, "c2": 0.0}, r"optimizer\.c1=0 and optimizer\.c2=0 would leave the weights free"),
+        ({"penalty": "l1", "c1": 0.0}, r"optimizer\.c1=0 would leave the weights free to grow without end"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        LBFGS(**arguments)
