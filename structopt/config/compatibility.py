@@ -44,7 +44,7 @@ SOURCES = {
 
 
 def check(
-    factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer, open_gold: str = ""
+    factor_graph: FactorGraph, inference: Inference, loss: Loss, optimizer: Optimizer, open_gold: str = "", weighted: bool = False
 ) -> None:
     """Raise where the chosen components cannot work together.
 
@@ -55,6 +55,8 @@ def check(
         provides.
     open_gold : str
         The setting that leaves gold outputs open (`structopt.core.task.Task.open_gold`); empty where they are known in full.
+    weighted : bool
+        Whether instances have weights.
 
     Raises
     ------
@@ -62,7 +64,8 @@ def check(
         Naming who needs what, what the inference does instead, and the inferences that would do.
     """
     needs, kind = optimizer.needs(loss, factor_graph), factor_graph.kind
-    missed = [demand for demand in needs.demands if not met(demand.asks, loss, factor_graph, inference, not open_gold)]
+    facts = loss, factor_graph, inference, not open_gold, not weighted
+    missed = [demand for demand in needs.demands if not met(demand.asks, *facts)]
     properties = [demand.asks for demand in needs.demands]
     _refuse([demand for demand in missed if demand.asks in OF_GRAPH], optimizer, loss, inference, properties, open_gold)
     _check_role(loss, factor_graph)

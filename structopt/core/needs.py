@@ -23,7 +23,7 @@ class Property(Enum):
     COST (gamma > 0); LOSS_AT_ZERO (P(0) > 0); PERCEPTRON (beta = inf and gamma = 0). Of the graph: CLOSED_FORMS of the
     marginals of positional structures; LOOPS, along whose edges messages are passed. Of the inference: KEPT_MESSAGES, from
     visit to visit; SAME_FUNCTION at every visit, so none that are kept. Of the data: POINTS, gold outputs that are known in
-    full, without which no loss is convex and no dual is known.
+    full, without which no loss is convex and no dual is known; EQUAL_WEIGHTS, instances that all count the same.
     """
 
     CONVEX = "convex"
@@ -38,6 +38,7 @@ class Property(Enum):
     KEPT_MESSAGES = "kept messages"
     SAME_FUNCTION = "same function"
     POINTS = "points"
+    EQUAL_WEIGHTS = "equal weights"
 
 
 OF_GRAPH = frozenset({Property.LOOPS})
@@ -68,8 +69,10 @@ MARGINS: tuple[Demand, ...] = (Demand(Property.FAMILY), Demand(Property.MAXIMUM)
 """Of methods with margins: a loss of the family at beta = inf, with a cost, without which zero weights have no loss."""
 FAMILY: tuple[Demand, ...] = (Demand(Property.FAMILY),)
 """Of methods that use the dual of the loss family."""
-DUAL: tuple[Demand, ...] = (*FAMILY, Demand(Property.POINTS))
-"""Of dual methods: a loss whose dual is known, and gold outputs that are known in full."""
+UNWEIGHTED: tuple[Demand, ...] = (Demand(Property.EQUAL_WEIGHTS),)
+"""Of methods that do not ask for losses by `structopt.kernels.waist.visit.visit`, which weighs them."""
+DUAL: tuple[Demand, ...] = (*FAMILY, Demand(Property.POINTS), *UNWEIGHTED)
+"""Of dual methods: a loss whose dual is known, gold outputs that are known in full, and instances that count the same."""
 CONVEX: tuple[Demand, ...] = (Demand(Property.CONVEX),)
 """Of methods that use tangents of the loss as lower bounds."""
 
@@ -122,8 +125,10 @@ def certified(
     return Needs(Ability(0), demands, features=features)
 
 
-def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, points: bool = True) -> bool:
-    """Whether the components, and data whose gold outputs are `points` or not, have a property."""
+def met(
+    asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, points: bool = True, equal: bool = True
+) -> bool:
+    """Whether the components, and data whose gold outputs are `points` and whose weights are `equal` or not, have a property."""
     facts = {
         Property.CONVEX: loss.convex,
         Property.FAMILY: loss.in_family,
@@ -137,6 +142,7 @@ def met(asked: Property, loss: Loss, graph: FactorGraph, inference: Inference, p
         Property.KEPT_MESSAGES: inference.messages is Messages.KEPT,
         Property.SAME_FUNCTION: inference.messages is not Messages.KEPT,
         Property.POINTS: points,
+        Property.EQUAL_WEIGHTS: equal,
     }
     return facts[asked]
 
@@ -215,6 +221,12 @@ def refusal(
             f", and {open_gold} leaves some open: their losses are not convex, and their dual is not known",
             "Take an optimizer that completes them as it goes: dca, mira, perceptron, pegasos, sgd, adagrad, adadelta, lbfgs, "
             "cutting_plane, online_cutting_plane.",
+        ),
+        Property.EQUAL_WEIGHTS: (
+            "takes all instances to count the same",
+            ", and these have weights",
+            "Leave the weights out; or take an optimizer that weighs losses: lbfgs, dca, sgd, adagrad, adadelta, pegasos, "
+            "perceptron, cutting_plane, online_cutting_plane.",
         ),
     }[demand.asks]
     return f"{who} {needs}{demand.because or because}. {demand.remedy or remedy}"

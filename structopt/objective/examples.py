@@ -100,8 +100,8 @@ class Examples:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
         messages = np.zeros(int(self.structure.memory[-1]))
         numbers = np.zeros(2) if parameters is None else np.ascontiguousarray(parameters, dtype=np.float64)
-        structure = self.structure
-        return Data(self.features, structure.record, target, numbers, structure.parts, structure.memory, messages)
+        structure, weights = self.structure, np.zeros(0) if self.encoded.weights is None else self.encoded.weights
+        return Data(self.features, structure.record, target, numbers, structure.parts, structure.memory, messages, weights)
 
     def space(self, gradients: bool = True) -> Space:
         """Allocate scratch for one thread; without `gradients`, for drivers that make none of single instances."""

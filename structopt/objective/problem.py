@@ -232,6 +232,7 @@ class Problem:
         values, arrays = scoring.stored(self.scorer)
         layout = {"block": values.pop("name"), **values}  # the name of version 0.1.0, whose checkpoints stay valid
         read = [] if self.sparse else arrays_in(self.examples.encoded)
+        read += [self.data.weights] if len(self.data.weights) else []
         records = [buffer for record in (self.data.features, self.data.structure, self.data.target) for buffer in record]
         offsets = [self.examples.encoded.offsets, self.structure.parts, self.structure.memory]
         sizes = {

@@ -11,7 +11,7 @@ from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
-from structopt.core.needs import MARGINS, Needs
+from structopt.core.needs import MARGINS, UNWEIGHTED, Needs
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Plan
 from structopt.kernels.waist.record import Array
@@ -62,7 +62,7 @@ class Mira(DualCoordinateAscent):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Margins: a maximum over outputs, with a cost; and the k best outputs."""
-        return Needs(Ability.K_BEST if self.k_best > 1 else Ability.MAP, MARGINS)
+        return Needs(Ability.K_BEST, (*MARGINS, *UNWEIGHTED)) if self.k_best > 1 else Needs(Ability.MAP, MARGINS)
 
     @property
     def plan(self) -> Plan:

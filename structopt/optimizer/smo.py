@@ -8,7 +8,7 @@ from structopt.core.ability import Ability
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
-from structopt.core.needs import MARGINS, Demand, Needs, Property
+from structopt.core.needs import MARGINS, UNWEIGHTED, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
@@ -48,7 +48,7 @@ class FactoredSMO(Optimizer):
 
     def needs(self, loss: Loss, graph: FactorGraph) -> Needs:
         """Margins, and marginals of every position in closed form."""
-        demands = (*MARGINS, Demand(Property.POINTS), Demand(Property.CLOSED_FORMS))
+        demands = (*MARGINS, Demand(Property.POINTS), Demand(Property.CLOSED_FORMS), *UNWEIGHTED)
         return Needs(Ability.MAP | Ability.EXACT, demands, positional=True)
 
     @property

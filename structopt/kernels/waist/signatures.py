@@ -103,6 +103,8 @@ class Data(NamedTuple):
     parts, memory : int64, shape (instances + 1,)
         Offsets of the instances in vectors over all parts, and in `messages`.
     messages : float64 vector
+    weights : float64, shape (instances,)
+        w_i, by which the loss of each instance counts; empty where all are 1.
     """
 
     features: Record
@@ -112,6 +114,7 @@ class Data(NamedTuple):
     parts: Array
     memory: Array
     messages: Array
+    weights: Array
 
 
 class Space(NamedTuple):
@@ -154,7 +157,7 @@ KERNELS: Any = types.Tuple([
     )
 ])  # fmt: skip
 _V, _N = np.zeros(0), np.zeros(0, np.int64)
-DATA: Any = numba.typeof(Data(EMPTY, EMPTY, EMPTY, _V, _N, _N, _V))  # type: ignore[no-untyped-call]
+DATA: Any = numba.typeof(Data(EMPTY, EMPTY, EMPTY, _V, _N, _N, _V, _V))  # type: ignore[no-untyped-call]
 SPACE: Any = numba.typeof(Space(_V, _V, _V, _V, _V, _V, EMPTY, EMPTY, _N, _N, _N, _V))  # type: ignore[no-untyped-call]
 
 

@@ -10,7 +10,10 @@ from structopt.kernels.waist.views import part
 
 @driven
 def visit(k, data, space, i, theta):
-    """L_i(theta); afterwards ``space.residual[:size(data, i)]`` holds the residual z_bar - z, and the scores are overwritten."""
+    """L_i(theta); afterwards ``space.residual[:size(data, i)]`` holds the residual z_bar - z, and the scores are overwritten.
+
+    Both are those of w_i L_i, where instances have weights.
+    """
     return visit_into(k, data, space, i, theta, part(space.residual, 0, size(data, i)))
 
 
@@ -27,13 +30,17 @@ def visit_into(k, data, space, i, theta, residual):
 
 @driven
 def evaluate(k, data, space, i, s, residual):
-    """L_i at the scores s, which are overwritten; `residual` becomes z_bar - z."""
+    """L_i at the scores s, which are overwritten; `residual` becomes z_bar - z. Both are times the weight of the instance."""
     count_visit()
-    return k.evaluate(
+    loss = k.evaluate(
         k.solve, data.structure, data.target, data.parameters, i, s, residual,
         part(space.second_scores, 0, len(residual)), part(space.second_answer, 0, len(residual)),
         part(data.messages, data.memory[i], data.memory[i + 1]), space.work,
     )  # fmt: skip
+    if len(data.weights) == 0:
+        return loss
+    residual *= data.weights[i]
+    return data.weights[i] * loss
 
 
 @driven
