@@ -139,6 +139,27 @@ class Task(Component):
     def corpus(self, instances: Sequence[Any]) -> Any:
         """Make an unlabelled corpus of instances given in memory."""
 
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Any:
+        """Make a corpus of instances and their gold outputs in memory, as `read` makes one of a labelled file.
+
+        It is what `fit` learns from, before which nothing is known of columns and labels, and what `evaluate` scores by.
+
+        Parameters
+        ----------
+        instances : sequence
+            As `corpus` takes them.
+        outputs : sequence
+            One an instance, in the form that `written` returns, or another that can be taken for it.
+
+        Raises
+        ------
+        DataError
+            Outputs of another form, or not as many as there are instances.
+        ConfigError
+            By default: where the task learns from files alone.
+        """
+        raise ConfigError("This task learns from files, and not from instances in memory. Type task.train=FILE.")
+
     @property
     def annotator(self) -> str | None:
         """A run or model folder whose predictions this task takes for a column of its inputs; None, the default: none.
@@ -280,6 +301,10 @@ class Task(Component):
     ) -> None:
         """Draw the output of one instance, counted from 1."""
         raise ConfigError("This task draws no pictures. Leave out picture=FILE.")
+
+    def shown_tokens(self, corpus: Any, index: int) -> list[str]:
+        """What stands above the labels of an instance where notebooks show them; by default nothing."""
+        return []
 
     def drawn(self, corpus: Any, number: int) -> int:
         """Return the index of the instance to draw, given its number, counted from 1; DataError where a corpus has none of it."""

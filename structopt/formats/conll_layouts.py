@@ -48,10 +48,14 @@ class Layouts:
         return bool(self._lines)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that some layout has, in the order of first use."""
+        return tuple(dict.fromkeys(name for numbers in self._numbers.values() for name in numbers))
+
+    @property
     def optional(self) -> tuple[str, ...]:
         """Columns that some layouts have and others lack."""
-        names = list(dict.fromkeys(name for numbers in self._numbers.values() for name in numbers))
-        return tuple(name for name in names if not all(name in numbers for numbers in self._numbers.values()))
+        return tuple(name for name in self.names if not all(name in numbers for numbers in self._numbers.values()))
 
     def columns(self, path: str | Path, line: int, width: int) -> dict[str, int]:
         """Column numbers by name of a file.

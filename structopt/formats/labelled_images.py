@@ -150,6 +150,23 @@ def images_of(instances: Sequence[Any], path: str = MEMORY) -> Images:
     return Images(path, shapes, np.concatenate(flat) if flat else np.zeros((0, 1)), numbers)
 
 
+def labelled_images(instances: Sequence[Any], labels: Sequence[Any]) -> Images:
+    """Make a corpus of images in memory, as `images_of` takes them, with the labels of their cells, of shape (rows, columns).
+
+    Raises
+    ------
+    DataError
+        As `images_of`; labels that are no whole numbers from 0 to `LARGEST`.
+    """
+    images = []
+    for number, (instance, cells) in enumerate(zip(instances, labels, strict=True), 1):
+        numbers = np.asarray(cells)
+        if numbers.dtype.kind not in "iu" or (numbers < 0).any() or (numbers > LARGEST).any():
+            raise FORM.refused(number, f"labels are whole numbers from 0 to {LARGEST}, and these are not")
+        images.append(_image(Image(np.asarray(instance.pixels if isinstance(instance, Image) else instance), numbers), number))
+    return images_of(images)
+
+
 def image_of_lists(cells: Sequence[Any], number: int) -> Array:
     """Make an image of nested lists of rows, columns and channels; DataError where their lengths differ."""
     widths, channels = {len(row) for row in cells}, {len(pixel) for row in cells for pixel in row}

@@ -26,7 +26,8 @@ from structopt.model.annotation import Annotator
 from structopt.model.marginals import Marginals
 from structopt.model.pruning import Pruner
 from structopt.model.ranking import Scored, ranked_outputs
-from structopt.objective.decoding import KBest, decoded, k_best, log_partitions, marginals, predicted_outputs
+from structopt.model.showing import model_html
+from structopt.objective.decoding import KBest, decoded, k_best, log_partitions, marginals, output_scores, predicted_outputs
 from structopt.objective.drivers import predicting
 from structopt.objective.examples import Examples
 
@@ -90,6 +91,10 @@ class Predictor:
         loss = self.config["loss"]
         numbers = "".join(f", {name}={float(loss[name]):g}" for name in ("beta", "gamma") if name in loss)
         return f"Model({names}, loss={loss['name']}{numbers}; {len(self.labels)} labels, {self.scorer.count} weights)"
+
+    def _repr_html_(self) -> str:
+        """The summary that notebooks show."""
+        return model_html(self)
 
     @cached_property
     def gibbs(self) -> bool:
@@ -297,6 +302,19 @@ class Predictor:
     def k_best_outputs(self, examples: Examples, k: int, executor: Executor | None = None) -> list[KBest]:
         """The k best outputs of every instance of an encoded corpus."""
         return k_best(examples, self.kernels, self.weights, k, executor or registry.serial())
+
+    def scores(self, instances: Inputs, executor: Executor | None = None, *, given: Given = None) -> Array:
+        """The scores of the outputs that `predict` returns: s(y) = theta^T f(x, y), float64, shape (instances,)."""
+        examples, executor = self._read(instances, given, executor), executor or registry.serial()
+        outputs = predicted_outputs(
+            examples, self.task, self.inference, self.kernels, self.weights, executor, self.temperature
+        )  # fmt: skip
+        return output_scores(examples, self.weights, outputs)
+
+    def compare(self, instances: Sequence[Any], outputs: Sequence[Any], times: Array | None = None) -> dict[str, float]:
+        """Metrics of the predictions on instances in memory with their gold outputs; instance i counts ``times[i]``, or once."""
+        corpus = self.task.labelled(instances, outputs)
+        return self.task.outcomes(corpus, self.outputs(self.examples(corpus))).scores(times)
 
     def evaluate(self, path: str | Path, executor: Executor | None = None) -> dict[str, float]:
         """Metrics on a labelled file."""

@@ -103,6 +103,18 @@ def predicted_outputs(
     return best_outputs(examples, kernels, weights, executor, at)
 
 
+def output_scores(examples: Examples, weights: Array, outputs: SparseVectors) -> Array:
+    """Return the score of an output of every instance, theta^T f(x, y), float64, shape (instances,)."""
+    parts, scores = examples.structure.parts, np.zeros(len(examples))
+    for first, last in examples.shards():
+        own, flat = outputs.subset(first, last), examples.scores(weights, np.arange(first, last))
+        counts = np.diff(own.offsets)
+        begin = np.repeat(parts[first:last] - parts[first], counts)
+        instance = np.repeat(np.arange(last - first), counts)
+        scores[first:last] = np.bincount(instance, own.values * flat[begin + own.parts], last - first)
+    return scores
+
+
 def best_at_scores(examples: Examples, scores: SparseVectors, inference: Inference, executor: Executor) -> SparseVectors:
     """Return the best output of every instance under given scores of its parts, the others being 0."""
     kernels = compose(scoring.copying_kernels(), inference.kernels(examples.structure.kind))

@@ -49,6 +49,8 @@ class Closing:
         Into how many shards the passes were divided; 0 for none.
     is_job : bool
         Whether the run is a job of a sweep: its closing text goes to its log.
+    pictures : bool
+        Whether the learning curve is drawn.
     """
 
     config: Mapping[str, Any]
@@ -59,6 +61,7 @@ class Closing:
     trainer: Trainer
     shards: int
     is_job: bool
+    pictures: bool = True
 
     def measured(self, weights: Array, interrupt: KeyboardInterrupt | None) -> tuple[Metrics, KeyboardInterrupt | None]:
         """Metrics of the weights, and the interrupt of the run, if one came before or now.
@@ -79,8 +82,9 @@ class Closing:
     def report(self, metrics: Metrics, interrupted: bool) -> None:
         """Write ``metrics.json``, draw, and say how it went."""
         durable_files.write_json(self.folder / "metrics.json", metrics)
-        with phases.phase("drawing"):
-            self._draw(interrupted)
+        if self.pictures:
+            with phases.phase("drawing"):
+                self._draw(interrupted)
         pruner, member = "; ".join(self.data.pruned.summaries), self.components.loss.member
         progress, beginning = self.trainer.progress, self.data.beginning
         text = closing_text(self.label, member, metrics, progress, beginning, pruner, self.folder)

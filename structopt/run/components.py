@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from structopt.config import compatibility, feature_keys, registry
-from structopt.core.data.file_sets import check_exists
+from structopt.core.data.encoded import Encoded
+from structopt.core.data.file_sets import DataPath, check_exists
+from structopt.core.data.in_memory import NAME, InMemory
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -16,6 +18,7 @@ from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.core.tracker import Tracker
+from structopt.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,42 @@ class Components:
     optimizer: Optimizer
     tracker: Tracker
     executor: Executor
+    memory: Mapping[str, InMemory] = field(default_factory=dict)
+    """The splits in memory, which stand in the place of the task's files."""
+
+    @property
+    def files(self) -> Mapping[str, DataPath]:
+        """The data by split: the task's files; where there are splits in memory, those alone, under a name for messages."""
+        return dict.fromkeys(self.memory, NAME) if self.memory else self.task.files
+
+    def read(self, split: str) -> Any:
+        """The corpus of a split; of training files as many instances as the task's limit says."""
+        if self.memory:
+            return self.task.labelled(self.memory[split].instances, self.memory[split].outputs)
+        path = self.task.files[split]
+        return self.task.read(path, self.task.limit) if split == "train" else self.task.read(path)
+
+    def weighted(self, encoded: Encoded) -> Encoded:
+        """The training split with the weights of its instances, where they have any."""
+        weights = self.memory["train"].weights if self.memory else None
+        if weights is None:
+            return encoded
+        if len(weights) != len(encoded):
+            raise ConfigError(
+                f"There are {len(weights)} weights of instances, of which the task keeps {len(encoded)}. "
+                "Leave out the setting of the task by which it leaves some out, or the weights."
+            )
+        return replace(encoded, weights=weights)
 
 
-def make_components(config: Mapping[str, Any]) -> Components:
+def make_components(config: Mapping[str, Any], memory: Mapping[str, InMemory] | None = None) -> Components:
     """Create every component of a config.
+
+    Parameters
+    ----------
+    config : mapping
+    memory : mapping of split to InMemory, or None
+        What stands in the place of the task's files.
 
     Raises
     ------
@@ -46,15 +81,18 @@ def make_components(config: Mapping[str, Any]) -> Components:
     )
     task, scorer = feature_keys.task_of(config), feature_keys.scorer_of(config)
     compatibility.check_task(task, graph, config["task"]["name"])
-    compatibility.check(graph, inference, loss, optimizer, task.open_gold)
+    splits = dict(memory or {})
+    weighted = any(split.weights is not None for split in splits.values())
+    compatibility.check(graph, inference, loss, optimizer, task.open_gold, weighted)
     compatibility.check_rounding(task, inference.decoder(), graph)
     compatibility.check_features(scorer, optimizer, loss, graph)
     loss.kernel(optimizer.plan.variant)
     executor = _executor(config)
     compatibility.check_executor(executor, optimizer)
-    for path in task.files.values():
+    for path in () if splits else task.files.values():
         check_exists(path)
-    return Components(task, scorer, graph, inference, loss, optimizer, registry.create("tracker", config["tracker"]), executor)
+    tracker = registry.create("tracker", config["tracker"])
+    return Components(task, scorer, graph, inference, loss, optimizer, tracker, executor, splits)
 
 
 def _executor(config: Mapping[str, Any]) -> Executor:

@@ -51,10 +51,10 @@ class HeldOut:
         task, graph, decoder = self.components.task, self.components.graph, self.components.inference.decoder()
         self.kernels = predicting(scorer, graph, decoder)
         for split in ("dev", "test"):
-            if split in task.files:
-                name = task.files[split].name
+            if split in self.components.files:
+                name = self.components.files[split].name
                 with phases.phase("reading", name):
-                    corpus = task.read(task.files[split])
+                    corpus = self.components.read(split)
                 with phases.phase("featurising", name):
                     with_columns = self.annotator.annotated(task, corpus) if self.annotator else corpus
                     encoded = task.encode(with_columns)
@@ -96,5 +96,5 @@ class HeldOut:
         if unseen := int((encoded.gold < 0).sum()):
             log.warning(
                 "%s: %d %s have a label that the training split never shows; they count as errors.",
-                task.files[split], unseen, task.unit,
+                self.components.files[split], unseen, task.unit,
             )  # fmt: skip

@@ -80,21 +80,23 @@ class _Weights:
 def read(config: Mapping[str, Any], components: Components) -> TrainingData:
     """Read and encode the training split, build the problem, then read the dev and test splits."""
     task, watch = components.task, Stopwatch()
-    with phases.phase("reading", task.files["train"].name):
-        corpus = task.read(task.files["train"], task.limit)
+    name = components.files["train"].name
+    with phases.phase("reading", name):
+        corpus = components.read("train")
     warm_start = WarmStart.of(config.get("warm_start"))
     pruned, held_out = PrunedSplits(components), HeldOut(components)
-    with phases.phase("featurising", task.files["train"].name):
-        encoded = _admitted(components, warm_start.fit(task, corpus) if warm_start else task.fit(corpus))
+    with phases.phase("featurising", name):
+        fitted = warm_start.fit(task, corpus) if warm_start else task.fit(corpus)
+        encoded = _admitted(components, components.weighted(fitted))
         components.graph.fit(encoded)
         pruned.fit(config, encoded)
         weights = _Weights(components, warm_start, asks_for_counts(config.get("warm_start")), config["seed"])
-        judge = held_out.dev_score if "dev" in task.files else None
+        judge = held_out.dev_score if "dev" in components.files else None
         problem = _problem(config, components, pruned.prune("train", encoded), weights, judge)
     seconds = watch.seconds
     held_out.read(problem.scorer, pruned)
     log.info(
-        "%s: %d instances, %d weights; %s; C = %g, read in %.1f s", task.files["train"].name, problem.m,
+        "%s: %d instances, %d weights; %s; C = %g, read in %.1f s", name, problem.m,
         problem.scorer.count, components.loss.member, components.optimizer.C, seconds,
     )  # fmt: skip
     beginning = components.loss.begins_with(warm_start is not None)
@@ -105,7 +107,7 @@ def _admitted(components: Components, encoded: Encoded) -> Encoded:
     """The training split as the graph can represent it."""
     admitted, changes = components.graph.admit(encoded)
     if changes:
-        log.warning("%s: %s", components.task.files["train"], changes)
+        log.warning("%s: %s", components.files["train"], changes)
     return admitted
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from structopt.config import compatibility
 from structopt.core.data.expansion import expanding
+from structopt.core.data.in_memory import InMemory
 from structopt.core.memory import shortage_explained
 from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
@@ -67,6 +68,8 @@ def train(
     judge: Judge | None = None,
     job: JobOfSweep | None = None,
     resuming: bool = False,
+    memory: Mapping[str, InMemory] | None = None,
+    pictures: bool = True,
 ) -> Model:
     """Train a composed and validated config in a run folder, and return the model.
 
@@ -81,6 +84,10 @@ def train(
         Where the run is a job of a sweep: its closing text goes to its log.
     resuming : bool
         Whether to go on from the folder's checkpoint, where there is one.
+    memory : mapping of split to InMemory, or None
+        Instances in memory that stand in the place of the task's files.
+    pictures : bool
+        Whether the learning curve is drawn.
 
     Raises
     ------
@@ -90,7 +97,7 @@ def train(
         With the folder; the model of the last finished pass is saved.
     """
     with _surroundings(config, folder, job is not None and job.beside):
-        run = _TrainingRun(config, folder, make_components(config), judge, job)
+        run = _TrainingRun(config, folder, make_components(config, memory), judge, job, pictures)
         with folder_lock.locked(folder):
             return _train(run, resuming)
 
@@ -115,7 +122,8 @@ def _train(run: _TrainingRun, resuming: bool) -> Model:
     with _tracked(run, resuming) as outcome:
         data = read(run.config, run.components)
         trainer = run.trainer(data)
-        plots.import_early()
+        if run.pictures:
+            plots.import_early()
         weights, interrupt = _fit(trainer, data, resuming)
         with interruption.put_off():
             model = run.model(data, weights)
@@ -205,6 +213,7 @@ class _TrainingRun:
     components: Components
     judge: Judge | None
     job: JobOfSweep | None
+    pictures: bool = True
 
     @property
     def label(self) -> str:
@@ -214,7 +223,7 @@ class _TrainingRun:
 
     def description(self, resuming: bool) -> Run:
         """The run as its tracker gets it."""
-        job, files = self.job, self.components.task.files
+        job, files = self.job, self.components.files if not self.components.memory else {}
         name, parent, number = (job.name, job.parent, job.number) if job else ("", "", None)
         return Run(self.folder, self.config, files, name or self.label, parent, number, resuming)
 
@@ -273,7 +282,8 @@ class _TrainingRun:
     def closing(self, data: TrainingData, trainer: Trainer) -> Closing:
         """The end of the run."""
         return Closing(
-            self.config, self.folder, self.label, self.components, data, trainer, self.shards(data), self.job is not None
+            self.config, self.folder, self.label, self.components, data, trainer, self.shards(data), self.job is not None,
+            self.pictures,
         )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -14,20 +15,14 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import ConfigError
 from structopt.formats import crfsuite
+from structopt.formats.attributes_in_memory import attribute_text
 from structopt.formats.crfsuite import AttributeText
-from structopt.formats.instances_in_memory import MEMORY, Form, shown
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import known_entries
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
-
-FORM = Form(
-    "sentence",
-    "Give a list of sentences, each a list of tokens, each a list of attributes: [[['word=Ann', 'upper'], ['word=slept']]], "
-    "or a mapping from attribute to value: [[{'word=Ann': 1.0, 'length': 3.0}]].",
-)
 
 
 class Reading(TypedDict, total=False):
@@ -84,27 +79,19 @@ class AttributeLabelling(TokenLabelling):
         return crfsuite.read(path, limit, self.encoding)
 
     def corpus(self, instances: Sequence[Any]) -> AttributeText:
-        """Make an unlabelled corpus: a sentence is a sequence of tokens, a token a list of names or a mapping to values.
+        """Make an unlabelled corpus: a sentence is a sequence of tokens, in the forms of `attributes_in_memory`; or a matrix.
 
         Raises
         ------
         DataError
-            A string for a sentence or a token, a name that is no string, a value that is no finite number.
+            See `structopt.formats.attributes_in_memory.attribute_text`.
         """
-        sentences = [_tokens(sentence, number) for number, sentence in enumerate(FORM.listed(instances), 1)]
-        tokens = [token for sentence in sentences for token in sentence]
-        names = {name: j for j, name in enumerate(dict.fromkeys(name for token in tokens for name in token))}
-        values = np.array([value for token in tokens for value in token.values()])
-        return AttributeText(
-            path=MEMORY,
-            offsets=np.cumsum([0, *map(len, sentences)]).astype(np.int64),
-            attribute_offsets=np.cumsum([0, *map(len, tokens)]).astype(np.int64),
-            attributes=list(names),
-            ids=np.array([names[name] for token in tokens for name in token], np.int32),
-            values=None if (values == 1.0).all() else values,
-            labels=[],
-            lines=np.arange(1, len(tokens) + 1),
-        )
+        return attribute_text(instances)
+
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> AttributeText:
+        """Make a corpus of sentences, as `corpus` takes them, and lists of labels, one a token."""
+        corpus = self.corpus(instances)
+        return replace(corpus, labels=self._gold_cells(corpus.offsets, outputs))
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Return the sentences of a table: lists of attributes for each token; with a column ``values``, mappings to values."""
@@ -144,6 +131,12 @@ class AttributeLabelling(TokenLabelling):
         """Return the cells of partially labelled input, in the file's scheme."""
         return corpus.labels or None
 
+    def shown_tokens(self, corpus: AttributeText, index: int) -> list[str]:
+        """Return the first attribute of every token; empty where it has none."""
+        tokens, ends = slice(*corpus.offsets[index : index + 2].tolist()), corpus.attribute_offsets
+        bounds = zip(ends[:-1][tokens].tolist(), ends[1:][tokens].tolist(), strict=True)
+        return [corpus.attributes[corpus.ids[a]] if a < b else "" for a, b in bounds]
+
     def missing_columns(self, corpus: AttributeText) -> list[str]:
         """Return none: tokens may lack any attribute."""
         return []
@@ -176,15 +169,3 @@ class AttributeLabelling(TokenLabelling):
     def _table(self, corpus: AttributeText) -> AttributeTable:
         offsets, ids, values = corpus.attribute_offsets, corpus.ids, corpus.values
         return AttributeTable(*known_entries(self._attributes, corpus.attributes, offsets, ids, values), len(self._attributes))
-
-
-def _tokens(sentence: Any, number: int) -> list[dict[str, float]]:
-    """Attributes and values of the tokens of a sentence in memory."""
-    if isinstance(sentence, Mapping):
-        raise FORM.refused(number, f"a sentence is one mapping, {shown(sentence)}")
-    tokens = []
-    for token in FORM.elements(number, sentence):
-        values = token if isinstance(token, Mapping) else dict.fromkeys(FORM.elements(number, token, "token"), 1.0)
-        FORM.strings(number, "attributes", values)
-        tokens.append({name: FORM.number(number, f"'{name}'", value) for name, value in values.items()})
-    return tokens

@@ -19,13 +19,14 @@ from structopt.errors import ConfigError
 from structopt.formats.text_files import write_text
 from structopt.formats.trees import dependency_trees, tree_files
 from structopt.formats.trees.dependency_trees import COLUMNS, EMPTY, Arc, Trees
-from structopt.formats.trees.tree_checks import numbers_of, positions
+from structopt.formats.trees.tree_checks import numbers_of, positions, with_heads
 from structopt.formats.trees.tree_picture import draw
 from structopt.kernels.waist.record import Array
 from structopt.metrics import attachment
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task import kept_arcs
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
+from structopt.task.gold.arcs import gold_arcs
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.templates.arc_templates import ARCS
@@ -121,6 +122,11 @@ class Dependency(Task):
     def corpus(self, instances: Sequence[Any]) -> Trees:
         """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or mappings from column to cells."""
         return dependency_trees.in_memory(instances)
+
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Trees:
+        """Make a corpus of sentences, as `corpus` takes them, and trees: a head, or a pair (head, relation), for every word."""
+        corpus = self.corpus(instances)
+        return with_heads(corpus, *gold_arcs(corpus, outputs), self.partial)
 
     @property
     def input_schema(self) -> Schema:

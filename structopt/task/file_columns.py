@@ -10,6 +10,7 @@ from typing import Any
 from structopt.core.data.saved_state import SavedState
 from structopt.formats.conll_layouts import TAG, Layouts, checked_columns, counted, other_width_error, shown
 from structopt.formats.conll_reader import Columns
+from structopt.formats.instances_in_memory import MEMORY
 
 GIVEN = "given tag"
 """The name of the label column in a file to predict."""
@@ -65,10 +66,30 @@ class FileColumns:
             raise other_width_error(path, line, width, self.numbers, self.width)
         return self.numbers
 
+    def of_sentences(self, sentences: Sequence[Any]) -> tuple[str, ...]:
+        """Return the names of the input columns of training sentences in memory, the word first.
+
+        Where no columns are typed, they are those that mappings name, or those of the layout that has one column more.
+
+        Raises
+        ------
+        DataError
+            There is no such layout.
+        """
+        numbers = self.numbers
+        if not numbers:
+            first = next((sentence for sentence in sentences if len(sentence)), [])
+            if isinstance(first, Mapping):
+                named = [name for name in self.layouts.names if name in first and name != TAG]
+                return tuple(named) or self.layouts.names[:1]
+            token = first[0] if len(first) else ""
+            numbers = self.layouts.columns(MEMORY, 1, 1 + (len(token) if isinstance(token, (tuple, list)) else 1))
+        return tuple(name for name in numbers if name != TAG)
+
     def fit(self, corpus: Columns) -> None:
         """Take the columns of the training corpus where none are typed, and log them."""
         self.numbers, self.width = self.numbers or dict(corpus.numbers), corpus.width
-        if self.by_layout:
+        if self.by_layout and corpus.path != MEMORY:
             log.warning("%s: %d columns, read as %s.", corpus.path, corpus.width, shown(self.numbers))
 
     @property

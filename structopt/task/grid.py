@@ -24,6 +24,7 @@ from structopt.formats.labelled_images import (
     Images,
     image_of_lists,
     images_of,
+    labelled_images,
     read_images,
     split_images,
     write_images,
@@ -32,6 +33,7 @@ from structopt.formats.npz import ranked_columns
 from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import class_counts, class_table, macro_f1
 from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
+from structopt.task.gold.lists import gold_list
 from structopt.task.grid_features import GridFeatures, grid_edges
 from structopt.task.outputs_in_memory import kept_states, label_number, listed_cells, listed_outputs
 from structopt.task.split_files import checked_paths
@@ -160,6 +162,12 @@ class Grid(WholeOutputs):
     def corpus(self, instances: Sequence[Any]) -> Images:
         """Make an unlabelled corpus of arrays of shape (rows, columns, channels), or of `Image`s."""
         return images_of(instances)
+
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Images:
+        """Make a corpus of images, as `corpus` takes them, and arrays of labels of shape (rows, columns), or `Image`s."""
+        images = list(instances)
+        outputs = gold_list(outputs, len(images), "[[[0, 1], [1, 0]]]")
+        return labelled_images(images, [output.labels if isinstance(output, Image) else output for output in outputs])
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Return the images of a table: arrays of shape (rows, columns, channels)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -16,12 +17,13 @@ from structopt.core.data.table_schema import Column, Schema, vector_columns, vec
 from structopt.errors import ConfigError, DataError
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.vectors import libsvm
-from structopt.formats.vectors.libsvm import NO_LABEL, Vectors, label_order
+from structopt.formats.vectors.libsvm import NO_LABEL, Vectors, label_order, plain_label
 from structopt.formats.vectors.vectors_in_memory import vectors as vectors_in_memory
 from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import class_counts, class_table, macro_f1
 from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
 from structopt.task.attribute_entries import columns_apart, dense_flag, is_dense, known_entries, unit_rows, with_bias
+from structopt.task.gold.lists import gold_list, refused
 from structopt.task.key_checks import check_keys
 from structopt.task.outputs_in_memory import kept_states, label_number, listed_outputs
 from structopt.task.split_files import checked_paths, files_of
@@ -109,6 +111,14 @@ class Multiclass(WholeOutputs):
         The first value of a row has index 0 if training had an index 0, else index 1.
         """
         return vectors_in_memory(instances, first=0 if "0" in self._attributes else 1)
+
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Vectors:
+        """Make a corpus of vectors, as `corpus` takes them, and classes, one an instance."""
+        corpus = self.corpus(instances)
+        classes = gold_list(outputs, len(corpus), "['sport', 'law']")
+        if unknown := [number for number, label in enumerate(classes, 1) if label is None or str(label) == NO_LABEL]:
+            raise refused(unknown[0], "the instance has no class. Give one.")
+        return replace(corpus, labels=[plain_label(str(label)) for label in classes])
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Return the vectors of a table: mappings from index to value."""

@@ -21,12 +21,14 @@ from structopt.formats.instances_in_memory import shown
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.vectors import arff_writer, libsvm_multilabel, mulan
 from structopt.formats.vectors.labelled_vectors import LabelledVectors, indicators
+from structopt.formats.vectors.libsvm import label_order, plain_label
 from structopt.formats.vectors.vectors_in_memory import FORM, named_values
 from structopt.formats.vectors.vectors_in_memory import vectors as vectors_in_memory
 from structopt.kernels.waist.record import Array
 from structopt.metrics import label_sets
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.configuration_names import Configuration, of_edges, of_variables
+from structopt.task.gold.lists import gold_sets
 from structopt.task.key_checks import check_keys
 from structopt.task.outputs_in_memory import kept_states, label_number, listed_outputs, refused
 from structopt.task.split_files import checked_paths, files_of
@@ -148,6 +150,14 @@ class Multilabel(WholeOutputs):
         vectors = vectors_in_memory(instances, first=0 if "0" in self._attributes.numbers else 1)
         arrays = vectors.offsets, vectors.indices, vectors.ids, vectors.values
         return LabelledVectors(vectors.path, *arrays, None, (), self._header is not None)
+
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> LabelledVectors:
+        """Make a corpus of vectors, as `corpus` takes them, and lists of labels; before `fit`, as LIBSVM's text."""
+        corpus = self.corpus(instances)
+        sets = [tuple(map(plain_label, map(str, gold))) for gold in gold_sets(outputs, len(corpus))]
+        names = tuple(sorted({name for labels in sets for name in labels}, key=label_order))
+        order = {name: j for j, name in enumerate(names)}
+        return replace(corpus, labels=[tuple(sorted(labels, key=order.__getitem__)) for labels in sets], names=names)
 
     @property
     def input_schema(self) -> Schema:

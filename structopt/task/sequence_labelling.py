@@ -149,6 +149,16 @@ class SequenceLabelling(TokenLabelling):
         self._check_last_column(corpus)
         return corpus
 
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Columns:
+        """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a token."""
+        sentences = list(instances)
+        names = self._columns.of_sentences(sentences) if not self.labels else self.columns
+        columns = sentence_columns(sentences, names, (TAG,))
+        cells = columns.cells | {TAG: self._gold_cells(columns.offsets, outputs)}
+        if absent := [name for name in names if name not in cells]:
+            raise DataError(MEMORY, None, f"there is no column '{absent[0]}' in some sentences. Give all the same columns.")
+        return Columns(MEMORY, columns.offsets, cells, columns.lines, {name: j for j, name in enumerate(cells)}, len(cells))
+
     def fit(self, corpus: Columns, earlier: SequenceLabelling | None = None) -> Encoded:
         """Learn labels and attributes from the training corpus, beside those of an `earlier` task, and encode it.
 
@@ -187,6 +197,10 @@ class SequenceLabelling(TokenLabelling):
     def given_labels(self, corpus: Columns) -> list[str] | None:
         """Return the cells of partially labelled input, in the file's scheme."""
         return corpus.cells.get(GIVEN)
+
+    def shown_tokens(self, corpus: Columns, index: int) -> list[str]:
+        """Return the words of a sentence."""
+        return list(self._words(corpus)[slice(*corpus.offsets[index : index + 2].tolist())])
 
     def missing_columns(self, corpus: Columns) -> list[str]:
         """Return the columns that the templates look at and the corpus lacks."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import DataError
-from structopt.formats.trees.dependency_trees import EMPTY
+from structopt.formats.trees.dependency_trees import EMPTY, Trees
 
 SHOWN = 12
 """The most words of a circle that a message lists."""
@@ -62,6 +63,12 @@ def checked_heads(
     begins = np.repeat(offsets[:-1], np.diff(offsets))
     _check_cycles(path, lines, np.where(missing, 0, heads), begins)
     return heads.astype(np.int32)
+
+
+def with_heads(trees: Trees, heads: list[str], relations: list[str], partial: bool = False) -> Trees:
+    """Return a corpus with the heads and relations of all words, written as in files; the errors of `checked_heads`."""
+    numbers = checked_heads(trees.path, trees.lines, trees.offsets, heads, partial)
+    return replace(trees, cells=trees.cells | {"head": heads, "deprel": relations}, heads=numbers)
 
 
 def _wrong_head(cell: str, word: int, length: int) -> str:

@@ -143,6 +143,30 @@ def in_memory(instances: Iterable[Any]) -> Treebank:
     return Treebank(MEMORY, given if len(given) == len(trees) else None, words, tags, numbers, all(map(all, tags)))
 
 
+def with_trees(sentences: Treebank, trees: Sequence[Any]) -> Treebank:
+    """Return sentences in memory with trees over their words, each a `Node` or text in brackets.
+
+    Tags are those of the sentences, where they have any, else those of the trees.
+
+    Raises
+    ------
+    DataError
+        What is no tree, or a tree over other words; its ``line`` is the number of the sentence, from 1.
+    """
+    nodes = []
+    for number, (tree, words) in enumerate(zip(trees, sentences.words, strict=True), 1):
+        node = _tree(tree, number)
+        if node is None:
+            raise FORM.refused(number, f"the output {shown(tree)} is no tree")
+        if (own := [leaf.word for leaf in words_of(node)]) != words:
+            other, sentence = shown(" ".join(own)), shown(" ".join(words))
+            raise FORM.refused(number, f"the tree is over the words {other}, and the sentence is {sentence}")
+        nodes.append(node)
+    tags = [[tag or leaf.label for tag, leaf in zip(own, words_of(node), strict=True)]
+            for own, node in zip(sentences.tags, nodes, strict=True)]  # fmt: skip
+    return replace(sentences, trees=tuple(nodes), tags=tags, tagged=True)
+
+
 def _tree(instance: Any, number: int) -> Node | None:
     """The tree of an instance in memory that is one, or its brackets."""
     if isinstance(instance, Node):

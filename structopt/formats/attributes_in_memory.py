@@ -1,0 +1,143 @@
+"""Sentences of attributes in memory, in the forms that python-crfsuite and sklearn-crfsuite take, or as matrices.
+
+A token is a list of attributes, each of the value 1, or a mapping, whose entries are
+
+| entry | attribute, value |
+|---|---|
+| ``"a": 2.5`` | ``a``, 2.5 |
+| ``"a": True``, ``"a": False`` | ``a``, 1 and 0 |
+| ``"a": "b"`` | ``a:b``, 1 |
+| ``"a": ["b", "c"]``, or a set | ``a:b`` and ``a:c``, 1 |
+| ``"a": {"b": ...}`` | ``a:`` before the attributes of the inner mapping |
+
+A sentence may be a matrix instead, dense or sparse: a row a token, of which column j is the attribute ``j``; zeros are left out.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from structopt.core.data import ranges
+from structopt.formats.crfsuite import AttributeText
+from structopt.formats.instances_in_memory import MEMORY, Form, shown
+from structopt.formats.numbering import Numbering
+
+SEPARATOR = ":"
+"""Between a name and a value that is text, or a name within."""
+FORM = Form(
+    "sentence",
+    "Give a list of sentences, each a list of tokens, each a list of attributes: [[['word=Ann', 'upper'], ['word=slept']]], "
+    "or a mapping from attribute to value: [[{'word': 'Ann', 'length': 3.0}]].",
+)
+
+
+def attribute_text(sentences: Iterable[Any]) -> AttributeText:
+    """Return the sentences as an unlabelled corpus; O(attributes).
+
+    Raises
+    ------
+    DataError
+        A string or a mapping for a sentence, a string for a token, a name that is no string, a value that is none of the above,
+        or no finite number; its ``line`` is the number of the sentence, from 1.
+    """
+    reader = _Reader()
+    for number, sentence in enumerate(FORM.listed(sentences), 1):
+        reader.add_sentence(sentence, number)
+    return reader.result()
+
+
+class _Reader:
+    """Collects attributes token by token; `result` makes arrays of them."""
+
+    def __init__(self) -> None:
+        self.names, self.number = Numbering(), 0
+        self.ids, self.values, self.ends, self.offsets = array("i"), array("d"), array("q", [0]), array("q", [0])
+
+    def add_sentence(self, sentence: Any, number: int) -> None:
+        """Add the tokens of a sentence, by its number from 1."""
+        self.number = number
+        if isinstance(sentence, Mapping):
+            raise FORM.refused(number, f"a sentence is one mapping, {shown(sentence)}")
+        if issparse(sentence) or (isinstance(sentence, np.ndarray) and sentence.dtype.kind in "buif"):
+            self._add_matrix(sentence)
+        else:
+            for token in FORM.elements(number, sentence):
+                self._add_token(token)
+        self.offsets.append(len(self.ends) - 1)
+
+    def result(self) -> AttributeText:
+        """The sentences as arrays."""
+        values = np.array(self.values, np.float64)
+        if (index := ranges.first_fault(values)) >= 0:
+            self._refuse_value(index, float(values[index]))
+        offsets = np.array(self.offsets, np.int64)
+        return AttributeText(
+            path=MEMORY, offsets=offsets, attribute_offsets=np.array(self.ends, np.int64), attributes=list(self.names),
+            ids=np.array(self.ids, np.int32), values=None if (values == 1.0).all() else values, labels=[],
+            lines=np.repeat(np.arange(1, len(offsets)), np.diff(offsets)),
+        )  # fmt: skip
+
+    def _add_token(self, token: Any) -> None:
+        if isinstance(token, Mapping):
+            self._add_mapping(token, "")
+        else:
+            self._add_names(FORM.elements(self.number, token, "token"), "")
+        self.ends.append(len(self.ids))
+
+    def _add_mapping(self, token: Mapping[Any, Any], prefix: str) -> None:
+        """Add the entries of a mapping, their names after the prefix."""
+        names, ids, values = self.names, self.ids, self.values
+        for key, value in token.items():
+            name = prefix + (key if isinstance(key, str) else self._text(key))
+            if isinstance(value, str):
+                ids.append(names[f"{name}{SEPARATOR}{value}"])
+                values.append(1.0)
+            elif isinstance(value, (Real, np.bool_)):
+                ids.append(names[name])
+                values.append(float(value))
+            elif isinstance(value, Mapping):
+                self._add_mapping(value, name + SEPARATOR)
+            elif isinstance(value, (list, tuple, set, frozenset)):
+                self._add_names(value, name + SEPARATOR)
+            elif isinstance(value, bytes):
+                self._add_names([value], name + SEPARATOR)
+            else:
+                what = "is no number, text, list, set or mapping"
+                raise FORM.refused(self.number, f"the value {shown(value)} of '{name}' {what}")
+
+    def _add_names(self, attributes: Iterable[Any], prefix: str) -> None:
+        """Add attributes of the value 1, their names after the prefix."""
+        names = [prefix + (one if isinstance(one, str) else self._text(one)) for one in attributes]
+        self.ids.extend(map(self.names.__getitem__, names))
+        self.values.extend([1.0] * len(names))
+
+    def _add_matrix(self, matrix: Any) -> None:
+        """Add the rows of a matrix."""
+        if matrix.ndim != 2:
+            raise FORM.refused(self.number, f"a sentence is an array of shape {matrix.shape}, and not of (tokens, attributes)")
+        rows, columns = matrix.nonzero()
+        order = np.lexsort((columns, rows))
+        rows, columns = rows[order], columns[order]
+        entries = np.asarray(matrix.tocsr()[rows, columns] if issparse(matrix) else matrix[rows, columns], np.float64).ravel()
+        begin = len(self.ids)
+        self.ids.extend(self.names[str(column)] for column in columns.tolist())
+        self.values.extend(entries.tolist())
+        self.ends.extend((begin + np.searchsorted(rows, np.arange(1, matrix.shape[0] + 1))).tolist())
+
+    def _text(self, name: Any) -> str:
+        """A name that is bytes as text."""
+        if isinstance(name, bytes):
+            return name.decode("utf8")
+        raise FORM.refused(self.number, f"{shown(name)} in 'attributes' is not a string")
+
+    def _refuse_value(self, index: int, value: float) -> None:
+        """Refuse the value of an entry that is no number to compute with."""
+        token = int(np.searchsorted(self.ends, index, side="right")) - 1
+        sentence = int(np.searchsorted(self.offsets, token, side="right"))
+        raise FORM.refused(sentence, f"the value {value} of '{list(self.names)[self.ids[index]]}' {ranges.fault(value)}")

@@ -1,0 +1,1 @@
+"""Gold outputs of instances in memory."""
