@@ -5,8 +5,9 @@ Examples
 >>> model = structopt.train(["task=ner", "optimizer=dca", "loss.beta=1"])
 >>> model = structopt.load("outputs/2026-01-31/12-00-00-000000")
 >>> model.predict([[("Ann", "NNP", "B-NP"), ("visited", "VBD", "B-VP"), ("Oslo", "NNP", "B-NP")]])
+>>> tagger = structopt.SequenceTagger(optimizer="lbfgs").fit(X, y)
 
-docs/python.md has all that models do.
+docs/python.md has all that models do, docs/estimators.md the estimators.
 """
 
 from __future__ import annotations
@@ -16,10 +17,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from structopt.estimators import (
+        ConstituencyParser,
+        DependencyParser,
+        GridLabeler,
+        MultilabelClassifier,
+        SequenceTagger,
+        StructuredEstimator,
+    )
     from structopt.model.model import Model
 
 __version__ = "0.1.0"
-__all__ = ["load", "train"]
+ESTIMATORS = (
+    "ConstituencyParser", "DependencyParser", "GridLabeler", "MultilabelClassifier", "SequenceTagger", "StructuredEstimator",
+)  # fmt: skip
+"""Names of `structopt.estimators`, which is imported when one of them is asked for."""
+__all__ = [
+    "ConstituencyParser", "DependencyParser", "GridLabeler", "MultilabelClassifier", "SequenceTagger", "StructuredEstimator",
+    "load", "train",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Return an estimator's class."""
+    if name not in ESTIMATORS:
+        raise AttributeError(f"module 'structopt' has no attribute {name!r}")
+    from structopt import estimators
+
+    return vars(estimators)[name]
+
+
+def __dir__() -> list[str]:
+    """List the estimators too."""
+    return sorted([*globals(), *ESTIMATORS])
 
 
 def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Model:

@@ -22,7 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"model"}),
     frozenset({"run"}),
     frozenset({"sweep", "report", "experiment"}),
-    frozenset({"command"}),
+    frozenset({"command", "estimators"}),
 )
 OUTSIDE = {"plugin", "testing", "", "__main__"}  # they may import from anywhere, and no room imports them
 READERS = {"task": {"formats", "metrics", "templates", "datasets"}, "features": {"formats", "templates"}}

@@ -78,7 +78,7 @@ class FileColumns:
         """
         numbers = self.numbers
         if not numbers:
-            first = next((sentence for sentence in sentences if len(sentence)), [])
+            first: Any = next((sentence for sentence in sentences if len(sentence)), [])
             if isinstance(first, Mapping):
                 named = [name for name in self.layouts.names if name in first and name != TAG]
                 return tuple(named) or self.layouts.names[:1]

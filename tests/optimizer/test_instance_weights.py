@@ -127,8 +127,8 @@ def test_a_fingerprint_tells_weights_apart():
     ("weights", "message"),
     [
         ([1, 2], r"The weights have the shape \(2,\) for 3 instances. Give one for every instance."),
-        ([1, -1, 1], "must be finite numbers from 0 on, and not all 0."),
-        ([0, 0, 0], "must be finite numbers from 0 on, and not all 0."),
+        ([1, -1, 1], "must be finite numbers from zero on, and not all zero."),
+        ([0, 0, 0], "must be finite numbers from zero on, and not all zero."),
         (["a", 1, 1], "The weights of instances are no numbers."),
     ],
 )

@@ -48,5 +48,5 @@ def checked_weights(weights: Any, count: int) -> Array:
     if numbers.shape != (count,):
         raise ConfigError(f"The weights have the shape {numbers.shape} for {count} instances. Give one for every instance.")
     if not (np.isfinite(numbers) & (numbers >= 0)).all() or not numbers.any():
-        raise ConfigError("The weights of instances must be finite numbers from 0 on, and not all 0.")
+        raise ConfigError("The weights of instances must be finite numbers from zero on, and not all zero.")
     return np.ascontiguousarray(numbers)

@@ -1,0 +1,269 @@
+"""The base of the estimators: parameters, the run underneath, predictions and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from structopt.config import registry
+from structopt.core.data.in_memory import InMemory
+from structopt.errors import ConfigError
+from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags
+from structopt.estimators.fitting import composed, fitted
+from structopt.estimators.matrices import weights_of
+from structopt.estimators.packed_model import packed, unpacked
+from structopt.estimators.words import Overrides, words_of
+from structopt.kernels.waist.record import Array
+from structopt.model.ranking import Scored
+from structopt.model.showing import Outputs
+
+COMMON = {
+    "optimizer": "optimizer", "loss": "loss", "inference": "inference", "C": "optimizer.C", "epochs": "optimizer.epochs",
+    "beta": "loss.beta", "gamma": "loss.gamma", "cost": "loss.cost", "cost_weights": "loss.cost_weights", "seed": "seed",
+    "threads": "threads",
+}  # fmt: skip
+"""The parameters that all estimators have, and the keys of the config that they set."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Estimator(BaseEstimator):
+    """Base of the estimators. None means that nobody types the setting: the optimizer, the task or the default chooses.
+
+    Parameters
+    ----------
+    optimizer, loss, inference : str or None
+        Components by their names: ``structopt components`` lists them.
+    C : float or None
+        1/(lambda m): P(theta) = lambda/2 ||theta||^2 + (1/m) sum_i w_i L_i(theta), w_i the weight of an instance.
+    epochs : int or None
+        Passes over the training data; of lbfgs, iterations.
+    beta, gamma : float or None
+        The loss: inverse temperature (``float("inf")`` for a maximum), and the weight of the cost.
+    cost : str or None
+        The cost of a wrong output.
+    cost_weights : mapping or None
+        Of ``cost="weighted"``: what a token or cell costs whose gold label this is: ``{"O": 0.5}``.
+    seed : int
+        Of the order of instances, and of everything else that is random.
+    threads : int
+        Of batch work: objectives, gradients, predictions.
+    overrides : mapping or sequence of str or None
+        Every other setting: ``{"optimizer.eta": 0.1}`` or ``["optimizer.eta=0.1"]``. ``set_params(optimizer__eta=0.1)`` adds one.
+    verbose : bool
+        Whether the run shows its progress and its summary.
+    folder : str or Path or None
+        The run folder; None: a temporary one.
+
+    Attributes
+    ----------
+    model_ : Model
+    metrics_ : dict
+        The numbers of the run by split: those of its ``metrics.json``.
+    classes_ : array
+        The labels.
+    """
+
+    keys: ClassVar[Mapping[str, str]] = COMMON
+
+    optimizer: str | None = None
+    loss: str | None = None
+    inference: str | None = None
+    C: float | None = None
+    epochs: int | None = None
+    beta: float | None = None
+    gamma: float | None = None
+    cost: str | None = None
+    cost_weights: Mapping[str, float] | None = None
+    seed: int = 0
+    threads: int = 1
+    overrides: Overrides = None
+    verbose: bool = False
+    folder: str | Path | None = None
+
+    @property
+    def task_name(self) -> str:
+        """The task of the run."""
+        raise NotImplementedError
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The keys of the config that parameters set."""
+        return {key: getattr(self, name) for name, key in self.keys.items()}
+
+    @property
+    def words(self) -> list[str]:
+        """What one would type for the run on the command line, but for the files."""
+        return self._words({})
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The config of the run, composed and checked; errors as of `structopt.train`."""
+        return composed(self.words)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; with `deep` also those of the chosen components, as ``optimizer__eta``."""
+        names = [field.name for field in fields(self)]
+        params = {name: getattr(self, name) for name in names}
+        if not deep:
+            return params
+        try:
+            config = self.config
+        except ConfigError:  # an estimator with wrong settings is shown, copied and corrected all the same
+            return params
+        nodes = {kind: config.get(kind, {}) for kind in registry.KINDS}
+        return params | {f"{kind}__{key}": node[key] for kind, node in nodes.items() for key in node if key != "name"}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``optimizer__eta=0.1`` sets a parameter of a component, in `overrides`.
+
+        Raises
+        ------
+        ValueError
+            For a name that is none.
+        """
+        known = {field.name for field in fields(self)}
+        for name, value in params.items():
+            kind, divided, key = name.partition("__")
+            if name in known:
+                setattr(self, name, value)
+            elif divided and key and kind in registry.KINDS:
+                self.overrides = self._overrides() | {f"{kind}.{key}": value}
+            else:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {type(self).__name__}: it is none of {', '.join(sorted(known))}, "
+                    f"nor COMPONENT__PARAMETER, such as optimizer__eta."
+                )
+        return self
+
+    def _words(self, chosen: Mapping[str, Any]) -> list[str]:
+        """The words of a run, with settings that y has chosen."""
+        silent = {"tracker": "none", "quiet": None if self.verbose else True}
+        return words_of({"task": self.task_name, **self.settings, **chosen, **silent}, self.overrides)
+
+    def _overrides(self) -> dict[str, Any]:
+        """The overrides as a mapping."""
+        if isinstance(self.overrides, Mapping) or self.overrides is None:
+            return dict(self.overrides or {})
+        raise ValueError("overrides are words, which take no COMPONENT__PARAMETER beside them. Write them as a mapping.")
+
+    def fit(
+        self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None
+    ) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X, y : sequence
+            Instances and their outputs, in the forms that the class describes.
+        sample_weight : sequence of float or None
+            w_i, by which the loss of each instance counts.
+        X_dev, y_dev : sequence or None
+            A dev split, whose scores ``patience`` and the history look at.
+
+        Raises
+        ------
+        StructoptError
+            For whatever the user can mend.
+        """
+        instances, outputs = self._instances(X), self._outputs(y, X)
+        weights = weights_of(sample_weight, len(outputs))
+        splits = {"train": InMemory(instances, outputs, weights)}
+        if X_dev is not None:
+            splits["dev"] = InMemory(self._instances(X_dev), self._outputs(y_dev, X_dev))
+        self.model_, self.metrics_ = fitted(self._words(self._typed(y)), splits, self.folder)
+        self.n_iter_ = self.metrics_["train"]["epochs"]
+        self._note(X, y)
+        return self
+
+    def predict(self, X: Sequence[Any], *, allowed: Any = None) -> Any:
+        """Return the best output of every instance.
+
+        Parameters
+        ----------
+        X : sequence
+        allowed : sequence or None
+            What is known of the outputs, as `structopt.model.predictor.Predictor.predict` takes what is ``given``.
+        """
+        instances = self._instances_of_fitted(X)
+        outputs = self.model_.predict(instances, given=self._allowed(allowed))
+        return Outputs(self._returned(outputs), self.model_, instances, outputs)
+
+    def predict_marginals(self, X: Sequence[Any], *, allowed: Any = None) -> Any:
+        """Return the probabilities of the choices that outputs are made of, an array an instance: `Model.marginals`."""
+        instances = self._instances_of_fitted(X)
+        return self.model_.marginals(instances, given=self._allowed(allowed))
+
+    def predict_k_best(self, X: Sequence[Any], k: int = 5, *, allowed: Any = None) -> list[list[Scored]]:
+        """Return the k best outputs of every instance, the best first, as tuples (score, output, probability)."""
+        instances = self._instances_of_fitted(X)
+        lists = self.model_.predict_k_best(instances, k, given=self._allowed(allowed))
+        outputs = iter(self._returned([scored.output for one in lists for scored in one]))
+        return [[scored._replace(output=next(outputs)) for scored in one] for one in lists]
+
+    def decision_function(self, X: Sequence[Any]) -> Array:
+        """Return the score of the predicted output of every instance, s(y) = theta^T f(x, y), float64, shape (instances,)."""
+        return self.model_.scores(self._instances_of_fitted(X))
+
+    def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
+        """Return the task's main metric of the predictions, a fraction in [0, 1]."""
+        instances, outputs = self._instances_of_fitted(X), self._outputs(y, X)
+        weights = weights_of(sample_weight, len(outputs))
+        metrics = self.model_.compare(instances, outputs, weights)
+        return metrics[self.model_.task.main_metric]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a model."""
+        return "model_" in vars(self)
+
+    def __sklearn_tags__(self) -> Tags:
+        """What scikit-learn asks about an estimator: this one needs y, and takes lists of instances."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required, tags.input_tags.two_d_array = True, False
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The state to be pickled: the model as the files of its folder."""
+        state = dict(vars(self))
+        if "model_" in state:
+            state["model_"] = packed(state["model_"])
+        return state
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Undo `__getstate__`."""
+        self.__dict__.update(state)
+        if "model_" in state:
+            self.model_ = unpacked(state["model_"])
+
+    def _instances(self, X: Any) -> Any:
+        """The instances as the task takes them."""
+        return X
+
+    def _instances_of_fitted(self, X: Any) -> Any:
+        """The instances as the task takes them; NotFittedError where there is no model yet."""
+        if "model_" not in vars(self):
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        return self._instances(X)
+
+    def _typed(self, y: Any) -> dict[str, Any]:
+        """Settings that y chooses where nobody types them; by default none."""
+        return {}
+
+    def _outputs(self, y: Any, X: Any) -> Any:
+        """The outputs as the task takes them."""
+        return y
+
+    def _returned(self, outputs: list[Any]) -> list[Any]:
+        """Predicted outputs in the form of y."""
+        return outputs
+
+    def _allowed(self, allowed: Any) -> Any:
+        """What is known of outputs, as `Model.predict` takes it."""
+        return allowed
+
+    def _note(self, X: Any, y: Any) -> None:
+        """Set the attributes that tell of the training data."""
+        self.classes_ = np.array(self.model_.labels, dtype=object)

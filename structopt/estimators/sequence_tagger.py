@@ -1,0 +1,131 @@
+"""Labels of the tokens of sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from structopt.estimators.estimator import COMMON, Estimator
+from structopt.model.marginals import Marginals
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SequenceTagger(Estimator):
+    """One label for every token of a sequence: a chain, whose neighbouring labels depend on each other.
+
+    X is a list of sequences. Without `templates`, a token is what python-crfsuite takes: a mapping of features (text, numbers,
+    booleans, nested lists, sets and mappings) or a list of their names; or a sequence is a matrix, dense or sparse, a row a
+    token. With `templates` a sequence is a list of words, a list of tuples of cells, or a mapping from column to cells; the
+    columns are those of ``task=ner``: word, pos, chunk. y is a list of lists of labels, texts or whole numbers.
+
+    Parameters
+    ----------
+    templates : sequence of str or None
+        Templates of features (``word[-1..1]``); ``"default"`` stands for those of ``task=ner``.
+    order : int or None
+        Of the chain: on how many labels before it a label depends.
+    support : str or None
+        ``seen``: weights for the pairs of feature and label that occur in training; ``all``.
+    min_count : int or None
+        Features that are rarer are left out.
+    valid_tags : bool or None
+        Forbid sequences that the scheme of the labels (IOB, IOB2, BIOES) forbids.
+    c1, c2 : float or None
+        Regularisation as CRFsuite counts it: m P = c1 ||theta||_1 + c2 ||theta||^2 + sum_i L_i. They choose ``optimizer="lbfgs"``
+        and ``loss="crf"``, where nothing else is named.
+    optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads, overrides, verbose, folder
+        See `structopt.estimators.estimator.Estimator`.
+
+    Examples
+    --------
+    >>> SequenceTagger(optimizer="lbfgs").fit([[{"word": "Ann"}, {"word": "slept"}]], [["PER", "O"]])
+    """
+
+    keys: ClassVar[Mapping[str, str]] = {
+        **COMMON, "order": "factor_graph.order", "support": "features.support", "min_count": "features.min_count",
+        "valid_tags": "task.valid_tags",
+    }  # fmt: skip
+
+    templates: Sequence[str] | str | None = None
+    order: int | None = None
+    support: str | None = None
+    min_count: int | None = None
+    valid_tags: bool | None = None
+    c1: float | None = None
+    c2: float | None = None
+
+    @property
+    def task_name(self) -> str:
+        """Attributes that are given, or sentences of which templates make them."""
+        return "attributes" if self.templates is None else "ner"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The keys of the config that parameters set, with the templates."""
+        typed = self.templates is not None and self.templates != "default"
+        settings = {**super().settings, "features.templates": list(self.templates or ()) if typed else None}
+        chosen = self._regularisation()
+        return settings | {key: value for key, value in chosen.items() if settings.get(key) is None}
+
+    def _regularisation(self) -> dict[str, Any]:
+        """The keys that c1 and c2 set."""
+        if not self.c1 and not self.c2:
+            return {}
+        choice: dict[str, Any] = {"optimizer": "lbfgs", "loss": "crf"}
+        if not self.c1:
+            return choice | {"optimizer.C": 0.5 / float(self.c2 or 0.0)}
+        both = {"optimizer.penalty": "elastic", "optimizer.c2": float(self.c2)} if self.c2 else {"optimizer.penalty": "l1"}
+        return choice | both | {"optimizer.c1": float(self.c1)}
+
+    def predict_marginals(self, X: Sequence[Any], *, allowed: Any = None) -> list[list[dict[Any, float]]]:
+        """Return the probability of every label of every token: a mapping a token, as sklearn-crfsuite does."""
+        marginals: Marginals = super().predict_marginals(X, allowed=allowed)
+        names = self.classes_.tolist()
+        return [[dict(zip(names, row, strict=True)) for row in array.tolist()] for array in marginals]
+
+    def predict_single(self, x: Any) -> list[Any]:
+        """Return the labels of one sequence."""
+        labels: list[Any] = self.predict([x])[0]
+        return labels
+
+    def predict_marginals_single(self, x: Any) -> list[dict[Any, float]]:
+        """Return the probability of every label of every token of one sequence."""
+        return self.predict_marginals([x])[0]
+
+    def _instances(self, X: Any) -> Any:
+        return list(X) if isinstance(X, np.ndarray) and X.dtype == object else X
+
+    def _outputs(self, y: Any, X: Any) -> Any:
+        """Whole numbers as text."""
+        if isinstance(y, str) or not isinstance(y, Iterable):
+            return y
+        return [list(map(_text, labels)) if isinstance(labels, (list, tuple, np.ndarray)) else labels for labels in y]
+
+    def _returned(self, outputs: list[Any]) -> list[Any]:
+        return outputs if not self._numbers else [list(map(int, labels)) for labels in outputs]
+
+    def _allowed(self, allowed: Any) -> Any:
+        """A label, a collection of labels or None for every token."""
+        if allowed is None or isinstance(allowed, (str, bool)):
+            return allowed
+        return [None if labels is None else list(map(_cell, labels)) for labels in allowed]
+
+    def _note(self, X: Any, y: Any) -> None:
+        labels = [label for sequence in y for label in sequence if label is not None]
+        self._numbers = all(isinstance(label, (int, np.integer)) for label in labels)
+        names: list[Any] = list(self.model_.labels)
+        self.classes_ = np.array(list(map(int, names)) if self._numbers else names)
+
+
+def _text(label: Any) -> Any:
+    """A label as the task takes it."""
+    return str(int(label)) if isinstance(label, (int, np.integer)) else label
+
+
+def _cell(labels: Any) -> Any:
+    """What is allowed of a token, as the task takes it."""
+    several = not isinstance(labels, str) and isinstance(labels, Iterable)
+    return "|".join(map(_text, labels)) if several else _text(labels)
