@@ -122,8 +122,7 @@ class AttributeRows(Supported):
         pairs = zip(structure.groups, tables, numbers, strict=True)
         entries = [_most_entries(group, table) + number for group, table, number in pairs]
         rows = sum(n * group.width for n, group in zip(entries, structure.groups, strict=True))
-        slots = sum(table.size for table in tables) + sum(numbers)
-        gradient = GRADIENT.pack(slot=np.full(slots, -1), touched=sum(entries), counts=len(entries), rows=rows)
+        gradient = GRADIENT.pack(slot=np.full(max(entries, default=0), -1), touched=sum(entries), counts=len(entries), rows=rows)
         return FeatureScratch(gradient, sum(entries), rows)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,12 +55,16 @@ def pack_rows(
     valued = any(table.values is not None for table in tables)
     values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
     masks, words = _support_words(groups, support)
+    lists = [_lists(table, group.offsets) for table, group in zip(tables, structure.groups, strict=True)]
+    listed = np.cumsum([0, *(len(one.listed) for one in lists)])
     return ROWS.pack(
         widths=[group.width for group in groups],
-        ids=np.concatenate([table.ids for table in tables]),
+        listed=np.concatenate([one.listed for one in lists]),
+        ids=np.concatenate([one.indices for one in lists]),
         weights=np.array(starts_of(groups)),
         attributes=np.cumsum([0, *(group.size for group in groups)]),
         positions=np.concatenate([group.offsets for group in structure.groups]),
+        lists=np.concatenate([one.starts + start for one, start in zip(lists, listed[:-1], strict=True)]),
         starts=np.cumsum([0, *(len(o) for o in offsets)])[:-1],
         offsets=np.concatenate(offsets),
         values=np.concatenate([*values, np.zeros(0)]),
@@ -67,6 +72,25 @@ def pack_rows(
         support=words,
         **_blocks(tables, dense or [()] * len(groups)),
     )
+
+
+class _Lists(NamedTuple):
+    """The attributes of each instance, each once; where each list begins; and every occurrence as an index into its list."""
+
+    listed: Array
+    starts: Array
+    indices: Array
+
+
+def _lists(table: AttributeTable, positions: Array) -> _Lists:
+    """List the attributes of the instances of a group, whose positions begin at `positions`."""
+    from structopt.kernels.features.attribute_rows import list_once
+
+    if len(table.ids) == 0:  # of a group without features, whose table has no positions either
+        return _Lists(table.ids, np.zeros(len(positions), np.int64), table.ids)
+    listed, indices, starts = np.empty_like(table.ids), np.empty_like(table.ids), np.empty(len(positions), np.int64)
+    last = np.full(table.size, -1, np.int64)
+    return _Lists(listed[: list_once(table.ids, table.offsets, positions, last, listed, starts, indices)], starts, indices)
 
 
 def _blocks(tables: Sequence[AttributeTable], dense: Sequence[Sequence[DenseTable]]) -> dict[str, Array]:

@@ -24,9 +24,10 @@ import numpy as np
 from structopt.kernels.waist.fields import Floats, Ints, Longs, Wide
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
-from structopt.kernels.waist.views import table
+from structopt.kernels.waist.views import part, prefetch, table
 
 TOGETHER = 64  # positions of an instance whose dense attributes are multiplied at a time
+AHEAD = 16  # rows of a gradient: how far before its step the memory of a row is asked for
 SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
 
 
@@ -36,7 +37,9 @@ class Rows(NamedTuple):
     Attributes
     ----------
     widths : (G,) configurations of a position
-    ids : attribute numbers of all positions of all groups
+    listed : the attributes of each instance, each once, group by group
+    lists : (G * (m + 1),) where those of each instance begin in `listed`, group by group
+    ids : attributes of all positions of all groups, as indices into the list of their instance
     weights : (G + 1,) where each group's weights begin in theta
     attributes : (G + 1,) where each group's attributes begin in a numbering over all groups
     positions : (G * (m + 1),) where the positions of each instance begin, group by group
@@ -52,10 +55,12 @@ class Rows(NamedTuple):
     """
 
     widths: Ints
+    listed: Ints
     ids: Ints
     weights: Longs
     attributes: Longs
     positions: Longs
+    lists: Longs
     starts: Longs
     offsets: Longs
     values: Floats
@@ -76,7 +81,7 @@ class RowGradient(NamedTuple):
 
     Attributes
     ----------
-    slot : row of every attribute among the touched of its group; -1: none
+    slot : row of every attribute in the list of an instance, among the touched of its group; -1: none
     touched : touched attributes, group by group
     counts : how many of each group are touched
     rows : their rows, one after the other
@@ -99,15 +104,23 @@ def rows_of(vector, start, count, width):
 
 
 @inlined
-def add_rows(target, rows, chosen):
-    """Add the chosen rows to a row, four at a time: each sum that is stored has to wait for the one before."""
+def list_of(x, g, i):
+    """View the attributes of instance i in group g, each once."""
+    at = g * (len(x.lists) // len(x.widths)) + i
+    return part(x.listed, x.lists[at], x.lists[at + 1])
+
+
+@inlined
+def add_rows(target, rows, listed, chosen):
+    """Add the rows of the chosen of the listed attributes, four at a time: a sum that is stored waits for the one before."""
     whole = len(chosen) - len(chosen) % 4
     for j in range(0, whole, 4):
-        a, b, c, d = rows[chosen[j]], rows[chosen[j + 1]], rows[chosen[j + 2]], rows[chosen[j + 3]]
+        a, b = rows[listed[chosen[j]]], rows[listed[chosen[j + 1]]]
+        c, d = rows[listed[chosen[j + 2]]], rows[listed[chosen[j + 3]]]
         for y in range(len(target)):
             target[y] += (a[y] + b[y]) + (c[y] + d[y])
     for j in range(whole, len(chosen)):
-        a = rows[chosen[j]]
+        a = rows[listed[chosen[j]]]
         for y in range(len(target)):
             target[y] += a[y]
 
@@ -188,47 +201,125 @@ def scores(features, theta, i, s, scratch):
     groups = len(x.widths)
     stride = len(x.positions) // groups
     valued = len(x.values) > 0
-    part = 0
+    begin = 0
     for g in range(groups):
         width, start = np.int64(x.widths[g]), x.starts[g]
         first, last = x.positions[g * stride + i], x.positions[g * stride + i + 1]
         if x.attributes[g] == x.attributes[g + 1]:
-            s[part : part + (last - first) * width] = 0.0
-            part += (last - first) * width
+            s[begin : begin + (last - first) * width] = 0.0
+            begin += (last - first) * width
             continue
         W = rows_of(theta, x.weights[g], x.attributes[g + 1] - x.attributes[g], width)
-        S = rows_of(s, part, last - first, width)
+        S = rows_of(s, begin, last - first, width)
+        listed = list_of(x, g, i)
         for p in range(last - first):
             row = S[p]
             row[:] = 0.0
             offset = start + first + p
             if valued:
                 for j in range(x.offsets[offset], x.offsets[offset + 1]):
-                    v, w = x.values[j], W[x.ids[j]]
+                    v, w = x.values[j], W[listed[x.ids[j]]]
                     for y in range(width):
                         row[y] += v * w[y]
             else:
-                add_rows(row, W, x.ids[x.offsets[offset] : x.offsets[offset + 1]])
+                add_rows(row, W, listed, part(x.ids, x.offsets[offset], x.offsets[offset + 1]))
         if x.dense[g] < x.dense[g + 1]:
             add_dense_scores(x, g, first, S, W)
-        part += (last - first) * width
+        begin += (last - first) * width
 
 
 @inlined
-def close_rows(x, k, width, touched, slot, chosen, G, norm):
-    """Set the weights of group k in its touched rows to 0 that may not move, empty `slot`, and add the squares to `norm`."""
+def squares(row):
+    """Return ||row||^2. Sums of single rows wait for one another less than one sum over all of them."""
+    total = 0.0
+    for y in range(len(row)):
+        total += row[y] * row[y]
+    return total
+
+
+@inlined
+def add_residuals(x, first, R, listed, slot, chosen, G):
+    """Add the residuals R of a group's positions, of which `first` is the first, to the rows of their attributes.
+
+    Returns how many rows there are: of the attributes that `chosen` then has, as indices into the list. Where most positions
+    have a residual, as below beta = inf, all attributes of the list get a row, which spares the question at each.
+    """
+    valued, positions = len(x.values) > 0, 0
+    for p in range(len(R)):
+        positions += large(R[p])
+    if positions == 0:
+        return 0
+    touched, whole = 0, 2 * positions > len(R)
+    if whole:
+        touched = len(listed)
+        for q in range(touched):
+            slot[q] = chosen[q] = q
+            row = G[q]
+            for y in range(len(row)):
+                row[y] = 0.0
+    for p in range(len(R)):
+        row = R[p]
+        if not large(row):
+            continue
+        entries = range(x.offsets[first + p], x.offsets[first + p + 1])
+        if whole:
+            for j in entries:
+                target, v = G[x.ids[j]], x.values[j] if valued else 1.0
+                for y in range(len(row)):
+                    target[y] += v * row[y]
+            continue
+        for j in entries:
+            a, v = x.ids[j], x.values[j] if valued else 1.0
+            q = slot[a]
+            if q < 0:
+                q = touched
+                touched += 1
+                slot[a], chosen[q] = q, a
+                target = G[q]
+                for y in range(len(row)):
+                    target[y] = v * row[y]
+            else:
+                target = G[q]
+                for y in range(len(row)):
+                    target[y] += v * row[y]
+    return touched
+
+
+@inlined
+def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
+    """Set the weights of group k in its touched rows to 0 that may not move, empty `slot`, and add the squares to `norm`.
+
+    The touched attributes, indices into the list so far, become numbers of attributes.
+    """
     masked, words = len(x.support) > 0, (width + 63) // 64
     for q in range(touched):
-        target, a = G[q], np.int64(chosen[q])
-        slot[a] = -1
+        target, a = G[q], np.int64(listed[chosen[q]])
+        slot[chosen[q]] = -1
+        chosen[q] = a
         if masked:
             for c in range(words):
                 word, cut = x.support[x.masks[k] + a * words + c], target[64 * c :]
                 for y in range(min(64, width - 64 * c)):
                     cut[y] *= (word >> y) & 1
-        for y in range(width):
-            norm += target[y] * target[y]
+        norm += squares(target)
     return norm
+
+
+@inlined
+def close_dense(x, k, first, R, touched, chosen, G):
+    """Add the rows of the dense attributes of group k, which all may move; return how many rows there are, and their squares."""
+    norm = 0.0
+    for b in range(x.dense[k], x.dense[k + 1]):
+        size = x.blocks[b, 1] * x.blocks[b, 2]
+        for d in range(size):
+            chosen[touched + d] = x.blocks[b, 0] + d
+        block = G[touched : touched + size]
+        block[:] = 0.0
+        add_dense_gradient(x, b, first, R, block)
+        for d in range(size):
+            norm += squares(block[d])
+        touched += size
+    return touched, norm
 
 
 @kernel(PULLBACK)
@@ -237,64 +328,24 @@ def pullback(features, i, r, gradient):
     x, g = open_rows(features), open_gradient(gradient)
     groups = len(x.widths)
     stride = len(x.positions) // groups
-    valued = len(x.values) > 0
-    part, before, row_start, norm = 0, 0, 0, 0.0
-    ids, offsets = x.ids, x.offsets
+    begin, before, row_start, norm = 0, 0, 0, 0.0
     for k in range(groups):
-        width, start = np.int64(x.widths[k]), x.starts[k]
+        width = np.int64(x.widths[k])
         first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
         if x.attributes[k] == x.attributes[k + 1]:
             g.counts[k] = 0
-            part += (last - first) * width
+            begin += (last - first) * width
             continue
-        R = rows_of(r, part, last - first, width)
+        R = rows_of(r, begin, last - first, width)
         G = rows_of(g.rows, row_start, (len(g.rows) - row_start) // width, width)
-        slot, chosen, touched = g.slot[x.attributes[k] : x.attributes[k + 1]], g.touched[before:], 0
-        any_large = False
-        for p in range(last - first):
-            row = R[p]
-            if not large(row):
-                continue
-            any_large = True
-            entries = range(offsets[start + first + p], offsets[start + first + p + 1])
-            if valued:
-                for j in entries:
-                    q = slot[ids[j]]
-                    if q < 0:
-                        q = touched
-                        touched += 1
-                        slot[ids[j]] = q
-                        chosen[q] = ids[j]
-                        G[q] = 0.0
-                    target, v = G[q], x.values[j]
-                    for y in range(width):
-                        target[y] += v * row[y]
-            else:
-                for j in entries:
-                    a = ids[j]
-                    q = slot[a]
-                    if q < 0:
-                        q = touched
-                        touched += 1
-                        slot[a] = q
-                        chosen[q] = a
-                        G[q] = row
-                    else:
-                        target = G[q]
-                        for y in range(width):
-                            target[y] += row[y]
-        if any_large:
-            for b in range(x.dense[k], x.dense[k + 1]):
-                size = x.blocks[b, 1] * x.blocks[b, 2]
-                for d in range(size):
-                    chosen[touched + d] = x.blocks[b, 0] + d
-                block = G[touched : touched + size]
-                block[:] = 0.0
-                add_dense_gradient(x, b, first, R, block)
-                touched += size
-        norm = close_rows(x, k, width, touched, slot, chosen, G, norm)
+        listed, chosen = list_of(x, k, i), part(g.touched, before, len(g.touched))
+        touched = add_residuals(x, x.starts[k] + first, R, listed, g.slot, chosen, G)
+        norm = close_rows(x, k, width, touched, listed, g.slot, chosen, G, norm)
+        if x.dense[k] < x.dense[k + 1]:
+            touched, more = close_dense(x, k, first, R, touched, chosen, G)
+            norm += more
         g.counts[k] = touched
-        part += (last - first) * width
+        begin += (last - first) * width
         row_start += touched * width
         before += touched
     return norm
@@ -332,6 +383,10 @@ def add_both(features, theta, lag, gradient, step, share):
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
             a = g.touched[before + q]
+            if q + AHEAD < count:  # the weights are near, since the scores have read them; their mean is not
+                line = x.weights[k] + g.touched[before + q + AHEAD] * width
+                prefetch(lag, line)
+                prefetch(lag, line + width - 1)
             w, v, row = W[a], V[a], G[q]
             for y in range(width):
                 w[y] += step * row[y]
@@ -351,9 +406,10 @@ def dot(features, theta, gradient):
         W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
-            w, row = W[g.touched[before + q]], G[q]
+            w, row, product = W[g.touched[before + q]], G[q], 0.0
             for y in range(width):
-                total += w[y] * row[y]
+                product += w[y] * row[y]
+            total += product
         row_start += count * width
         before += count
     return total
@@ -385,51 +441,70 @@ def accumulate(features, i, r, dense):
     groups = len(x.widths)
     stride = len(x.positions) // groups
     valued = len(x.values) > 0
-    part = 0
+    begin = 0
     for k in range(groups):
         width, start = np.int64(x.widths[k]), x.starts[k]
         first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
         if x.attributes[k] == x.attributes[k + 1]:
-            part += (last - first) * width
+            begin += (last - first) * width
             continue
-        R = rows_of(r, part, last - first, width)
+        R = rows_of(r, begin, last - first, width)
         G = rows_of(dense, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
+        listed = list_of(x, k, i)
         for p in range(last - first):
             row = R[p]
             if not large(row):
                 continue
             for j in range(x.offsets[start + first + p], x.offsets[start + first + p + 1]):
-                target = G[x.ids[j]]
+                target = G[listed[x.ids[j]]]
                 v = x.values[j] if valued else 1.0
                 for y in range(width):
                     target[y] += v * row[y]
         for b in range(x.dense[k], x.dense[k + 1]):
             at = x.blocks[b, 0]
             add_dense_gradient(x, b, first, R, G[at : at + x.blocks[b, 1] * x.blocks[b, 2]])
-        part += (last - first) * width
+        begin += (last - first) * width
 
 
 @kernel(SPANS)
 def spans(features, i, starts, widths, scratch):
     """List the rows of weights that the scores of instance i read: where each begins in theta, and its width."""
     x = open_rows(features)
-    groups = len(x.widths)
-    stride = len(x.positions) // groups
-    listed = 0
-    for k in range(groups):
-        width, start = np.int64(x.widths[k]), x.starts[k]
-        first, last = start + x.positions[k * stride + i], start + x.positions[k * stride + i + 1]
+    runs = 0
+    for k in range(len(x.widths)):
         if x.attributes[k] == x.attributes[k + 1]:
             continue
-        for j in range(x.offsets[first], x.offsets[last]):
-            starts[listed] = x.weights[k] + x.ids[j] * width
-            widths[listed] = width
-            listed += 1
+        width = np.int64(x.widths[k])
+        for a in list_of(x, k, i):
+            starts[runs] = x.weights[k] + a * width
+            widths[runs] = width
+            runs += 1
         for b in range(x.dense[k], x.dense[k + 1]):
-            starts[listed] = x.weights[k] + x.blocks[b, 0] * width
-            widths[listed] = x.blocks[b, 1] * x.blocks[b, 2] * width
-            listed += 1
-    return listed
+            starts[runs] = x.weights[k] + x.blocks[b, 0] * width
+            widths[runs] = x.blocks[b, 1] * x.blocks[b, 2] * width
+            runs += 1
+    return runs
+
+
+@inlined
+def list_once(ids, offsets, positions, last, listed, starts, indices):
+    """List the attributes of every instance of a group, each once; return how many entries `listed` has.
+
+    Instance i has the positions positions[i] <= p < positions[i + 1]. `starts` receives where its list begins, `indices` the
+    index of every occurrence in the list of its instance. `last`, one entry an attribute, is -1 everywhere.
+    """
+    entries = 0
+    for i in range(len(positions) - 1):
+        starts[i] = entries
+        for j in range(offsets[positions[i]], offsets[positions[i + 1]]):
+            a = ids[j]
+            if last[a] < starts[i]:
+                last[a] = entries
+                listed[entries] = a
+                entries += 1
+            indices[j] = last[a] - starts[i]
+    starts[len(positions) - 1] = entries
+    return entries
 
 
 @inlined
