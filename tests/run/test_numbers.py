@@ -76,12 +76,8 @@ def test_instances_in_memory() -> None:
 
     with pytest.raises(DataError, match=r"^<memory>:2: the value 1e\+300 of index 3 is above 1e\+100"):
         vectors([{1: 1.0}, {3: 1e300}])
-    for value, text in (
-        (1e300, r"1e\+300 of 'a' is above 1e\+100"),
-        ("x", "'x' of 'a' is not a finite number"),
-    ):
-        with pytest.raises(DataError, match=rf"^<memory>:2: the value {text}"):
-            AttributeLabelling().corpus([[["a"]], [{"a": value}]])
+    with pytest.raises(DataError, match=r"^<memory>:2: the value 1e\+300 of 'a' is above 1e\+100"):
+        AttributeLabelling().corpus([[["a"]], [{"a": 1e300}]])
     with pytest.raises(DataError, match=r"^<memory>:2: the value inf of x1 is not a finite number"):
         Synthetic(variables=2).corpus([[0.0, 1.0], [0.0, np.inf]])
 
