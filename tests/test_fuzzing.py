@@ -85,6 +85,23 @@ CONLLX = """1 Ann _ N NNP case=nom|num=sg 2 SBJ _ _
 1 no _ I UH _ 0 ROOT _ _
 """.replace(" ", "\t")
 WORD_TAG_HEAD = "Ann NNP 2\nslept VBD 0\nthere RB 2\n\nno UH 0\n"
+TOKEN_LISTS = """{"id": "0", "tokens": ["Ann", "Falk"], "pos_tags": ["NNP", "NNP"], "ner_tags": ["B-PER", "I-PER"]}
+{"id": "1", "tokens": ["slept", "\\u00e9"], "pos_tags": ["VBD", "X"], "ner_tags": ["O", "O"]}
+
+{"id": "2", "tokens": [], "pos_tags": [], "ner_tags": []}
+"""
+INTEGERS = '{"tokens": ["Ann", "slept"], "ner_tags": [1, 0]}\n{"tokens": ["Oslo"], "ner_tags": [2]}\n'
+INFORMATION = '{"features": {"ner_tags": {"feature": {"names": ["O", "B-PER", "B-LOC"], "_type": "ClassLabel"}}}}'
+TEXTS = """{"text": "Ann Falk slept.", "entities": [[0, 8, "PER"]], "meta": {}}
+{"text": "in Oslo", "entities": [{"start": 3, "end": 7, "label": "LOC"}]}
+"""
+SPACY = """[{"id": 0, "paragraphs": [{"raw": "Ann slept", "sentences": [{"tokens": [
+ {"id": 0, "orth": "Ann", "tag": "NNP", "ner": "B-PER"}, {"id": 1, "orth": "Falk", "tag": "NNP", "ner": "L-PER"}]}, {"tokens": [
+ {"id": 2, "orth": "slept", "tag": "VBD", "ner": "O"}, {"id": 3, "orth": "Oslo", "tag": "NNP", "ner": "U-LOC"}]}]}]},
+{"id": 1, "paragraphs": []}]
+"""
+CSV_TOKENS = 'Sentence #,Word,POS,Tag\n1,Ann,NNP,B-PER\n,"""",X,O\n,"a, b",X,O\n2,Oslo,NNP,B-LOC\n'
+CSV_LISTS = 'tokens,ner_tags,x\n"[""Ann"", ""slept""]","[""B-PER"", ""O""]",1\n"[\'so\']",[\'O\'],\n"in Oslo","O B-LOC",2\n'
 LIST = "Oslo\nNew  York City\n# x\n\nSt. Ives\n"
 TEMPLATES = """bias
 word[-2..2]
@@ -115,6 +132,15 @@ def _columns(width: int) -> bytes:
 def _npz(save: Callable[..., None]) -> bytes:
     stream = io.BytesIO()
     save(stream, pixels=np.arange(8.0), shapes_x=np.array([[2, 3], [1, 2]]), labels=np.array([0, 0, 1, 0, 1, 1, 1, 0]))
+    return stream.getvalue()
+
+
+def _parquet() -> bytes:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet, stream = pytest.importorskip("pyarrow.parquet"), io.BytesIO()
+    columns = {"tokens": [["Ann", "slept"], [], ["Oslo"]], "pos_tags": [["NNP", "V"], [], ["NNP"]], "ner_tags": [[1, 0], [], [2]]}
+    metadata = {"huggingface": f'{{"info": {INFORMATION}}}'}
+    parquet.write_table(pyarrow.table(columns).replace_schema_metadata(metadata), stream)
     return stream.getvalue()
 
 
@@ -263,12 +289,20 @@ def _record_reads(path: Path, sample: Path) -> None:
         run.curve("primal"), run.metric("dev.f1"), run.setting("loss.beta")
 
 
+def _names_read(path: Path, sample: Path) -> None:
+    """Read integers with the names that a file gives them."""
+    for use in (_train, _evaluate):
+        with _refused():
+            use((*WORDS_ONLY, f"task.names='{path}'"), path.with_name("sentences.jsonl"), path.with_name("sentences.jsonl"))
+
+
 def _arff_reads(path: Path, sample: Path) -> None:
     _task_reads("task=multilabel")(path, sample)
     _task_reads("task=multilabel", "task.labels=2", "task.partial=true")(path, sample)
 
 
 NER = ("task=ner", "features.templates=[bias,'word[-1..1]','prefix(lower(word),1..2)','pos & shape(word)']")
+WORDS_ONLY = ("task=ner", "features.templates=[bias,'word[-1..1]','prefix(lower(word),1..2)']")
 TREES = ("task=dependency", "features.templates=['h.form & m.upos','h.upos & between.upos','m.suffix(form,3)']")
 RUN = {"metrics.json": METRICS, "history.csv": HISTORY, "job.json": JOB, ".hydra/config.yaml": CONFIG}
 FORMATS = {
@@ -278,6 +312,14 @@ FORMATS = {
     "columns_latin": Format(_columns(4), ".conll", _task_reads(*NER, "task.encoding=latin-1")),
     "columns_utf16": Format(_columns(4).decode().encode("utf-16"), ".conll", _task_reads(*NER, "task.encoding=utf-16")),
     "columns_tab": Format(_columns(2).replace(b" ", b"\t"), ".conll", _task_reads("task=tagging", "task.separator='\t'")),
+    "jsonl": Format(TOKEN_LISTS.encode(), ".jsonl", _task_reads(*NER)),
+    "jsonl_integers": Format(INTEGERS.encode(), ".jsonl", _task_reads(*WORDS_ONLY), {"dataset_info.json": INFORMATION}),
+    "texts": Format(TEXTS.encode(), ".jsonl", _task_reads(*WORDS_ONLY)),
+    "spacy": Format(SPACY.encode(), ".json", _task_reads(*NER)),
+    "csv_tokens": Format(CSV_TOKENS.encode(), ".csv", _task_reads(*NER)),
+    "csv_lists": Format(CSV_LISTS.encode(), ".csv", _task_reads(*WORDS_ONLY)),
+    "parquet": Format(_parquet(), ".parquet", _task_reads(*NER)),
+    "names": Format(INFORMATION.encode(), "dataset_info.json", _names_read, {"sentences.jsonl": INTEGERS}),
     "crfsuite": Format(CRFSUITE.encode(), ".crfsuite", _task_reads("task=attributes")),
     "libsvm": Format(LIBSVM.encode(), ".libsvm", _task_reads("task=multiclass")),
     "multilabel": Format(MULTILABEL.encode(), ".multilabel", _task_reads("task=multilabel", "task.partial=true")),
@@ -296,7 +338,7 @@ FORMATS = {
     "job_json": Format(JOB.encode(), "job.json", _record_reads, RUN),
     "run_config": Format(CONFIG.encode(), ".hydra/config.yaml", _record_reads, RUN),
 }
-COMPRESSED = ("columns4", "crfsuite", "libsvm", "multilabel", "arff", "conllu", "conllx", "word_tag_head", "word_list")
+COMPRESSED = ("columns4", "jsonl", "crfsuite", "libsvm", "multilabel", "arff", "conllu", "conllx", "word_tag_head", "word_list")
 FORMATS |= {f"{name}_gz": FORMATS[name].compressed() for name in COMPRESSED}
 
 
@@ -346,6 +388,9 @@ def _cause(error: BaseException) -> str:
 GROUPS = {
     "columns": ["columns2", "columns3", "columns4", "columns_latin", "columns_utf16", "columns_tab"],
     **{name: [name] for name in ("crfsuite", "libsvm", "multilabel", "conllu", "conllx", "word_tag_head", "word_list")},
+    "token_lists": ["jsonl", "jsonl_integers", "texts", "spacy", "names"],
+    "csv": ["csv_tokens", "csv_lists"],
+    "parquet": ["parquet"],
     "arff": ["arff", "arff", "mulan_xml"],
     "npz": ["npz", "npz_stored"],
     "gzip": [f"{name}_gz" for name in COMPRESSED],

@@ -43,6 +43,8 @@ class Columns:
         Column numbers in the file, from 0, by name; empty for sentences in memory that give columns by name.
     width : int
         How many columns the file has; 0 for sentences in memory that give columns by name.
+    fields : dict of str to str
+        What the columns are called in a file whose fields have names; empty for other files, and in memory.
     """
 
     path: str
@@ -51,6 +53,7 @@ class Columns:
     lines: NDArray[np.int64]
     numbers: dict[str, int] = field(default_factory=dict)
     width: int = 0
+    fields: dict[str, str] = field(default_factory=dict)
 
     def sentences(self, name: str) -> list[list[str]]:
         """Return a column as one list a sentence."""

@@ -56,7 +56,7 @@ def read_each(path: str | Path, encoding: str = AUTO) -> Iterator[tuple[str, str
     if encoding != AUTO:
         _check_encoding(encoding)
     files = data_path(path)
-    for name, data in _contents(files) if isinstance(files, FileSet) else [(str(path), _read_bytes(path))]:
+    for name, data in _contents(files) if isinstance(files, FileSet) else [(str(path), read_bytes(path))]:
         text = _recognised(data) if encoding == AUTO else _decoded(name, data, encoding)
         yield name, text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
 
@@ -102,7 +102,7 @@ def _decode(path: str | Path, encoding: str) -> str:
     files = data_path(path)
     if isinstance(files, FileSet):
         return _joined(files, encoding)
-    data = _read_bytes(path)
+    data = read_bytes(path)
     if not data.strip():
         raise DataError(path, None, "the file is empty: check the path, or make the file again.")
     return _decoded(path, data, encoding)
@@ -160,7 +160,8 @@ def _undecodable(path: str | Path, data: bytes, encoding: str, error: UnicodeDec
     return DataError(path, line, f"the bytes {shown} are not {encoding} ({error.reason}): {advice}.")
 
 
-def _read_bytes(path: str | Path) -> bytes:
+def read_bytes(path: str | Path) -> bytes:
+    """Return the bytes of a file, expanded where it is gzip; DataError where it cannot be read."""
     try:
         if Path(path).exists() and not Path(path).is_file():
             message = "this is a pipe or a device, and input is read more than once: save it to a file, and give that."

@@ -89,7 +89,10 @@ class FileColumns:
     def fit(self, corpus: Columns) -> None:
         """Take the columns of the training corpus where none are typed, and log them."""
         self.numbers, self.width = self.numbers or dict(corpus.numbers), corpus.width
-        if self.by_layout and corpus.path != MEMORY:
+        if corpus.fields:
+            fields = ", ".join(f"{name}: {field}" for name, field in corpus.fields.items())
+            log.warning("%s: read as {%s}.", corpus.path, fields)
+        elif self.by_layout and corpus.path != MEMORY:
             log.warning("%s: %d columns, read as %s.", corpus.path, corpus.width, shown(self.numbers))
 
     @property

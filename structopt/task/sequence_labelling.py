@@ -1,4 +1,4 @@
-"""Named entities, chunks and tags: labels of tokens from CoNLL columns, with feature templates."""
+"""Named entities, chunks and tags: labels of tokens from columns or lists of them, with feature templates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,13 +16,16 @@ from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
+from structopt.core.task import Ranked
 from structopt.errors import ConfigError, DataError
 from structopt.formats import conll_reader, conll_writer
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
 from structopt.formats.instances_in_memory import MEMORY
+from structopt.formats.predicted_cells import predicted_cells
 from structopt.formats.sentences_in_memory import sentence_columns
 from structopt.formats.tag_schemes import detect_scheme
+from structopt.formats.token_lists.token_files import COLUMNS, TokenFiles
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import selected_rows
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
@@ -32,6 +35,7 @@ from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
 from structopt.templates.column_templates import FeatureTemplates
 
+FIELDS = {"word": ["tokens"], "tag": ["tags"]}
 KEYS = {"label": "features.templates", "transition": "features.transitions"}
 
 log = logging.getLogger(__name__)
@@ -61,12 +65,20 @@ class SequenceLabelling(TokenLabelling):
         some layouts have is left out where the file lacks it.
     separator : str or None
         What separates columns; None means any white space.
+    format : str
+        ``columns`` of CoNLL; ``jsonl``, ``csv``, ``parquet`` or ``spacy``, whose fields have names; ``auto``: by the end of a
+        file's name, see `structopt.formats.token_lists.token_files.TokenFiles`.
+    fields : mapping of str to sequence of str, or None
+        Under which names files have the columns: see `structopt.formats.token_lists.fields.Fields`.
+    names : str or None
+        File with the names of labels that are integers: see `structopt.formats.token_lists.class_names.ClassNames`.
     features : mapping
         ``templates`` on tokens and ``transitions`` on pairs of neighbours (see `structopt.templates.column_templates`), word
         ``lists``, ``min_count``; and the keys of `structopt.task.dense.dense_columns.DenseColumns`.
     """
 
     reading = Reading
+    late = ("format", "encoding", "separator")
 
     def __init__(
         self,
@@ -78,6 +90,9 @@ class SequenceLabelling(TokenLabelling):
         columns: Mapping[str, int] | None = None,
         layouts: Sequence[str] = (),
         separator: str | None = None,
+        format: Literal["auto", "columns", "jsonl", "csv", "parquet", "spacy"] = "auto",
+        fields: Mapping[str, list[str]] | None = None,
+        names: str | None = None,
         scheme: str = "auto",
         target_scheme: str = "iob2",
         valid_tags: bool = False,
@@ -89,6 +104,7 @@ class SequenceLabelling(TokenLabelling):
         super().__init__(train, dev, test, limit, encoding, scheme, target_scheme, valid_tags, default_C, default_C_by, partial)
         self._columns = FileColumns(columns, layouts)
         self.separator = separator
+        self._token_files = TokenFiles(format, fields or FIELDS, names, encoding, separator)
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
         self._numbers = DenseColumns.of(features)
@@ -102,8 +118,7 @@ class SequenceLabelling(TokenLabelling):
         """Names of the input columns, the word first."""
         numbers: Mapping[str, int] = self._columns.numbers
         if not numbers:  # before the training file is read
-            path = str(self.files["train"])
-            numbers = self._columns.layouts.columns(path, *conll_reader.first_line(path, self.encoding, self.separator))
+            numbers = self._numbers_of(str(self.files["train"]))
         return tuple(name for name in numbers if name != TAG)
 
     @property
@@ -125,11 +140,15 @@ class SequenceLabelling(TokenLabelling):
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> Columns:
         """Read a file; with `labelled` it must have every column, otherwise only the word.
 
+        Files whose fields have names need have no column but the word and the label.
+
         Raises
         ------
         DataError
             With file and line, where the file is malformed or its columns are not those of the task.
         """
+        if self._token_files.format_of(path) != COLUMNS:
+            return self._read_fields(path, limit, labelled)
         numbers = partial(self._columns.of_file, path, labelled)
         optional = () if labelled or not self._columns.numbers else (*self.columns[1:], TAG)
         corpus = conll_reader.read(path, numbers, limit, self.encoding, self.separator, optional, (TAG,))
@@ -210,6 +229,21 @@ class SequenceLabelling(TokenLabelling):
         """Write the input file again with further columns."""
         conll_writer.write(source, target, added, self.encoding, self.separator)
 
+    def write_outputs(
+        self,
+        corpus: Columns,
+        target: str | Path,
+        outputs: Sequence[Any],
+        probabilities: Sequence[Array] | None = None,
+        ranked: Sequence[Ranked] | None = None,
+        k_best: int = 1,
+    ) -> None:
+        """Write the file of a corpus again, in its format, with further cells: see `structopt.formats.predicted_cells`."""
+        if not corpus.fields:
+            return super().write_outputs(corpus, target, outputs, probabilities, ranked, k_best)
+        cells = predicted_cells(self.labels, outputs, probabilities, ranked, k_best)
+        return self._token_files.write(corpus, target, cells, probabilities is not None, k_best)
+
     def attribute_names(self, group: str = "label") -> list[str]:
         """Return readable names of all attributes of a part group."""
         templates = self._templates.get(group)
@@ -219,6 +253,8 @@ class SequenceLabelling(TokenLabelling):
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return labels, scheme, columns, and templates with their vocabularies."""
         values: dict[str, Any] = self._label_state() | self._columns.state() | {"templates": {}}
+        if self._token_files.names.known:
+            values["names"] = self._token_files.names.known
         arrays: dict[str, Array] = {}
         for group, templates in self._templates.items():
             values["templates"][group], state = templates.state()
@@ -231,6 +267,9 @@ class SequenceLabelling(TokenLabelling):
         state = SavedState(values, arrays)
         self._restore_labels(state)
         self._columns.restore(state)
+        if "names" in state.values:
+            names = state.within("names")
+            self._token_files.names.known = {field: names.strings(field, least=1) for field in names.values}
         groups, self._templates = state.within("templates"), {}
         if "label" not in groups.values or not groups.values.keys() <= KEYS.keys():
             state.refuse("templates", f"a mapping with the key label, and perhaps {' and '.join(list(KEYS)[1:])}")
@@ -239,6 +278,27 @@ class SequenceLabelling(TokenLabelling):
         self._numbers = DenseColumns.restored(state)
         if unknown := [name for name in self._used_columns() if name not in self.columns]:
             state.refuse("columns", f"with a number for {unknown[0]}, which the features look at")
+
+    def _numbers_of(self, path: str) -> Mapping[str, int]:
+        """The columns of a file, by its first line."""
+        if self._token_files.format_of(path) != COLUMNS:
+            return self._token_files.read(path, 1).numbers
+        return self._columns.layouts.columns(path, *conll_reader.first_line(path, self.encoding, self.separator))
+
+    def _read_fields(self, path: str | Path, limit: int | None, labelled: bool) -> Columns:
+        """Read a file whose fields have names."""
+        corpus = self._token_files.read(path, limit)
+        if not labelled:
+            if TAG in corpus.cells:
+                corpus.cells[GIVEN] = corpus.cells.pop(TAG)
+            return corpus
+        lacking = [name for name in (*self._columns.numbers, TAG) if name not in corpus.cells]
+        if lacking:
+            names = self._token_files.fields.names.get(lacking[0], [lacking[0]])
+            known = ", ".join(corpus.fields.values())
+            message = f"there is no field for '{lacking[0]}' ({', '.join(names)}) beside {known}"
+            raise DataError(path, int(corpus.lines[0]), f"{message}: name it in task.fields, or give a file that has it.")
+        return corpus
 
     def _file_labels(self, corpus: Columns) -> list[str] | None:
         return corpus.cells.get(TAG)

@@ -93,6 +93,7 @@ IGNORED = (
     _ignored("task.default_C", "it is a default of optimizer.C", Purpose.DRAWING, Purpose.SAVING),
     _ignored("task.default_C_by", "it is a default of optimizer.C", Purpose.DRAWING, Purpose.SAVING),
     _ignored("task.labels", "a model keeps its labels in its vocabulary", Purpose.SAVING),
+    _ignored("task.names", "a model keeps the names in its vocabulary", Purpose.SAVING),
     _ignored("task.tagger", "a model keeps the tagger itself", Purpose.SAVING),
     _ignored("task.references", "a model needs none", Purpose.SAVING),
     _ignored("factor_graph.pruner", "a model keeps the trained pruner itself", Purpose.SAVING),

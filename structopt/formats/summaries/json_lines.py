@@ -8,10 +8,11 @@ References alone have no ``sentences``. For ``name`` a line may say ``doc`` or `
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from structopt.errors import DataError
+from structopt.formats import json_objects
+from structopt.formats.json_objects import keys, kind
 from structopt.formats.summaries.texts import Summary
 
 NAMES = ("name", "doc", "id")
@@ -19,26 +20,8 @@ HUMAN = "human"
 
 
 def objects(path: str, text: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return the objects of a file and the lines that they stand in; empty lines are left out.
-
-    Raises
-    ------
-    DataError
-        A line that is not JSON, or no object.
-    """
-    found = []
-    for line, row in enumerate(text.split("\n"), 1):
-        if not row.strip():
-            continue
-        try:
-            value = json.loads(row)
-        except (ValueError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else "it is nested too deep, or a number is too long"
-            raise DataError(path, line, f"this line is not JSON ({reason}): write one object a line.") from None
-        if not isinstance(value, dict):
-            raise DataError(path, line, f'this line is {_kind(value)}: write an object, {{"sentences": ["..."]}}.')
-        found.append((line, value))
-    return found
+    """Return the objects of a file and the lines that they stand in: see `structopt.formats.json_objects.objects`."""
+    return json_objects.objects(path, text, '{"sentences": ["..."]}')
 
 
 def name_of(path: str, line: int, row: dict[str, Any]) -> str:
@@ -46,7 +29,7 @@ def name_of(path: str, line: int, row: dict[str, Any]) -> str:
     for key in NAMES:
         if key in row:
             if not isinstance(row[key], str) or not row[key].strip():
-                raise DataError(path, line, f'"{key}" is {_kind(row[key])}: give the document\'s name, a text.')
+                raise DataError(path, line, f'"{key}" is {kind(row[key])}: give the document\'s name, a text.')
             return str(row[key])
     return str(line)
 
@@ -54,7 +37,7 @@ def name_of(path: str, line: int, row: dict[str, Any]) -> str:
 def sentences_of(path: str, line: int, row: dict[str, Any]) -> list[str]:
     """Return the sentences of a document."""
     if "sentences" not in row:
-        raise DataError(path, line, f'this object has no "sentences", but {_keys(row)}: write {{"sentences": ["..."]}}.')
+        raise DataError(path, line, f'this object has no "sentences", but {keys(row)}: write {{"sentences": ["..."]}}.')
     return _listed(path, line, "sentences", row["sentences"])
 
 
@@ -63,7 +46,7 @@ def references_of(path: str, line: int, row: dict[str, Any]) -> list[Summary] | 
     if "references" in row:
         rows = row["references"]
         if not isinstance(rows, list):
-            raise DataError(path, line, f'"references" is {_kind(rows)}: give a list of summaries.')
+            raise DataError(path, line, f'"references" is {kind(rows)}: give a list of summaries.')
     elif "summaries" in row:
         rows = row["summaries"]
         if not isinstance(rows, list) or not all(isinstance(one, dict) and "text" in one for one in rows):
@@ -88,20 +71,8 @@ def _summary(path: str, line: int, value: Any) -> Summary:
 def _listed(path: str, line: int, key: str, value: Any) -> list[str]:
     """The texts of a list that are not empty."""
     if not isinstance(value, list):
-        raise DataError(path, line, f'"{key}" is {_kind(value)}: give a list of sentences.')
+        raise DataError(path, line, f'"{key}" is {kind(value)}: give a list of sentences.')
     for one in value:
         if not isinstance(one, str):
-            raise DataError(path, line, f'"{key}" has {_kind(one)} in it: give sentences, which are texts.')
+            raise DataError(path, line, f'"{key}" has {kind(one)} in it: give sentences, which are texts.')
     return [" ".join(one.split()) for one in value if one.strip()]
-
-
-def _keys(row: dict[str, Any]) -> str:
-    return ", ".join(f'"{key}"' for key in list(row)[:5]) or "no keys"
-
-
-def _kind(value: Any) -> str:
-    """What a value of JSON is, in words."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    names = {dict: "an object", list: "a list", str: "a text", int: "a number", float: "a number"}
-    return names[type(value)]
