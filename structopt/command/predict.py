@@ -19,10 +19,11 @@ class Options(ModelOptions):
     sentence: int
 
 
+STREAM = "input=-"
 SYNTAX = Syntax(
     "structopt predict model=MODEL input=FILE output=FILE [probabilities=true] [k_best=5] [partial=true]"
     " [inference=loopy_bp] [threads=2] [picture=FILE.svg sentence=1] [task.KEY=VALUE] [features.vectors=FILE] [quiet=true]",
-    MODEL,
+    f"{MODEL}\n{STREAM} reads standard input as it comes; output=- (its default then) is standard output.",
     Options,
     {**MODEL_PRESETS, "probabilities": False, "k_best": 1, "partial": False, "picture": "", "sentence": 1},
 )
@@ -32,7 +33,8 @@ def run(words: Sequence[str]) -> None:
     """Run the subcommand with the words after its name."""
     if SYNTAX.print_help(words):
         return
-    options = SYNTAX.read(words)
+    typed = any(word.startswith("output=") for word in words)
+    options = SYNTAX.read([*words, "output=-"] if STREAM in words and not typed else words)
     from structopt.model import prediction
 
     with expanding(options):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
 from structopt.core.component import Component
+from structopt.core.data.boundaries import Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import DataPath
 from structopt.core.data.table_schema import Schema
@@ -257,6 +258,13 @@ class Task(Component):
     def evaluate(self, gold: Any, predicted: Sequence[Any]) -> dict[str, float]:
         """Metrics of predicted outputs against a corpus with gold, fractions in [0, 1]."""
         return self.outcomes(gold, predicted).scores()
+
+    def boundary(self, probabilities: bool = False) -> Boundary | None:
+        """Where instances end in the text that `read` and `write_outputs` have, so that it can be predicted as it comes.
+
+        By default None: the task reads no text, or one that has to be known as a whole, or writes more than one file.
+        """
+        return None
 
     def written(self, outputs: Sequence[Any]) -> list[Any]:
         """Outputs in the form of the files."""

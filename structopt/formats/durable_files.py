@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from structopt.errors import DataError, ModelError
+from structopt.formats.held_texts import keep
 from structopt.kernels.waist.record import Array
 
 LARGEST_JSON = 1 << 30
@@ -69,6 +70,8 @@ def replace_file(path: str | Path, data: bytes) -> None:
     DataError
         The folder does not exist or cannot be written; nothing is left behind.
     """
+    if keep(path, data):
+        return
     try:
         write_bytes(Path(path), data)
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL character

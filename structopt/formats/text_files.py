@@ -13,6 +13,7 @@ from structopt.core.data.expansion import expanded
 from structopt.core.data.file_sets import FileSet, data_path
 from structopt.errors import ConfigError, DataError, did_you_mean, name_lines
 from structopt.formats.durable_files import replace_file
+from structopt.formats.held_texts import held
 
 BYTE_ORDER_MARK = "\ufeff"
 ENCODINGS = ("utf8", "utf-8", "latin-1", "ascii", "utf-16", "cp1252", "iso8859-15")
@@ -162,6 +163,8 @@ def _undecodable(path: str | Path, data: bytes, encoding: str, error: UnicodeDec
 
 def read_bytes(path: str | Path) -> bytes:
     """Return the bytes of a file, expanded where it is gzip; DataError where it cannot be read."""
+    if (data := held(path)) is not None:
+        return data
     try:
         if Path(path).exists() and not Path(path).is_file():
             message = "this is a pipe or a device, and input is read more than once: save it to a file, and give that."

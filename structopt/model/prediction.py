@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from structopt.config import compatibility, registry
 from structopt.core.ability import Ability
 from structopt.core.executor import Executor
 from structopt.errors import ConfigError
+from structopt.formats.held_texts import OUTPUT, output_held
+from structopt.model import streaming
 from structopt.model.folder import find_model
 from structopt.model.model import Model
 from structopt.model.ranking import ranked_outputs
@@ -22,7 +25,8 @@ def predict(options: Mapping[str, Any]) -> None:
     Tasks of tokens add columns: after the best label come, with ``probabilities``, the labels that have at least a thousandth
     (``label:p``), and with ``k_best=K`` the labels of the 1st to Kth best output. With ``partial``, labels given in the input are
     kept and ``_`` or ``?`` marks free tokens. Other tasks write as their formats have it. With ``picture=FILE`` a task of trees
-    draws a ``sentence``. With ``inference=NAME`` the model decodes by another inference than it was trained with.
+    draws a ``sentence``. With ``inference=NAME`` the model decodes by another inference than it was trained with. The input ``-``
+    is a stream (`structopt.model.streaming`), the output ``-`` is standard output.
 
     Parameters
     ----------
@@ -39,9 +43,23 @@ def predict(options: Mapping[str, Any]) -> None:
     """
     model, executor = _model(options), _executor(options["threads"])
     _check_abilities(model, options)
-    name, k = Path(options["input"]).name, options["k_best"]
+    predict_file = partial(_predict_file, model, executor, options)
+    if options["input"] == streaming.STREAM:
+        with streaming.written_to(options["output"]) as write:
+            streaming.stream(model.task, options, predict_file, streaming.standard_input, write)
+    elif options["output"] == streaming.STREAM:
+        with output_held(OUTPUT) as kept, streaming.written_to(streaming.STREAM) as write:
+            predict_file(options["input"], OUTPUT)
+            write(b"".join(kept))
+    else:
+        predict_file(options["input"], options["output"])
+
+
+def _predict_file(model: Model, executor: Executor, options: Mapping[str, Any], source: str, target: str) -> int:
+    """Predict one file, and return the number of its instances."""
+    name, k = Path(source).name, options["k_best"]
     with phases.phase("reading", name):
-        corpus = model.task.read(options["input"], labelled=False)
+        corpus = model.task.read(source, labelled=False)
     kept_labels = model.given_labels(corpus) if options.get("partial") else None
     with phases.phase("featurising", name):
         examples = model.examples(corpus, kept_labels, executor)
@@ -55,10 +73,11 @@ def predict(options: Mapping[str, Any]) -> None:
         with phases.phase("listing", f"the {k} best"):
             ranked = ranked_outputs(model.task, model.graph, examples, model.k_best_outputs(examples, k, executor), k)
     probabilities = marginals if options["probabilities"] else None
-    with phases.phase("writing", Path(options["output"]).name):
-        model.task.write_outputs(corpus, options["output"], outputs, probabilities, ranked, k)
+    with phases.phase("writing", Path(target).name):
+        model.task.write_outputs(corpus, target, outputs, probabilities, ranked, k)
     if options["picture"]:
         model.task.write_picture(corpus, options["sentence"], options["picture"], outputs, marginals)
+    return len(examples)
 
 
 def evaluate(options: Mapping[str, Any]) -> tuple[dict[str, float], str]:

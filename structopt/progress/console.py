@@ -72,6 +72,35 @@ def tidy_fallback() -> Iterator[None]:
             last_resort.removeFilter(filtered)
 
 
+class _Once(logging.Filter):
+    """Lets every kind of message through once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[tuple[str, object]] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether no message of this kind came before."""
+        kind = (record.name, record.msg if record.msg != "%s" else record.lineno)
+        new = kind not in self._said
+        self._said.add(kind)
+        return new
+
+
+@contextmanager
+def said_once() -> Iterator[None]:
+    """Show messages that differ in their numbers only, or in the places that they are about, once while this lasts."""
+    once, last_resort = _Once(), logging.lastResort
+    handlers = [*logging.getLogger().handlers, *([last_resort] if last_resort is not None else [])]
+    for handler in handlers:
+        handler.addFilter(once)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(once)
+
+
 def say(text: str, error: bool = False) -> None:
     """Print a line that is neither a result nor an error, unless ``quiet=true``."""
     if is_quiet():

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.boundaries import EMPTY_LINE, Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
@@ -140,6 +141,10 @@ class AttributeLabelling(TokenLabelling):
     def missing_columns(self, corpus: AttributeText) -> list[str]:
         """Return none: tokens may lack any attribute."""
         return []
+
+    def boundary(self, probabilities: bool = False) -> Boundary | None:
+        """Empty lines stand between sentences."""
+        return EMPTY_LINE
 
     def write(self, source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]]) -> None:
         """Write the label of every token, and the cells to add."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core.data.boundaries import EMPTY_LINE, Boundary
 from structopt.core.data.encoded import EncodedTrees
 from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
@@ -199,6 +200,10 @@ class Dependency(Task):
     def missing_columns(self, corpus: Trees) -> list[str]:
         """Return the columns that the templates look at and the corpus lacks."""
         return self._columns.missing(corpus.cells)
+
+    def boundary(self, probabilities: bool = False) -> Boundary | None:
+        """Empty lines stand between trees."""
+        return EMPTY_LINE
 
     def write_outputs(
         self,

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.boundaries import LINE, Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
@@ -185,6 +186,10 @@ class Multiclass(WholeOutputs):
         for name, counts in zip(classes, class_counts(class_table(outcomes.totals(), 1)), strict=True):
             lines.append(f"{name:>{width}}  {counts.percentages()}  {counts.predicted:6}  {counts.gold:6}")
         return "\n".join(lines) + "\n"
+
+    def boundary(self, probabilities: bool = False) -> Boundary | None:
+        """An instance a line; the names of probabilities stand at the head."""
+        return replace(LINE, heading=int(probabilities))
 
     def write_outputs(
         self,

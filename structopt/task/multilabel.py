@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
+from structopt.core.data.boundaries import LINE, Boundary
 from structopt.core.data.encoded import EncodedGraphs
 from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
@@ -259,6 +260,10 @@ class Multilabel(WholeOutputs):
     def report(self, corpus: LabelledVectors, predicted: Sequence[Sequence[str]]) -> str:
         """Return the scores as a table of text, a line a label, in per cent."""
         return label_sets.table(self.names, *self._compared(corpus, predicted))
+
+    def boundary(self, probabilities: bool = False) -> Boundary | None:
+        """An instance a line of LIBSVM's text, the names of probabilities at the head; ARFF is read as a whole."""
+        return None if self.format == "arff" else replace(LINE, heading=int(probabilities))
 
     def write_outputs(
         self,

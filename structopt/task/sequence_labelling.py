@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.boundaries import EMPTY_LINE, JSON_LINE, Boundary
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
@@ -25,7 +26,7 @@ from structopt.formats.instances_in_memory import MEMORY
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.formats.sentences_in_memory import sentence_columns
 from structopt.formats.tag_schemes import detect_scheme
-from structopt.formats.token_lists.token_files import COLUMNS, TokenFiles
+from structopt.formats.token_lists.token_files import AUTO, COLUMNS, TokenFiles
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import selected_rows
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
@@ -229,6 +230,10 @@ class SequenceLabelling(TokenLabelling):
         """Write the input file again with further columns."""
         conll_writer.write(source, target, added, self.encoding, self.separator)
 
+    def boundary(self, probabilities: bool = False) -> Boundary | None:
+        """Columns have empty lines between sentences, JSON lines have a sentence each; other formats are read as a whole."""
+        return {AUTO: EMPTY_LINE, COLUMNS: EMPTY_LINE, "jsonl": JSON_LINE}.get(self._token_files.form)
+
     def write_outputs(
         self,
         corpus: Columns,
@@ -287,7 +292,7 @@ class SequenceLabelling(TokenLabelling):
 
     def _read_fields(self, path: str | Path, limit: int | None, labelled: bool) -> Columns:
         """Read a file whose fields have names."""
-        corpus = self._token_files.read(path, limit)
+        corpus = self._token_files.read(path, limit, labelled)
         if not labelled:
             if TAG in corpus.cells:
                 corpus.cells[GIVEN] = corpus.cells.pop(TAG)

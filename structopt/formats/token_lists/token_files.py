@@ -60,8 +60,8 @@ class TokenFiles:
             return form
         return "spacy" if read_text(fspath(path), self.encoding).lstrip().startswith("[") else "jsonl"
 
-    def read(self, path: str | PathLike[str], limit: int | None = None) -> Columns:
-        """Read a file whose fields have names.
+    def read(self, path: str | PathLike[str], limit: int | None = None, some: bool = True) -> Columns:
+        """Read a file whose fields have names; with `some` there must be a token in it.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class TokenFiles:
         ConfigError
             A library is missing.
         """
-        return self._lists(fspath(path), limit).columns(self.names)
+        return self._lists(fspath(path), limit).columns(self.names, some)
 
     def write(
         self, corpus: Columns, target: str | PathLike[str], cells: Cells, probabilities: bool, k_best: int, label: str = TAG

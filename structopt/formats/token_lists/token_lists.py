@@ -46,15 +46,21 @@ class TokenLists:
     lines: NDArray[np.int64]
     names: Mapping[str, list[str]] = field(default_factory=dict)
 
-    def columns(self, names: ClassNames) -> Columns:
+    def columns(self, names: ClassNames, some: bool = True) -> Columns:
         """Return the columns as tasks take them, integers by their names.
+
+        Parameters
+        ----------
+        names : ClassNames
+        some : bool
+            Whether there must be a token.
 
         Raises
         ------
         DataError
             There are no sentences; a cell that is neither a string nor an integer with a name.
         """
-        if not len(self.lines):
+        if some and not len(self.lines):
             raise DataError(self.path, None, "the file has no sentences: check the path, or make the file again.")
         cells = {column: self._strings(column, names) for column in self.fields}
         numbers = {column: number for number, column in enumerate(self.fields)}
@@ -64,7 +70,7 @@ class TokenLists:
         """The cells of a column as strings, equal ones one object."""
         cells = self.cells[column]
         kinds = set(map(type, cells))
-        if kinds == {str}:
+        if kinds <= {str}:
             share: dict[str, str] = {}
             return list(map(share.setdefault, cells, cells))
         known = names.of(self.path, self.fields[column], self.names) if int in kinds else None

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core.data.boundaries import JSON_LINE, Boundary
 from structopt.core.data.constituents import Bracketings
 from structopt.core.data.encoded import EncodedConstituents
 from structopt.core.data.file_sets import FileSet
@@ -20,7 +21,7 @@ from structopt.formats.text_files import write_text
 from structopt.formats.trees import constituent_picture, treebank
 from structopt.formats.trees.dependency_trees import EMPTY
 from structopt.formats.trees.penn import Node
-from structopt.formats.trees.treebank import Treebank
+from structopt.formats.trees.treebank import BRACKETS, Treebank
 from structopt.kernels.waist.record import Array
 from structopt.metrics import brackets
 from structopt.metrics.instance_counts import InstanceCounts
@@ -222,6 +223,10 @@ class Constituency(Task):
     def marginal_columns(self, encoded: Any, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
         """Return the columns ``label``, ``begin`` and ``end`` (first and last word, from 1) and ``probability``."""
         return {**choices, "label": [self.labels[label] for label in choices["label"].tolist()]}
+
+    def boundary(self, probabilities: bool = False) -> Boundary | None:
+        """A sentence a line, or a tree, which ends where its brackets do; whether words have tags, each says for itself."""
+        return replace(JSON_LINE, brackets=rf"{BRACKETS.pattern}|\s*\(\s*$", alone=True)
 
     def write_outputs(
         self,

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
+from structopt.core.data.boundaries import Boundary
 from structopt.core.data.encoded import EncodedMentions
 from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
@@ -17,6 +18,7 @@ from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, line_name
 from structopt.formats.coreference import coreference_files
+from structopt.formats.coreference.conll_columns import END
 from structopt.formats.coreference.document_picture import draw
 from structopt.formats.coreference.documents import Documents
 from structopt.formats.coreference.documents_in_memory import in_memory
@@ -205,6 +207,10 @@ class Coreference(Task):
     def marginal_columns(self, encoded: Any, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:
         """Return the columns ``mention`` and ``antecedent``, from 1 (0: it starts an entity), and ``probability``."""
         return dict(choices)
+
+    def boundary(self, probabilities: bool = False) -> Boundary | None:
+        """Documents of CoNLL-2012 have an end; links with probabilities are a file of their own."""
+        return None if probabilities or self.format == "conllu" else Boundary(rf"{END.pattern}\n?")
 
     def write_outputs(
         self,

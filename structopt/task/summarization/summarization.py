@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 import numpy as np
 
+from structopt.core.data.boundaries import JSON_LINE, Boundary
 from structopt.core.data.encoded import EncodedTexts
 from structopt.core.data.file_sets import FileSet
 from structopt.core.data.saved_state import SavedState
@@ -197,6 +199,10 @@ class Summarization(Task):
     def output_table(self, outputs: Sequence[Extract]) -> dict[str, list[Any]]:
         """Return the numbers of the sentences of each summary, from 1."""
         return {"extract": [list(one) for one in outputs]}
+
+    def boundary(self, probabilities: bool = False) -> Boundary | None:
+        """JSON lines have a document each; other texts are documents as whole files."""
+        return replace(JSON_LINE, ending=".jsonl") if self.format in ("auto", "jsonl") else None
 
     def write_outputs(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -138,7 +139,7 @@ def test_spacy_is_written_as_biluo(tmp_path: Path) -> None:
     first, _, last = (sentence["tokens"] for sentence in document["paragraphs"][0]["sentences"])
     assert [(token["ner"], token["predicted_ner"]) for token in first] == [("B-PER", "U-PER"), ("L-PER", "U-LOC")]
     assert last == [{"orth": "slept", "tag": "VBD", "ner": "O", "head": 0, "predicted_ner": "O"}]
-    bare = made(tmp_path, "b.json", SPACY.replace(', "ner": "B-PER"', "").replace(', "ner": "L-PER"', "").replace(', "ner": "O"', ""))
+    bare = made(tmp_path, "b.json", re.sub(', "ner": "[^"]+"', "", SPACY))
     files().write(files().read(bare), tmp_path / "o.json", CELLS, False, 1)
     read = files().read(tmp_path / "o.json")
     assert read.sentences("tag") == [["B-LOC", "E-LOC"], ["O"]]
@@ -146,7 +147,8 @@ def test_spacy_is_written_as_biluo(tmp_path: Path) -> None:
 
 def test_parquet_is_written(tmp_path: Path) -> None:
     info = {"features": {"ner_tags": {"feature": {"names": ["O", "B-PER", "E-PER"], "_type": "ClassLabel"}, "_type": "List"}}}
-    path = parquet(tmp_path, rows=[{**row, "ner_tags": tags, "id": 1} for row, tags in zip(ROWS, ([1, 2], [0]), strict=True)], info=info)
+    rows = [{**row, "ner_tags": tags, "id": 1} for row, tags in zip(ROWS, ([1, 2], [0]), strict=True)]
+    path = parquet(tmp_path, rows=rows, info=info)
     corpus = files().read(path)
     check(corpus)
     for source in (corpus, files().read(path)):
@@ -161,7 +163,8 @@ def test_parquet_is_written(tmp_path: Path) -> None:
 
 
 def test_texts_with_entities(tmp_path: Path) -> None:
-    text = '{"text": "Dr. Ann Falk slept.", "spans": [{"start": 4, "end": 12, "label": "PER"}]}\n{"text": "so", "spans": [], "a": 1}\n'
+    first = '{"text": "Dr. Ann Falk slept.", "spans": [{"start": 4, "end": 12, "label": "PER"}]}'
+    text = f'{first}\n{{"text": "so", "spans": [], "a": 1}}\n'
     path = made(tmp_path, "t.jsonl", text)
     corpus = files().read(path)
     assert corpus.sentences("word") == [["Dr", ".", "Ann", "Falk", "slept", "."], ["so"]]
@@ -182,7 +185,7 @@ INTEGERS = '{"tokens": ["Ann"], "ner_tags": [1]}\n'
     [
         ("typed.txt", "O\nB-PER\n"),
         ("typed.json", '{"ner_tags": ["O", "B-PER"]}'),
-        ("dataset_info.json", '{"features": {"ner_tags": {"feature": {"names": ["O", "B-PER"]}, "_type": "Sequence"}, "id": {}}}'),
+        ("dataset_info.json", '{"features": {"ner_tags": {"feature": {"names": ["O", "B-PER"]}}, "id": {}}}'),
         ("dataset_infos.json", '{"en": {"features": {"ner_tags": {"feature": {"names": ["O", "B-PER"]}}}}}'),
     ],
 )
@@ -201,15 +204,15 @@ def test_names_of_integers(tmp_path: Path, name: str, text: str) -> None:
     [
         ("t.jsonl", '{"a": []}', ':1: there is no field of words (tokens, word, sentence); the fields are a: name it, such as'),
         ("t.jsonl", JSONL + "[]", ":3: this line is a list: write an object, {"),
-        ("t.jsonl", JSONL + '{"tokens": ["a"]}', ':3: this object has no "pos_tags", as the first one has: give a list'),
-        ("t.jsonl", JSONL + '{"tokens": ["a"],"pos_tags":["a"],"ner_tags":[]}', ':3: "ner_tags" has 0 entries for 1 of "tokens": '),
+        ("t.jsonl", JSONL + '{"tokens": ["a"]}', ':3: this object has no "pos_tags", as the first one has: give a'),
+        ("t.jsonl", JSONL + '{"tokens":["a"],"pos_tags":["a"],"ner_tags":[]}', ':3: "ner_tags" has 0 entries for 1 of "tokens":'),
         ("t.jsonl", '{"tokens": [["a"]]}', ":1: \"tokens\" has ['a'] in it, which is no string: give a list of strings"),
         ("t.jsonl", '{"tokens": ["a", 1.5]}', ':1: "tokens" has 1.5 in it, which is no string'),
         ("t.jsonl", '{"tokens": ["a", null]}', ':1: "tokens" has None in it, which is no string'),
         ("t.jsonl", '{"tokens": ["a", true]}', ':1: "tokens" has True in it, which is no string'),
         ("t.jsonl", '\n{"tokens": ["a", NaN]}', ':2: "tokens" has nan in it, which is no string'),
         ("t.jsonl", '{"tokens": []}', ": the file has no sentences"),
-        ("t.jsonl", '{"text": "Ann", "entities": [[0, 2, "PER"]]}', ":1: the entity 'An', from character 0 to 2, label PER, does not"),
+        ("t.jsonl", '{"text": "Ann", "entities": [[0, 2, "PER"]]}', ":1: the entity 'An', from character 0 to 2, label PER, d"),
         ("t.jsonl", '{"text": "a b", "entities": [[0, 3, "X"], [2, 3, "X"]]}', ":1: two entities overlap at character 2: keep"),
         ("t.jsonl", '{"text": "a b", "entities": [[0, "X"]]}', ':1: "entities" has an entry that is no entity: write [start'),
         ("t.jsonl", '{"text": "a", "entities": []}\n{"text": "b"}', ':2: this object has no "entities", as the first one has: '),
@@ -220,7 +223,7 @@ def test_names_of_integers(tmp_path: Path, name: str, text: str) -> None:
         ("t.csv", "word,tag\n[a,O\n[b c],O\n[a],O\n", ":3: the list '[b c]' is neither JSON nor Python's: write"),
         ("t.json", "[", ":1: this is no JSON (Expecting value): write ["),
         ("t.json", "[{}]", ':1: the document that begins here has no list "paragraphs": write ['),
-        ("t.json", '[\n{"paragraphs": []},\n1]', ':3: the document that begins here has a number where an object with "paragraphs" is'),
+        ("t.json", '[\n{"paragraphs": []},\n1]', ":3: the document that begins here has a number where an object with"),
         ("t.json", SPACY[:-1], ":1: this is no list of documents, or one that is cut off: write ["),
         ("t.json", SPACY.replace('"tag": "VBD", ', ""), ':1: a token of the document that begins here has no "tag", as the first'),
         ("t.parquet", "PAR1PAR1", ": this is no Parquet, or damaged ("),
@@ -246,7 +249,7 @@ def test_parquet_that_is_refused(tmp_path: Path) -> None:
 
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    message = r"Parquet is read with pyarrow, which is not installed: pip install 'structopt-trainer\[parquet\]', or give JSON lines."
+    message = r"Parquet is read with pyarrow, which is not installed: pip install 'structopt-trainer\[parquet\]', or give JSON"
     with pytest.raises(ConfigError, match=message):
         files().read(made(tmp_path, "t.parquet", "PAR1"))
 
@@ -266,7 +269,9 @@ def test_the_end_of_the_name_says_the_format() -> None:
     assert files(separator=",", form="csv").format_of("a.csv") == "csv"
 
 
-@pytest.mark.parametrize(("fields", "message"), [({"word": ["a"]}, "the columns word"), ({"word": [], "tag": ["t"]}, "'word' without")])
+@pytest.mark.parametrize(
+    ("fields", "message"), [({"word": ["a"]}, "the columns word"), ({"word": [], "tag": ["t"]}, "'word' without")]
+)
 def test_fields_that_are_refused(fields: dict[str, list[str]], message: str) -> None:
     with pytest.raises(ConfigError, match=f"task.fields has {message}"):
         files(fields=fields)
