@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +22,7 @@ import pytest
 import structopt
 from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import DataError
+from tests.pages import ROOT, blocks
 
 FEW = ["optimizer.epochs=1", "objective_every=0"]
 TASKS: dict[str, list[str]] = {
@@ -26,6 +36,7 @@ TASKS: dict[str, list[str]] = {
     "multilabel": ["task.limit=60", "optimizer=dlpw"],
     "grid": ["task.limit=5", "optimizer=dlpw"],
     "synthetic": ["task.limit=5", "optimizer=dlpw"],
+    "coreference": ["task.limit=5"],
     "summarization": ["task.limit=5", "optimizer=perceptron"],
 }
 SIGNATURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
@@ -42,6 +53,10 @@ SIGNATURES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "multilabel": ({"indices": "array(long)", "values": "array(double)?"}, {"labels": "array(string)"}),
     "grid": ({"pixels": "array(array(array(double)))"}, {"labels": "array(array(long))"}),
     "synthetic": ({"x": "array(double)"}, {"labels": "array(long)"}),
+    "coreference": (
+        {"sentences": "array(array(string))", "mentions": "array(array(long))", "xpos": "array(array(string))?"},
+        {"clusters": "array(array(array(long)))"},
+    ),
     "summarization": ({"sentences": "array(string)"}, {"extract": "array(long)"}),
 }  # fmt: skip
 
@@ -90,12 +105,108 @@ def test_signature_and_example_are_the_task_s(served: Any, task: str) -> None:
 
 def as_a_server(loaded: Any, table: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """What an MLflow server answers to the rows of a table as JSON."""
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    answer = answered(loaded, {"dataframe_records": rows})
+    return pd.DataFrame(answer["predictions"]).to_dict("list")
+
+
+def answered(loaded: Any, request: dict[str, Any]) -> dict[str, Any]:
+    """What an MLflow server answers to a request."""
     from mlflow.pyfunc.scoring_server import invocations
 
-    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-    sent = json.dumps({"dataframe_records": rows})
-    answer = invocations(sent, "application/json", loaded, loaded.metadata.get_input_schema())
-    return pd.DataFrame(json.loads(answer.response)["predictions"]).to_dict("list")
+    answer = invocations(json.dumps(request), "application/json", loaded, loaded.metadata.get_input_schema())
+    found: dict[str, Any] = json.loads(answer.response)
+    return found
+
+
+SERVING = (ROOT / "docs" / "serving.md").read_text(encoding="utf8")
+
+
+def documented(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The request and the answer that docs/serving.md shows for a task."""
+    sections = re.split(r"^### (.*)\n", SERVING.partition("\n## Streams")[0], flags=re.MULTILINE)
+    (section,) = [text for head, text in zip(sections[1::2], sections[2::2], strict=True) if task in head.split(", ")]
+    request, answer = (json.loads(block.text) for block in blocks(section) if block.language == "json")
+    return request, answer
+
+
+def shape(value: Any) -> Any:
+    """A value of JSON with its labels and numbers left out."""
+    return [shape(one) for one in value] if isinstance(value, list) else type(value).__name__
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task", TASKS)
+def test_documented_requests_are_answered(served: Any, task: str) -> None:
+    """The request of the page is answered as the model predicts, in the form that the page shows."""
+    model, loaded = served(task)
+    request, shown = documented(task)
+    rows = request["dataframe_records"]
+    answer = answered(loaded, request)["predictions"]
+    table = {column.name: [row.get(column.name) for row in rows] for column in model.task.input_schema if column.name in rows[0]}
+    assert pd.DataFrame(answer).to_dict("list") == model.predict_table(table)
+    assert {tuple(row) for row in shown["predictions"]} == {tuple(column.name for column in model.task.output_schema)}
+    for row, example in zip(answer, shown["predictions"], strict=True):
+        for name, cell in row.items():
+            ragged = task in ("coreference", "summarization", "multilabel")  # how many there are, the model decides
+            found, due = shape(cell), shape(example[name])
+            assert found == due if not ragged else isinstance(found, list)
+
+
+@pytest.mark.slow
+def test_a_server_answers(served: Any, tmp_path: Path) -> None:
+    """`mlflow models serve`, and what it answers to a request that is wrong."""
+    model, _ = served("ner")
+    import mlflow
+
+    (run,) = mlflow.search_runs(experiment_names=["ner"]).run_id
+    port, request = free_port(), documented("ner")[0]
+    command = [sys.executable, "-m", "mlflow", "models", "serve", "--env-manager", "local", "-m", f"runs:/{run}/model"]
+    environment = {**os.environ, "MLFLOW_TRACKING_URI": mlflow.get_tracking_uri()}
+    with (tmp_path / "log").open("wb") as log, subprocess.Popen(
+        [*command, "-p", str(port)], env=environment, stdout=log, stderr=log, start_new_session=True
+    ) as server:  # fmt: skip
+        try:
+            wait_for(f"http://127.0.0.1:{port}/ping", server, tmp_path / "log")
+            answer = post(port, request)
+            assert [row["labels"] for row in answer["predictions"]] == answered_in_memory(model, request)
+            with pytest.raises(urllib.error.HTTPError, match="400"):
+                post(port, {"dataframe_records": [{"words": ["Ann"]}]})
+        finally:
+            os.killpg(server.pid, signal.SIGTERM)
+
+
+def answered_in_memory(model: Any, request: dict[str, Any]) -> list[list[str]]:
+    rows = request["dataframe_records"]
+    table = {name: [row.get(name) for row in rows] for name in ("tokens", "pos", "chunk")}
+    labels: list[list[str]] = model.predict_table(table)["labels"]
+    return labels
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def wait_for(address: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(600):
+        assert server.poll() is None, log.read_text()
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(log.read_text())
+
+
+def post(port: int, request: dict[str, Any]) -> dict[str, Any]:
+    sent = urllib.request.Request(
+        f"http://127.0.0.1:{port}/invocations", json.dumps(request).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(sent, timeout=60) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -225,7 +225,7 @@ def test_names_of_integers(tmp_path: Path, name: str, text: str) -> None:
         ("t.json", "[{}]", ':1: the document that begins here has no list "paragraphs": write ['),
         ("t.json", '[\n{"paragraphs": []},\n1]', ":3: the document that begins here has a number where an object with"),
         ("t.json", SPACY[:-1], ":1: this is no list of documents, or one that is cut off: write ["),
-        ("t.json", SPACY.replace('"tag": "VBD", ', ""), ':1: a token of the document that begins here has no "tag", as the first'),
+        ("t.json", SPACY.replace('"tag": "VBD", ', ""), ':1: a token of the document that begins here has no "tag", as the'),
         ("t.parquet", "PAR1PAR1", ": this is no Parquet, or damaged ("),
     ],
 )
