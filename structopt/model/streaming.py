@@ -30,7 +30,7 @@ STREAM = "-"
 
 def standard_input(size: int) -> bytes:
     """Return at most so many bytes of standard input, as soon as there are some."""
-    return sys.stdin.buffer.read1(size)  # type: ignore[attr-defined, no-any-return, unused-ignore]
+    return sys.stdin.buffer.read1(size)  # type: ignore[union-attr, no-any-return, unused-ignore]
 
 
 @contextmanager
