@@ -17,12 +17,21 @@ from structopt.kernels.waist import interruptible
 class Placement(Protocol):
     """Shards of a corpus where they stay: objects of this process, or of workers elsewhere."""
 
-    def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
+    def call(
+        self, method: str, *common: Any, each: Sequence[Any] | None = None, restore: Sequence[Any] | None = None
+    ) -> Iterator[Any]:
         """Call a method of every shard k, with `common`, and with ``each[k]`` if given; the results come in shard order.
+
+        Of shards that keep something from call to call, `restore` is what each is to have before this call. It is sent to those
+        alone that have it not: a shard's method ``restore`` is called with ``restore[k]`` where the shard was made anew since
+        the last call with `restore`.
 
         Results are computed as they are asked for, a few ahead, so that only these few are in memory. Arrays among the arguments
         and the results may be read-only.
         """
+
+    def renew(self) -> None:
+        """Count all shards as made anew: what they keep is not to be relied on."""
 
 
 class Executor(Component):
@@ -105,9 +114,20 @@ class InThisProcess:
 
     def __init__(self, make: Callable[[Any], Any], shard_data: Sequence[Any], workers: int = 1) -> None:
         self.shards, self.workers = list(in_order(make, shard_data, workers)), workers
+        self._restored = False
 
-    def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
+    def call(
+        self, method: str, *common: Any, each: Sequence[Any] | None = None, restore: Sequence[Any] | None = None
+    ) -> Iterator[Any]:
         """Call a method of every shard, in threads; see `structopt.core.executor.Placement`."""
+        if restore is not None and not self._restored:
+            for shard, kept in zip(self.shards, restore, strict=True):
+                shard.restore(kept)
+            self._restored = True
         arguments = [()] * len(self.shards) if each is None else [(one,) for one in each]
         tasks = list(zip(self.shards, arguments, strict=True))
         return in_order(lambda task: getattr(task[0], method)(*common, *task[1]), tasks, self.workers)
+
+    def renew(self) -> None:
+        """Count all shards as made anew."""
+        self._restored = False

@@ -242,7 +242,7 @@ class Trainer:
             return report.primal, report.dual
         if report.dual is None and self.optimizer.plan.certificate:
             return self.problem.certificate(weights)
-        primal = self.problem.objective(weights) if report.primal is None else report.primal
+        primal = self.optimizer.objective(self.problem, self.state) if report.primal is None else report.primal
         return primal, report.dual
 
     def _look_at_gap(self, row: Row, report: Report) -> None:

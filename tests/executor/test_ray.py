@@ -163,8 +163,9 @@ def test_options_and_what_ray_is_for(monkeypatch):
         Ray(workers=0)
     create = registry.create
     compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "lbfgs"}))
+    compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "sdca"}))
     compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "cutting_plane", "variant": "one_slack"}))
-    for optimizer in ({"name": "sdca"}, {"name": "cutting_plane", "variant": "n_slack"}):
+    for optimizer in ({"name": "smo"}, {"name": "cutting_plane", "variant": "n_slack"}):
         with pytest.raises(CompatibilityError, match=r"has variables of instances.* Type executor=threads, or take one"):
             compatibility.check_executor(Ray(workers=2), create("optimizer", optimizer))
     with pytest.raises(CompatibilityError, match="leaves the workers of executor=ray nothing to do"):

@@ -217,8 +217,8 @@ def test_who_is_mixed():
     text = "executor=threads with executor.mixing=4 .* optimizer=lbfgs is exact.*: adadelta, adagrad, dca, dlpw, mira, "
     with pytest.raises(CompatibilityError, match=text):
         compatibility.check_executor(threads, lbfgs)
-    with pytest.raises(CompatibilityError, match="optimizer=sdca has variables of instances.* Type executor.mixing=null"):
-        compatibility.check_executor(threads, registry.create("optimizer", {"name": "sdca"}))
+    with pytest.raises(CompatibilityError, match="optimizer=smo has variables of instances.* Type executor.mixing=null"):
+        compatibility.check_executor(threads, registry.create("optimizer", {"name": "smo"}))
 
 
 @pytest.mark.parametrize(
