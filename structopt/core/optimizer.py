@@ -155,6 +155,13 @@ class Optimizer(Component):
     def weights(self, state: State) -> Array:
         """Return the weights that would be returned now (averaged, if so asked)."""
 
+    def averaged(self, state: State) -> float:
+        """Sum of the weights of the iterates whose mean `weights` returns; 0 where it returns the last one.
+
+        Where it is not 0, `weights` goes weight by weight, so that it may be asked for some of them, in arrays of these alone.
+        """
+        return 0.0
+
     def objective(self, problem: Objective, state: State) -> float:
         """P at the weights that would be returned now."""
         return problem.objective(self.weights(state))

@@ -12,7 +12,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State
 from structopt.kernels.waist.record import Array
-from structopt.learning.mixing import PackedState
+from structopt.learning.mixture import PackedState
 from structopt.learning.wrapped import Wrapped
 
 
@@ -61,8 +61,8 @@ class AddedDuals(Wrapped):
 
         theta <- theta + sum_s (theta_s - theta) / S,
 
-    the weights of all dual variables together. So D never falls, D <= P* at every pass, and the optimum is the one-thread method's;
-    P and D are those of the whole. With one shard the states are those of the method alone, bit for bit.
+    the weights of all dual variables together. So D never falls, D <= P* at every pass, and the optimum is that of the method
+    in one thread; P and D are those of the whole. With one shard the states are those of the method alone, bit for bit.
 
     Parameters
     ----------

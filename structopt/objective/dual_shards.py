@@ -11,7 +11,7 @@ import numpy as np
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, State
 from structopt.learning.added_duals import Ascent
-from structopt.learning.mixing import PackedState
+from structopt.learning.mixture import PackedState
 from structopt.objective.gradient_shards import ShardData
 from structopt.objective.pass_shards import OptimizerShard, PassRecipe, placed
 from structopt.objective.problem import Problem

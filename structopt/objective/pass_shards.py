@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from structopt.core.executor import Placement
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
-from structopt.learning.mixing import PackedState, ShardPass
+from structopt.learning.mixing import ShardPass
+from structopt.learning.mixture import PackedState
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels
 from structopt.objective.examples import Examples
@@ -62,8 +65,26 @@ class OptimizerShard:
     def step(self, state: PackedState, messages: Array) -> ShardPass:
         """Make the optimizer's pass from a state, with the messages that the last one left."""
         self.problem.messages[:] = messages
-        after, report = self.optimizer.step(self.problem, state.opened(self.problem.scorer))
-        return ShardPass(PackedState.of(after, self.problem.scorer), report, self.problem.messages)
+        scorer = self.problem.scorer
+        after, report = self.optimizer.step(self.problem, state.opened(scorer))
+        end = PackedState.of(after, scorer)
+        return ShardPass(end, report, self.problem.messages, self._mean(state, end))
+
+    def _mean(self, start: PackedState, end: PackedState) -> Array | None:
+        """The mean of the iterates between two states, as packed as the weights of the later one are; None without a mean."""
+        scorer, optimizer = self.problem.scorer, self.optimizer
+        earlier, later = (optimizer.averaged(packed.values) for packed in (start, end))
+        if later <= earlier:
+            return None
+        before = start.values if start.weights == end.weights else start.opened(scorer)
+        sums = later * optimizer.weights(end.values) - earlier * optimizer.weights(before)
+        mean: Array = sums / (later - earlier)
+        return mean
+
+    def coordinates(self) -> Array | None:
+        """Of the weights that may move, the numbers of those that these instances read; None for all."""
+        examples = self.problem.examples
+        return scoring.batch_of(examples.scorer, examples.encoded, examples.structure).coordinates
 
 
 class Passes:
@@ -86,6 +107,8 @@ class Passes:
         assert isinstance(problem, Problem)  # the objective of a whole corpus, which alone can be divided
         self.problem = problem
         self.bounds, self.placement = placed(PassRecipe, problem, optimizer, count)
+        numbers = self.placement.call("coordinates") if count > 1 else [None]
+        self.coordinates = [one if one is None else np.array(one) for one in numbers]
 
     def run(self, state: PackedState) -> Iterator[ShardPass]:
         """Make a pass on every shard from the same state; the results in the order of the shards."""

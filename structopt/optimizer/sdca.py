@@ -164,7 +164,8 @@ class StochasticDualCoordinateAscent(Optimizer):
         K = state["kept_counts"].shape[1] // problem.m
         spans = {
             "duals": (parts[first], parts[last]), "instances": bounds, "kept_parts": (rooms[first], rooms[last]),
-            "kept_values": (rooms[first], rooms[last]), "kept_counts": (K * first, K * last), "kept_masses": (K * first, K * last),
+            "kept_values": (rooms[first], rooms[last]), "kept_counts": (K * first, K * last),
+            "kept_masses": (K * first, K * last),
         }  # fmt: skip
         return {name: state[name][:, a:b] for name, (a, b) in spans.items()} | {
             "kept_rooms": state["kept_rooms"][:, first : last + 1] - rooms[first]
