@@ -67,9 +67,10 @@ def optimizers_of_any_scorer(loss: Loss, graph: FactorGraph) -> str:
     return ", ".join(name for name, optimizer in optimizers if optimizer.needs(loss, graph).features == "any")
 
 
-def mixable_optimizers() -> str:
-    """Names of the optimizers whose states can be mixed."""
-    return ", ".join(name for name, optimizer in with_defaults("optimizer").items() if optimizer.plan.mixable)
+def divided_optimizers() -> str:
+    """Names of the optimizers whose passes can be divided among shards, to be mixed or added up."""
+    plans = {name: optimizer.plan for name, optimizer in with_defaults("optimizer").items()}
+    return ", ".join(name for name, plan in plans.items() if plan.mixable or plan.additive)
 
 
 def _provided(kind: StructureKind, **node: Any) -> Ability:

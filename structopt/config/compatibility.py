@@ -174,20 +174,21 @@ def check_executor(executor: Executor, optimizer: Optimizer) -> None:
     CompatibilityError
         For parameters that are to be mixed and cannot be, and for workers elsewhere that would have nothing to do.
     """
-    batch, mixable = optimizer.plan.form == "batch", optimizer.plan.mixable
-    if mixable and executor.remote and not executor.mixing:
+    plan = optimizer.plan
+    batch, divided = plan.form == "batch", plan.mixable or plan.additive
+    if divided and executor.remote and not executor.mixing:
         raise CompatibilityError(
             f"executor.mixing=0 leaves the workers of executor={name_of('executor', executor)} nothing to do, since "
             f"optimizer={name_of('optimizer', optimizer)} goes from instance to instance. Type executor.mixing=null."
         )
-    if mixable or (batch if executor.remote else not executor.mixing):
+    if divided or (batch if executor.remote else not executor.mixing):
         return
     what = "is exact, and has no passes to be mixed" if batch else "has variables of instances, which cannot be mixed"
     remedy = "executor=threads" if executor.remote else "executor.mixing=null"
     raise CompatibilityError(
         f"executor={name_of('executor', executor)} with executor.mixing={executor.mixing} divides passes among shards and mixes "
-        f"their parameters, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, or take one of the optimizers "
-        f"that are mixed: {alternatives.mixable_optimizers()}."
+        f"their results, but optimizer={name_of('optimizer', optimizer)} {what}. Type {remedy}, or take one of the optimizers "
+        f"whose passes can be divided: {alternatives.divided_optimizers()}."
     )
 
 

@@ -37,6 +37,9 @@ class Plan:
     mixable : bool
         Whether its state is a point and statistics of the way to it, without dual variables of instances, so that states
         after passes over shards may be averaged.
+    additive : bool
+        Whether its weights are a sum over dual variables of the instances, and its passes climb the dual with C as the length of
+        the steps, so that the steps of shards may be added (`share`, `united`, `dual`).
     variant : str
         Which residual it steps by: ``max_loss``, or ``prediction`` (the output that is best under the scores alone).
     penalty : Penalty
@@ -55,6 +58,7 @@ class Plan:
 
     form: Literal["passes", "minibatch", "batch"] = "passes"
     mixable: bool = False
+    additive: bool = False
     variant: str = "max_loss"
     penalty: Penalty = L2
     tolerance: float = 0.0
@@ -151,6 +155,29 @@ class Optimizer(Component):
     @abstractmethod
     def weights(self, state: State) -> Array:
         """Return the weights that would be returned now (averaged, if so asked)."""
+
+    def averaged(self, state: State) -> float:
+        """Sum of the weights of the iterates whose mean `weights` returns; 0 where it returns the last one.
+
+        Where it is not 0, `weights` goes weight by weight, so that it may be asked for some of them, in arrays of these alone.
+        """
+        return 0.0
+
+    def objective(self, problem: Objective, state: State) -> float:
+        """P at the weights that would be returned now."""
+        return problem.objective(self.weights(state))
+
+    def share(self, problem: Objective, state: State, bounds: tuple[int, int]) -> State:
+        """The entries of a state that belong to instances, of some of these: arrays of two dimensions (`Plan.additive`)."""
+        raise NotImplementedError
+
+    def united(self, state: State, shares: Sequence[State]) -> State:
+        """The state, but for its weights, after passes over shards: all entries but the weights of each (`Plan.additive`)."""
+        raise NotImplementedError
+
+    def dual(self, problem: Objective, state: State) -> float:
+        """D at the dual point of a state, or at a better one that the state knows (`Plan.additive`)."""
+        raise NotImplementedError
 
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float | None:
         """Largest difference of its steps from the references', for check=true; None where it solves no programs."""

@@ -11,13 +11,10 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from structopt.core.executor import Executor, in_order
-from structopt.errors import ConfigError, StructoptError
+from structopt.core.executor import Account, Executor, in_order
+from structopt.errors import ConfigError
 from structopt.executor import options
-
-log = logging.getLogger(__name__)
-MOST_LOSSES = 5  # of workers; a run that loses more ends
-AHEAD = 2  # calls a worker that are sent before the first result is taken: no worker waits, and few results are held
+from structopt.executor.ray_workers import RayPlacement, Team
 
 
 class Ray(Executor):
@@ -36,22 +33,28 @@ class Ray(Executor):
         Into how many shards evaluations of loss and gradient are divided: no more workers than that have work. On it the last
         bits of results depend, and not on the number of workers.
     mixing : int or None
-        Into how many shards the passes of an online optimizer are divided, whose parameters are then mixed; None: as many as
+        Into how many shards the passes of an online optimizer are divided, to be mixed or added up; None: as many as
         there are workers.
+    folder : str or None
+        A folder that all machines see, or a URL that fsspec understands: shards are written there once, and every worker opens
+        its own, a replaced one too. None keeps them in Ray's object store, in the memory of this machine.
     """
 
     remote = True
 
     def __init__(
-        self, workers: int | None = None, address: str | None = None, shards: int = 8, mixing: int | None = None
-    ) -> None:
+        self, workers: int | None = None, address: str | None = None, shards: int = 8, mixing: int | None = None,
+        folder: str | None = None,
+    ) -> None:  # fmt: skip
         options.check(workers, shards, mixing)
         if find_spec("ray") is None:
             raise ConfigError("executor=ray needs Ray. Type: pip install 'structopt-trainer[ray]', or take executor=threads.")
         if address is not None and workers is None:
             raise ConfigError("executor.address names a cluster: say how much of it to take, by executor.workers=N.")
         self.workers, self.address, self.shards = workers or os.cpu_count() or 1, address, shards
+        self.folder = folder
         self.mixing = self.workers if mixing is None else mixing
+        self.account = Account(serialization_seconds=0.0, bytes_out=0, bytes_in=0)
         self._started = False
         self._team: Team | None = None
 
@@ -63,8 +66,8 @@ class Ray(Executor):
         """Send the data of every shard to its worker, which makes the shard."""
         if self._team is None:
             self._start()
-            self._team = Team(self.workers)
-        return RayPlacement(self._team, self._team.place(make, shard_data), len(shard_data))
+            self._team = Team(self.workers, self.folder)
+        return RayPlacement(self._team, self._team.place(make, shard_data), len(shard_data), self.account)
 
     def close(self) -> None:
         """Let the workers go, and shut Ray down if it was started here."""
@@ -116,139 +119,3 @@ def _own_handler() -> Iterator[None]:
     finally:
         if threading.current_thread() is threading.main_thread() and before is not None:
             signal.signal(signal.SIGTERM, before)
-
-
-class Team:
-    """Worker processes and the shards that each of them holds: shard k of every placement is with worker k mod W.
-
-    Parameters
-    ----------
-    workers : int
-        W.
-    """
-
-    def __init__(self, workers: int) -> None:
-        self.losses = 0
-        self._placed: list[tuple[Any, list[Any]]] = []  # of each placement `make` and the data of its shards, in the object store
-        self.actors = [_hire() for _ in range(workers)]
-
-    def place(self, make: Callable[[Any], Any], shard_data: Sequence[Any]) -> int:
-        """Have the workers make a shard of each entry; return the number of the placement."""
-        import ray
-
-        dumps: Any = ray.cloudpickle.dumps  # to bytes: the arrays of the shards are to be the workers' own, and writable
-        self._placed.append((ray.put(dumps(make)), [ray.put(dumps(data)) for data in shard_data]))
-        for worker in range(len(self.actors)):
-            self._send(len(self._placed) - 1, worker)
-        return len(self._placed) - 1
-
-    def ask(self, placement: int, shard: int, method: str, arguments: Sequence[Any]) -> Any:
-        """Have a method of a shard called; return the reference of its result."""
-        return self.actors[shard % len(self.actors)].call.remote((placement, shard), method, *arguments)
-
-    def replace(self, worker: int, error: Exception) -> None:
-        """Start another worker instead of one that was lost, and send it the shards of that one."""
-        self.losses += 1
-        reason = str(error).strip().splitlines()[0]
-        if self.losses > MOST_LOSSES:
-            raise ConfigError(
-                f"executor=ray lost {self.losses} workers, the last one so: {reason} Look whether there is enough memory: "
-                "every worker holds its share of the corpus, which more workers or task.limit=N make smaller."
-            ) from error
-        log.warning("executor=ray: worker %d was lost (%s) and is replaced; what it was doing is done again", worker, reason)
-        self.actors[worker] = _hire()
-        for placement in range(len(self._placed)):
-            self._send(placement, worker)
-
-    def close(self) -> None:
-        """Let the workers go."""
-        import ray
-
-        for actor in self.actors:
-            ray.kill(actor)
-        self._placed.clear()
-
-    def _send(self, placement: int, worker: int) -> None:
-        make, shard_data = self._placed[placement]
-        for shard in range(worker, len(shard_data), len(self.actors)):
-            self.actors[worker].take.remote((placement, shard), make, shard_data[shard])
-
-
-class RayPlacement:
-    """Shards with the workers of a team.
-
-    Parameters
-    ----------
-    team : Team
-    number : int
-        Of the placement.
-    shards : int
-    """
-
-    def __init__(self, team: Team, number: int, shards: int) -> None:
-        self.team, self._number, self._shards = team, number, shards
-
-    def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
-        """Call a method of every shard; see `structopt.core.executor.Placement`."""
-        import ray
-
-        sent = [ray.put(argument) for argument in common]  # once, for all
-
-        def ask(shard: int) -> Any:
-            argument = [] if each is None else [ray.put(each[shard])]
-            return self.team.ask(self._number, shard, method, [*sent, *argument])
-
-        asked: list[Any] = []
-        for shard in range(self._shards):
-            while len(asked) < min(self._shards, shard + AHEAD * len(self.team.actors)):
-                asked.append(ask(len(asked)))
-            result = self._wait(asked, shard, ask)
-            asked[shard] = None  # so that the object store may forget it
-            yield result
-
-    def _wait(self, asked: list[Any], shard: int, ask: Callable[[int], Any]) -> Any:
-        """Return the result of a shard; calls that a lost worker has not answered are sent to the one that replaces it."""
-        import ray
-
-        workers = len(self.team.actors)
-        lost = ray.exceptions.RayActorError, ray.exceptions.ObjectLostError, ray.exceptions.OutOfMemoryError
-        while True:
-            try:
-                return ray.get(asked[shard])
-            except ray.exceptions.RayTaskError as error:
-                if isinstance(error.cause, StructoptError):
-                    raise error.cause from None
-                raise
-            except lost as error:
-                self.team.replace(shard % workers, error)
-                for other in range(shard, len(asked), workers):
-                    asked[other] = ask(other)
-
-
-def _hire() -> Any:
-    """Start a worker."""
-    import ray
-
-    return ray.remote(num_cpus=1, max_restarts=0)(Worker).remote()
-
-
-class Worker:
-    """Holds some shards in a process of its own, and calls their methods."""
-
-    def __init__(self) -> None:
-        self._shards: dict[tuple[int, int], Any] = {}
-
-    def take(self, key: tuple[int, int], make: bytes, data: bytes) -> None:
-        """Make a shard of its data; an error is kept until the shard is called."""
-        from ray import cloudpickle
-
-        try:
-            self._shards[key] = cloudpickle.loads(make)(cloudpickle.loads(data))
-        except Exception as error:
-            self._shards[key] = error
-
-    def call(self, key: tuple[int, int], method: str, *arguments: Any) -> Any:
-        """Call a method of a shard."""
-        if isinstance(self._shards[key], Exception):
-            raise self._shards[key]
-        return getattr(self._shards[key], method)(*arguments)

@@ -19,7 +19,7 @@ class Serial(Executor):
     shards : int
         Into how many shards evaluations of loss and gradient are divided; on which the last bits of results depend.
     mixing : int or None
-        Into how many shards the passes of an online optimizer are divided, whose parameters are then mixed; None: no mixing.
+        Into how many shards the passes of an online optimizer are divided, to be mixed or added up; None: no mixing.
     """
 
     def __init__(self, workers: int | None = None, shards: int = 8, mixing: int | None = None) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from structopt.core.executor import Executor, InThisProcess, in_order
+from structopt.core.executor import Account, Executor, InThisProcess, in_order
 from structopt.executor import options
 
 
@@ -21,12 +21,13 @@ class Threads(Executor):
         Into how many shards evaluations of loss and gradient are divided: no more threads than that have work. On it the last
         bits of results depend, and not on the number of threads.
     mixing : int or None
-        Into how many shards the passes of an online optimizer are divided, whose parameters are then mixed; None: no mixing.
+        Into how many shards the passes of an online optimizer are divided, to be mixed or added up; None: no mixing.
     """
 
     def __init__(self, workers: int | None = None, shards: int = 8, mixing: int | None = None) -> None:
         options.check(workers, shards, mixing)
         self.workers, self.shards, self.mixing = workers or os.cpu_count() or 1, shards, mixing or 0
+        self.account = Account()
 
     def map(self, function: Callable[[Any], Any], shards: Sequence[Any]) -> list[Any]:
         """Apply `function` to each shard; results in shard order, whichever finishes first."""
@@ -34,4 +35,4 @@ class Threads(Executor):
 
     def place(self, make: Callable[[Any], Any], shard_data: Sequence[Any]) -> InThisProcess:
         """Make a shard of each entry, to stay in this process."""
-        return InThisProcess(make, shard_data, self.workers)
+        return InThisProcess(make, shard_data, self.workers, self.account)

@@ -46,6 +46,10 @@ class Wrapped(Optimizer):
         """Return the weights that the other one has at its state."""
         return self.optimizer.weights(state)
 
+    def objective(self, problem: Objective, state: State) -> float:
+        """P at these weights, as the other one has it evaluated."""
+        return self.optimizer.objective(problem, state)
+
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float | None:
         """Compare the steps of the other one with those of the references."""
         return self.optimizer.verify(problem, state, instances)

@@ -19,6 +19,11 @@ class GraphKernels(NamedTuple):
     calculus: Calculus | None = None
     rounding: Any = None
 
+    @classmethod
+    def of(cls, graph: FactorGraph, positional: bool) -> GraphKernels:
+        """Those of a graph; closed forms of its positional structures alone."""
+        return cls(graph.calculus if positional else None, graph.rounding)
+
 
 NO_CLOSED_FORMS = GraphKernels()
 

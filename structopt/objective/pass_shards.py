@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from structopt.core.executor import Placement
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
-from structopt.learning.mixing import PackedState, ShardPass
+from structopt.learning.mixing import ShardPass
+from structopt.learning.mixture import PackedState
 from structopt.objective import scoring
+from structopt.objective.drivers import GraphKernels
 from structopt.objective.examples import Examples
 from structopt.objective.gradient_shards import ShardData, ShardRecipe
 from structopt.objective.problem import Problem, Settings
@@ -26,10 +31,13 @@ class PassRecipe(ShardRecipe):
     optimizer : Optimizer
     settings : Settings
         Of the whole problem, its lambda included.
+    graph_kernels : callable
+        Gives the graph's closed forms and rounding.
     """
 
     optimizer: Optimizer
     settings: Settings
+    graph_kernels: Callable[[], GraphKernels]
 
     def __call__(self, data: ShardData) -> Any:
         """Make the shard on which the optimizer passes over some instances."""
@@ -49,14 +57,34 @@ class OptimizerShard:
         structure = recipe.inference.prepare(recipe.build(data.encoded))
         record = scoring.record_of(recipe.scorer, data.encoded, structure)
         examples = Examples(data.encoded, structure, record, recipe.scorer, recipe.build)
-        self.problem = Problem(examples, data.targets, data.cost, recipe.loss, recipe.inference, recipe.settings)
+        self.problem = Problem(
+            examples, data.targets, data.cost, recipe.loss, recipe.inference, recipe.settings, recipe.graph_kernels
+        )
         self.optimizer = recipe.optimizer
 
     def step(self, state: PackedState, messages: Array) -> ShardPass:
         """Make the optimizer's pass from a state, with the messages that the last one left."""
         self.problem.messages[:] = messages
-        after, report = self.optimizer.step(self.problem, state.opened(self.problem.scorer))
-        return ShardPass(PackedState.of(after, self.problem.scorer), report, self.problem.messages)
+        scorer = self.problem.scorer
+        after, report = self.optimizer.step(self.problem, state.opened(scorer))
+        end = PackedState.of(after, scorer)
+        return ShardPass(end, report, self.problem.messages, self._mean(state, end))
+
+    def _mean(self, start: PackedState, end: PackedState) -> Array | None:
+        """The mean of the iterates between two states, as packed as the weights of the later one are; None without a mean."""
+        scorer, optimizer = self.problem.scorer, self.optimizer
+        earlier, later = (optimizer.averaged(packed.values) for packed in (start, end))
+        if later <= earlier:
+            return None
+        before = start.values if start.weights == end.weights else start.opened(scorer)
+        sums = later * optimizer.weights(end.values) - earlier * optimizer.weights(before)
+        mean: Array = sums / (later - earlier)
+        return mean
+
+    def coordinates(self) -> Array | None:
+        """Of the weights that may move, the numbers of those that these instances read; None for all."""
+        examples = self.problem.examples
+        return scoring.batch_of(examples.scorer, examples.encoded, examples.structure).coordinates
 
 
 class Passes:
@@ -77,13 +105,10 @@ class Passes:
 
     def __init__(self, problem: Objective, optimizer: Optimizer, count: int) -> None:
         assert isinstance(problem, Problem)  # the objective of a whole corpus, which alone can be divided
-        if problem.examples.graphs is None and count > 1:
-            raise ConfigError("This corpus cannot be divided: give Examples the function that builds its graphs.")
-        self.problem, self.bounds = problem, problem.examples.shards(count)
-        common = problem.recipe(problem.inference)
-        settings = replace(problem.settings, regularization=problem.regularization)
-        recipe = PassRecipe(common.build, common.scorer, common.loss, common.inference, optimizer, settings)
-        self.placement = problem.executor.place(recipe, problem.shard_data.divided(self.bounds))
+        self.problem = problem
+        self.bounds, self.placement = placed(PassRecipe, problem, optimizer, count)
+        numbers = self.placement.call("coordinates") if count > 1 else [None]
+        self.coordinates = [one if one is None else np.array(one) for one in numbers]
 
     def run(self, state: PackedState) -> Iterator[ShardPass]:
         """Make a pass on every shard from the same state; the results in the order of the shards."""
@@ -92,3 +117,23 @@ class Passes:
         for span, passed in zip(spans, self.placement.call("step", state, each=messages), strict=True):
             self.problem.messages[span] = passed.messages
             yield passed
+
+
+def placed(
+    recipe: type[PassRecipe], problem: Problem, optimizer: Optimizer, count: int
+) -> tuple[list[tuple[int, int]], Placement]:
+    """Divide a problem into shards for passes of an optimizer; return the instances of each, and where the shards are.
+
+    Raises
+    ------
+    ConfigError
+        If nothing says how to build the graphs of some of the instances.
+    """
+    if problem.examples.graphs is None and count > 1:
+        raise ConfigError("This corpus cannot be divided: give Examples the function that builds its graphs.")
+    bounds, common = problem.examples.shards(count), problem.recipe(problem.inference)
+    settings = replace(problem.settings, regularization=problem.regularization)
+    make = recipe(
+        common.build, common.scorer, common.loss, common.inference, optimizer, settings, problem.graph_kernels
+    )  # fmt: skip
+    return bounds, problem.executor.place(make, problem.shard_data.divided(bounds))

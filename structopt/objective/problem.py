@@ -26,7 +26,7 @@ from structopt.core.scorer import SparseFeatures
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
 from structopt.objective import scoring
-from structopt.objective.drivers import NO_CLOSED_FORMS, GraphKernels, compose, run_driver
+from structopt.objective.drivers import GraphKernels, compose, run_driver
 from structopt.objective.dual_bound import dual_bound
 from structopt.objective.examples import Examples, Layout, target_of
 from structopt.objective.fingerprint import Fingerprint, arrays_in, digest_of
@@ -79,8 +79,8 @@ class Problem:
     inference : Inference
         By which optimizers step. P and its gradient are computed by the inference that it converges to (`Inference.converged`).
     settings : Settings
-    graph_kernels : GraphKernels
-        The graph's closed forms and rounding.
+    graph_kernels : callable
+        Gives the graph's closed forms and rounding; it can be sent to other processes, unlike the kernels themselves.
     executor : Executor or None
         For batch work; None does it in this thread.
     judge : callable or None
@@ -100,7 +100,7 @@ class Problem:
         loss: Loss,
         inference: Inference,
         settings: Settings,
-        graph_kernels: GraphKernels = NO_CLOSED_FORMS,
+        graph_kernels: Callable[[], GraphKernels] = GraphKernels,
         executor: Executor | None = None,
         judge: Callable[[Array], float] | None = None,
     ) -> None:
@@ -108,8 +108,8 @@ class Problem:
         self.settings, self.C, self.seed = settings, settings.C, settings.seed
         self.structure, self.scorer = examples.structure, examples.scorer
         self.m, self.dimension = len(examples), examples.scorer.dimension
-        self.executor, self.calculus = executor or registry.serial(), graph_kernels.calculus
-        self._graph_kernels, self._judge = graph_kernels, judge
+        self.executor, self.calculus = executor or registry.serial(), graph_kernels().calculus
+        self.graph_kernels, self._judge = graph_kernels, judge
         self.judge = judge or (lambda weights: -self.objective(weights))
         self._compose()
         self._spaces: deque[Space] = deque()  # scratch that no thread is using
@@ -122,18 +122,18 @@ class Problem:
         features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost)
         solver, parameters = self.inference.kernels(self.structure.kind), self.loss.parameters()
         self.data = self.examples.data(target, parameters)
-        self.kernels = compose(features, solver, self.loss.kernel(self.settings.variant), self._graph_kernels)
+        self.kernels = compose(features, solver, self.loss.kernel(self.settings.variant), self.graph_kernels())
         self._converged = self.inference.converged(self.structure)
         self._reported, self._objective_data = self.examples, self.data
         if self._converged is not self.inference:
             solver, self._reported = self._converged.kernels(self.structure.kind), self.examples.solved_by(self._converged)
             self._objective_data = self._reported.data(target, parameters)
-        self.objective_kernels = compose(features, solver, self.loss.kernel(), self._graph_kernels)
+        self.objective_kernels = compose(features, solver, self.loss.kernel(), self.graph_kernels())
 
     def with_loss(self, loss: Loss) -> Problem:
         """The same corpus with another loss, whose costs are the same; both share the messages of the inference."""
         other = Problem(
-            self.examples, self.targets, self.cost, loss, self.inference, self.settings, self._graph_kernels,
+            self.examples, self.targets, self.cost, loss, self.inference, self.settings, self.graph_kernels,
             self.executor, self._judge,
         )  # fmt: skip
         shared = other.data._replace(messages=self.data.messages)
@@ -177,7 +177,7 @@ class Problem:
         examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs)
         costs = loss.variable_costs(*graph.counted(loss.role, encoded))
         cost = graph.cost(encoded, structure, costs, loss.role, targets.points)
-        graph_kernels = GraphKernels(graph.calculus if positional else None, graph.rounding)
+        graph_kernels = partial(GraphKernels.of, graph, positional)
         return cls(examples, targets, cost, loss, inference, settings, graph_kernels, executor, judge)
 
     def _check_sets(self) -> None:

@@ -132,3 +132,7 @@ class AdaDelta(Optimizer):
     def weights(self, state: State) -> Array:
         """Return theta, or the mean of the iterates."""
         return mean_by_total(state, state["visits"])
+
+    def averaged(self, state: State) -> float:
+        """Sum of the weights of the iterates whose mean is returned."""
+        return state["visits"] if len(state["total"]) else 0.0

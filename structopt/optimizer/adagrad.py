@@ -141,6 +141,10 @@ class AdaGrad(Optimizer):
         """Return theta, or the mean of the iterates."""
         return mean_by_total(state, state["visits"])
 
+    def averaged(self, state: State) -> float:
+        """Sum of the weights of the iterates whose mean is returned."""
+        return state["visits"] if len(state["total"]) else 0.0
+
     def shortened(self, state: State) -> State:
         """Return the state with a lower learning rate, at all coordinates alike."""
         return state | {"eta": state["eta"] * SHORTER}

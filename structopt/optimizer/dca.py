@@ -107,6 +107,10 @@ class DualCoordinateAscent(Optimizer):
         """Return theta, or the mean of the iterates."""
         return mean_by_lag(state, state["visits"])
 
+    def averaged(self, state: State) -> float:
+        """Sum of the weights of the iterates whose mean is returned."""
+        return state["visits"] if len(state["lag"]) else 0.0
+
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float:
         """Compare the steps of some instances from the current iterate with a general-purpose solver's; leave the state alone.
 

@@ -113,3 +113,7 @@ class Pegasos(Optimizer):
     def weights(self, state: State) -> Array:
         """Return theta, or the mean of the iterates with weights t."""
         return mean_by_total(state, linear_weight(state["steps"]))
+
+    def averaged(self, state: State) -> float:
+        """Sum of the weights of the iterates whose mean is returned."""
+        return linear_weight(state["steps"]) if len(state["total"]) else 0.0

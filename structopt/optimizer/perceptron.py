@@ -70,3 +70,7 @@ class AveragedPerceptron(Optimizer):
     def weights(self, state: State) -> Array:
         """Return theta, or the mean of the iterates."""
         return mean_by_lag(state, state["visits"])
+
+    def averaged(self, state: State) -> float:
+        """Sum of the weights of the iterates whose mean is returned."""
+        return state["visits"] if len(state["lag"]) else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -87,7 +88,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         modules = (
             "structopt.kernels.learn.sdca", "structopt.kernels.learn.block_frank_wolfe", "structopt.kernels.arrays.sampling",
         )  # fmt: skip
-        return Plan(tolerance=self.tolerance, kernel_modules=modules)
+        return Plan(additive=True, tolerance=self.tolerance, kernel_modules=modules)
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Beside the weights and their mean, dual variables of all parts and the outputs kept."""
@@ -154,7 +155,31 @@ class StochasticDualCoordinateAscent(Optimizer):
         state["visits"] += float(problem.m)
         state["lag_value"] += float(totals[1])
         state["epoch"] += 1
-        return state, Report(loss=float(totals[0]), dual=self._dual(problem, state))
+        return state, Report(loss=float(totals[0]), dual=self.dual(problem, state))
+
+    def share(self, problem: Objective, state: State, bounds: tuple[int, int]) -> State:
+        """The dual variables of some instances, and the outputs kept of them."""
+        first, last = bounds
+        parts, rooms = problem.structure.parts, state["kept_rooms"][0]
+        K = state["kept_counts"].shape[1] // problem.m
+        spans = {
+            "duals": (parts[first], parts[last]), "instances": bounds, "kept_parts": (rooms[first], rooms[last]),
+            "kept_values": (rooms[first], rooms[last]), "kept_counts": (K * first, K * last),
+            "kept_masses": (K * first, K * last),
+        }  # fmt: skip
+        return {name: state[name][:, a:b] for name, (a, b) in spans.items()} | {
+            "kept_rooms": state["kept_rooms"][:, first : last + 1] - rooms[first]
+        }
+
+    def united(self, state: State, shares: Sequence[State]) -> State:
+        """Lay the dual variables of all instances side by side again; visits count as those of one shard, the mean one."""
+        others = len(shares) - 1
+        sides = [name for name in shares[0] if isinstance(state[name], np.ndarray) and name != "kept_rooms"]
+        return state | {name: np.concatenate([share[name] for share in shares], axis=1) for name in sides} | {
+            "visits": sum(share["visits"] for share in shares) / len(shares),
+            "lag_value": sum(share["lag_value"] for share in shares) - others * state["lag_value"],
+            "epoch": state["epoch"] + 1,
+        }  # fmt: skip
 
     def _draws(self, problem: Objective, state: State) -> tuple[Array, Array, Array]:
         """Return which instances the visits of a pass take: their numbers (-1: by the gaps), uniform numbers, and a sum tree."""
@@ -169,7 +194,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         build(tree, np.ascontiguousarray(state["instances"][0]))
         return order, generator.random(m), tree
 
-    def _dual(self, problem: Objective, state: State) -> float:
+    def dual(self, problem: Objective, state: State) -> float:
         """Return the larger of D at the dual point and a lower bound of D at the averaged one, the entropy being concave."""
         total = float(state["instances"][1:].sum())
         dual = float(total / problem.m - problem.ridge(state["theta"]))

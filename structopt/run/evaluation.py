@@ -95,7 +95,7 @@ def _training_metrics(
         **({"impossible_duals": progress.impossible_duals} if progress.impossible_duals else {}),
         **({"convex_passes": min(data.beginning.passes, progress.epoch)} if data.beginning else {}),
         **({"repeated_passes": progress.repeated} if progress.repeated else {}),
-        **({"mixed_shards": shards} if shards else {}),
+        **({"dual_shards" if trainer.optimizer.plan.additive else "mixed_shards": shards} if shards else {}),
         **components.inference.diagnostics(problem.messages),
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from structopt.core.executor import COSTS
 from structopt.core.loss import Beginning
 from structopt.core.tracker import Tracker
 from structopt.kernels.waist import halting
@@ -217,7 +218,7 @@ def epoch_metrics(row: Mapping[str, float | int], main: str) -> dict[str, float]
 
     A server draws a chart for each, and opens its page of comparisons at the first.
     """
-    train = {"loss", "primal", "dual", "gap", "seconds", "inference_seconds"}
+    train = {"loss", "primal", "dual", "gap", "seconds", "inference_seconds", *COSTS}
     shown = [main, *(name for name in row if name in train or name.partition(".")[2] in SHOWN and name != main)]
     named = {f"train.{name}" if name in train else name: float(row[name]) for name in shown if name in row}
     return {("train.objective" if name == "train.primal" else name): value for name, value in named.items()}

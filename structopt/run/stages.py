@@ -18,8 +18,9 @@ from structopt.core.optimizer import Optimizer
 from structopt.core.tracker import Run
 from structopt.errors import ConfigError, SystemRefusal
 from structopt.kernels.waist.record import Array
-from structopt.learning import convex_start, guarded, mixing
+from structopt.learning import added_duals, convex_start, guarded, mixing
 from structopt.model.model import Model, model_config
+from structopt.objective.dual_shards import DualAscents
 from structopt.objective.fingerprint import digest_of
 from structopt.objective.pass_shards import Passes
 from structopt.process import folder_lock, interruption
@@ -228,13 +229,14 @@ class _TrainingRun:
         return Run(self.folder, self.config, files, name or self.label, parent, number, resuming)
 
     def shards(self, data: TrainingData) -> int:
-        """Into how many shards the passes are divided, whose states are mixed; 0 for none."""
+        """Into how many shards the passes are divided, whose results are mixed or added up; 0 for none."""
         return min(mixing.shards_of(self.components.executor, self.components.optimizer), data.problem.m)
 
     def optimizer(self, data: TrainingData) -> Optimizer:
         """The optimizer of the run: over shards, with passes that do not raise P, from a convex loss on."""
         mixed = mixing.mixed(self.components.optimizer, self.shards(data), Passes)
-        careful = guarded.guarded(mixed, self.config["objective_every"])
+        divided = added_duals.added(mixed, self.shards(data), DualAscents)
+        careful = guarded.guarded(divided, self.config["objective_every"])
         return convex_start.from_convex(careful, data.problem, data.beginning)
 
     def trainer(self, data: TrainingData) -> Trainer:

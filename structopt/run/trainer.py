@@ -15,6 +15,7 @@ import numpy as np
 
 from structopt.core.certificate import certified_gap
 from structopt.core.data import ranges
+from structopt.core.executor import Account
 from structopt.core.optimizer import Optimizer, Report, State
 from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.waist.compiling import Stopwatch
@@ -101,6 +102,8 @@ class Trainer:
         self.progress = Progress()
         self.best_weights: Array | None = None
         self.state: State = {}
+        self._account = problem.executor.account
+        self._accounted = self._account.copied() if self._account else Account()
 
     def start(self, weights: Array) -> None:
         """Begin at these weights; the checkpoint of an earlier run in the folder is deleted."""
@@ -213,6 +216,9 @@ class Trainer:
             "dual": progress.dual,
             "gap": self.gap(primal),
         }
+        if self._account is not None:
+            row |= self._account.since(self._accounted)
+            self._accounted = self._account.copied()
         if report.convex_pass is not None:
             row["convex_pass"] = report.convex_pass
         if self.develop is not None:
@@ -242,7 +248,7 @@ class Trainer:
             return report.primal, report.dual
         if report.dual is None and self.optimizer.plan.certificate:
             return self.problem.certificate(weights)
-        primal = self.problem.objective(weights) if report.primal is None else report.primal
+        primal = self.optimizer.objective(self.problem, self.state) if report.primal is None else report.primal
         return primal, report.dual
 
     def _look_at_gap(self, row: Row, report: Report) -> None:

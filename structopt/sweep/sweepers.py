@@ -1,4 +1,4 @@
-"""The sweepers of this package, ``hydra/sweeper=``, and their registration with Hydra: a sweeper decides which jobs are run."""
+"""The sweepers and the launcher of this package, and their registration with Hydra: a sweeper decides which jobs are run."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from hydra.core.plugins import Plugins
 
 from structopt.sweep.experiment_sweeper import ExperimentSweeper
 from structopt.sweep.job_sweeper import MODULE
+from structopt.sweep.ray_launcher import RayLauncher
 from structopt.sweep.search import BayesianSearch, RandomSearch
 
 SWEEPERS = (ExperimentSweeper, RandomSearch, BayesianSearch)
+PLUGINS = (*SWEEPERS, RayLauncher)
 
 
 def register() -> None:
-    """Let Hydra make this package's sweepers, in this process only: a command needs them, composing a config does not."""
-    for sweeper in SWEEPERS:
-        Plugins.instance().register(sweeper)
+    """Let Hydra make this package's sweepers and its launcher, in this process only: a command needs them, composing does not."""
+    for plugin in PLUGINS:
+        Plugins.instance().register(plugin)
     package, _, _ = MODULE.partition(".")
     if package not in sys.modules and find_spec(package) is None:  # no plugin of Hydra's is installed
         sys.modules[package] = ModuleType(package)
     module = sys.modules.setdefault(MODULE, ModuleType(MODULE))
-    for sweeper in SWEEPERS:  # importable by the name under which they are registered
-        setattr(module, sweeper.__name__, sweeper)
+    for plugin in PLUGINS:  # importable by the name under which they are registered
+        setattr(module, plugin.__name__, plugin)

@@ -75,6 +75,19 @@ class ExecutorSuite:
         assert list(placement.call("add", 1)) == [11, 21, 31]
         assert list(placement.call("add", each=[1, 2, 3])) == [12, 23, 34]
 
+    def test_what_shards_keep_is_sent_where_they_have_it_not(self, executor: Executor) -> None:
+        """Before the first call that gives it, and after `renew`; not in between.
+
+        In `call` with `restore`, call the method ``restore`` of each shard k with ``restore[k]`` first, if the shard was made or
+        `renew` was called since the last call with `restore`.
+        """
+        placement = executor.place(Counter, [10, 20, 30])
+        assert list(placement.call("add", 1, restore=[1, 2, 3])) == [2, 3, 4]
+        assert list(placement.call("add", 1, restore=[50, 60, 70])) == [3, 4, 5]
+        placement.renew()
+        assert list(placement.call("add", 1)) == [4, 5, 6]
+        assert list(placement.call("add", 1, restore=[50, 60, 70])) == [51, 61, 71]
+
     def test_same_bits_as_in_one_thread(self, executor: Executor) -> None:
         """Loss and gradient over all instances do not depend on the executor.
 
@@ -97,6 +110,10 @@ class Counter:
 
     def __init__(self, start: int) -> None:
         self.total = start
+
+    def restore(self, total: int) -> None:
+        """Go on from this sum."""
+        self.total = total
 
     def add(self, more: int) -> int:
         """Add, and return the sum."""

@@ -8,6 +8,7 @@ import pytest
 from structopt.config import compatibility, registry
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.executor import ray as module
+from structopt.executor import ray_workers
 from structopt.executor.ray import Ray
 from structopt.executor.serial import Serial
 from structopt.factor_graph.arc_factored import ArcFactored
@@ -94,12 +95,11 @@ def test_a_lost_worker_is_replaced_in_the_middle_of_a_pass(executor, problem_of,
         return reference
 
     team.ask, team.losses = ask, 0
-    with caplog.at_level(logging.WARNING, module.__name__):
+    with caplog.at_level(logging.WARNING, ray_workers.__name__):
         losses, gradient = problem.gradient(weights)
     assert losses == expected[0]
     np.testing.assert_array_equal(gradient, expected[1])
     assert [record.getMessage().partition(" (")[0] for record in caplog.records] == ["executor=ray: worker 0 was lost"]
-    assert team.losses == 1
 
 
 @pytest.mark.parametrize("name", ["dca", "adagrad"])
@@ -127,7 +127,7 @@ def test_losses_and_errors_without_end(executor, monkeypatch):
     placement = problem._shards.placement
     with pytest.raises(AttributeError, match="no_such_method"):
         list(placement.call("no_such_method"))
-    monkeypatch.setattr(module, "MOST_LOSSES", 0)
+    monkeypatch.setattr(ray_workers, "MOST_LOSSES", 0)
     placement.team.losses = 0
     ray.kill(placement.team.actors[0])
     with pytest.raises(ConfigError, match="executor=ray lost 1 workers, the last one so: .*task.limit=N"):
@@ -163,8 +163,9 @@ def test_options_and_what_ray_is_for(monkeypatch):
         Ray(workers=0)
     create = registry.create
     compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "lbfgs"}))
+    compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "sdca"}))
     compatibility.check_executor(Ray(workers=2), create("optimizer", {"name": "cutting_plane", "variant": "one_slack"}))
-    for optimizer in ({"name": "sdca"}, {"name": "cutting_plane", "variant": "n_slack"}):
+    for optimizer in ({"name": "smo"}, {"name": "cutting_plane", "variant": "n_slack"}):
         with pytest.raises(CompatibilityError, match=r"has variables of instances.* Type executor=threads, or take one"):
             compatibility.check_executor(Ray(workers=2), create("optimizer", optimizer))
     with pytest.raises(CompatibilityError, match="leaves the workers of executor=ray nothing to do"):

@@ -13,7 +13,7 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.inference.exact import Exact
 from structopt.inference.mplp import MPLP
-from structopt.learning.mixing import DONE, Mixed, mixed, shards_of
+from structopt.learning.mixing import DONE, MEAN, Mixed, mixed, shards_of
 from structopt.loss.family import LossFamily
 from structopt.objective.pass_shards import Passes
 from structopt.run.trainer import Schedule, Trainer
@@ -35,9 +35,9 @@ def optimizer_of(name, **options):
     return registry.create("optimizer", {"name": name, **MIXABLE.get(name, {}), **options})
 
 
-def problem_of(name, executor=None, lengths=LENGTHS):
+def problem_of(name, executor=None, lengths=LENGTHS, **options):
     beta, gamma = {"perceptron": (inf, 0.0), "mira": (inf, 1.0)}.get(name, (1.0, 1.0))
-    encoded = random_encoded(1, lengths)
+    encoded = random_encoded(1, lengths, **options)
     problem = make_problem(encoded, LinearChain(), LossFamily(beta, gamma), Exact(), C=1.0, support="seen")
     problem.executor = executor or Serial()
     return problem
@@ -74,18 +74,35 @@ def copied(state):
     return {key: value.copy() if isinstance(value, np.ndarray) else value for key, value in state.items()}
 
 
-def over_movers(start, ends):
-    """Entries averaged over the shards that moved the weight or a statistic of it; numbers over all, integers unchanged."""
-    arrays = {key: np.array([end[key] - value for end in ends]) for key, value in start.items() if isinstance(value, np.ndarray)}
-    joint = {}
-    for moves in arrays.values():
-        joint[moves.shape] = joint.get(moves.shape, False) | (moves != 0)
-    counts = {shape: np.maximum(moved.sum(axis=0), 1) for shape, moved in joint.items()}
-    means = {key: start[key] + moves.sum(axis=0) / counts[moves.shape] for key, moves in arrays.items()}
+def reads(passes):
+    """Which weights each shard reads, shape (shards, dimension)."""
+    scorer = passes.problem.scorer
+    masks = np.zeros((len(passes.coordinates), scorer.count))
+    for mask, coordinates in zip(masks, passes.coordinates, strict=True):
+        mask[coordinates] = 1.0
+    return np.array([scorer.expand(mask) for mask in masks]) > 0
+
+
+def counted(start, ends, read):
+    """Which shards count for each weight: those that read it, and moved it or a statistic of it."""
+    names = [key for key, value in start.items() if isinstance(value, np.ndarray) and len(value)]
+    return read & np.logical_or.reduce([[end[key] != start[key] for end in ends] for key in names])
+
+
+def over_movers(start, ends, read):
+    """Moves added up over the shards that count, divided by their number to the power 3/4; floats averaged, integers kept."""
+    counts = counted(start, ends, read)
+    arrays = {key: value for key, value in start.items() if isinstance(value, np.ndarray) and len(value)}
+    mixed_arrays = {
+        key: value + sum(np.where(count, end[key] - value, 0.0) for count, end in zip(counts, ends, strict=True))
+        / np.maximum(counts.sum(axis=0), 1) ** 0.75
+        for key, value in arrays.items()
+    }  # fmt: skip
     return {
-        key: means[key] if key in means else ends[0][key] if isinstance(value, int) else sum(end[key] for end in ends) / len(ends)
+        key: mixed_arrays[key] if key in mixed_arrays
+        else ends[0][key] if isinstance(value, int | np.ndarray) else sum(end[key] for end in ends) / len(ends)
         for key, value in start.items()
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", MIXABLE)
@@ -93,42 +110,70 @@ def test_a_pass_is_mixed_of_the_passes_over_the_shards(name):
     """A pass over each shard as a separate problem with the lambda of the whole one; the first pass is over the whole."""
     problem, optimizer = problem_of(name), optimizer_of(name)
     states, reports = trained(Mixed(optimizer, 2, Passes), problem, 3)
-    alone = [shard.problem for shard in Passes(problem, optimizer, 2).placement.shards]
+    passes = Passes(problem, optimizer, 2)
+    alone = [shard.problem for shard in passes.placement.shards]
     assert [shard.m for shard in alone] == [4, 4]
     assert all(shard.regularization == problem.regularization for shard in alone)
     state, _ = optimizer.step(problem, optimizer.init(problem, np.zeros(problem.dimension)))
     for _ in range(2):
         passed = [optimizer.step(shard, copied(state)) for shard in alone]
-        state = over_movers(state, [after for after, _ in passed])
+        state = over_movers(state, [after for after, _ in passed], reads(passes))
     assert reports[-1].loss == pytest.approx(sum(report.loss for _, report in passed))
     for key, value in state.items():
         np.testing.assert_allclose(states[-1][key], value, rtol=1e-12, atol=1e-14, err_msg=key)
 
 
-def test_a_weight_of_one_shard_alone_moves_as_far_as_there():
-    """Not by a share of it: only the shard that moves the weight counts."""
-    problem, optimizer = problem_of("perceptron"), optimizer_of("perceptron")
+@pytest.mark.parametrize("name", ["perceptron", "sgd"])
+def test_a_weight_that_one_shard_reads_moves_as_far_as_there(name):
+    """Not by a share of it; nor by what the regulariser does to it in other shards."""
+    problem, optimizer = problem_of(name, attributes=40), optimizer_of(name)
     first, second = trained(Mixed(optimizer, 8, Passes), problem, 2)[0]
-    start = {key: value if value.ndim else value.item() for key, value in first.items() if key != DONE}
-    ends = [optimizer.step(shard.problem, copied(start))[0] for shard in Passes(problem, optimizer, 8).placement.shards]
-    moved = np.array([(end["theta"] != start["theta"]) | (end["lag"] != start["lag"]) for end in ends])
-    alone = moved.sum(axis=0) == 1
+    start = {key: value if value.ndim else value.item() for key, value in first.items() if key not in (DONE, MEAN)}
+    passes = Passes(problem, optimizer, 8)
+    ends = [optimizer.step(shard.problem, copied(start))[0] for shard in passes.placement.shards]
+    counts = counted(start, ends, reads(passes))
+    alone = counts.sum(axis=0) == 1
     assert alone.any()
-    alone_weights = np.array([end["theta"] for end in ends])[moved.argmax(axis=0), np.arange(moved.shape[1])]
+    alone_weights = np.array([end["theta"] for end in ends])[counts.argmax(axis=0), np.arange(counts.shape[1])]
     np.testing.assert_allclose(second["theta"][alone], alone_weights[alone], rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["dca", "perceptron"])
-def test_means_of_iterates_are_mixed_as_iterates_are(name):
+def iterates_of(name, problem, start):
+    """The mean of the iterates of one pass, from statistics that begin with it."""
+    optimizer, before = optimizer_of(name), copied(start)
+    if "lag" in start:
+        end, _ = optimizer.step(problem, before | {"lag": np.zeros_like(start["lag"]), "visits": 0.0})
+        return optimizer.weights(end)
+    end, _ = optimizer.step(problem, before | {"total": np.zeros_like(start["total"])})
+    return end["total"] / problem.m
+
+
+@pytest.mark.parametrize("name", ["dca", "perceptron", "sgd"])
+def test_later_passes_count_more_in_the_mean_that_is_returned(name):
+    """mean_t = mean_(t-1) + 5/(t+4) (M_t - mean_(t-1)), M_t mixed as the iterates are."""
     problem, optimizer = problem_of(name), optimizer_of(name)
-    states, _ = trained(Mixed(optimizer, 2, Passes), problem, 2)
-    first, second = ({k: v if v.ndim else v.item() for k, v in state.items()} for state in states)
-    start = {key: value for key, value in first.items() if key != DONE}
-    ends = [optimizer.step(shard.problem, copied(start))[0] for shard in Passes(problem, optimizer, 2).placement.shards]
-    before = optimizer.weights({**first, "visits": second["visits"]})  # as if the later visits had changed nothing
-    moved = np.array([(end["theta"] != first["theta"]) | (end["lag"] != first["lag"]) for end in ends])
-    moves = sum(optimizer.weights(end) - before for end in ends)
-    np.testing.assert_allclose(optimizer.weights(second), before + moves / np.maximum(moved.sum(axis=0), 1), atol=1e-12)
+    method = Mixed(optimizer, 2, Passes)
+    states, _ = trained(method, problem, 3)
+    mean = optimizer.weights({key: value for key, value in states[0].items() if key not in (DONE, MEAN)})
+    np.testing.assert_allclose(method.weights(states[0]), mean, atol=1e-15)
+    passes = Passes(problem, optimizer, 2)
+    for number, state in enumerate(states[:2], 2):
+        start = {key: value if value.ndim else value.item() for key, value in state.items() if key not in (DONE, MEAN)}
+        shards = [shard.problem for shard in passes.placement.shards]
+        counts = counted(start, [optimizer.step(shard, copied(start))[0] for shard in shards], reads(passes))
+        means = [iterates_of(name, shard, start) - start["theta"] for shard in shards]
+        moves = sum(np.where(count, move, 0.0) for count, move in zip(counts, means, strict=True))
+        latest = start["theta"] + moves / np.maximum(counts.sum(axis=0), 1) ** 0.75
+        mean = mean + 5 / (number + 4) * (latest - mean)
+        np.testing.assert_allclose(method.weights(states[number - 1]), mean, atol=1e-12)
+    assert np.abs(mean - states[-1]["theta"]).max() > 1e-4
+
+
+def test_the_last_iterate_is_returned_where_it_is_asked_for():
+    method = Mixed(optimizer_of("dca", average=False), 2, Passes)
+    state = trained(method, problem_of("dca"), 2)[0][-1]
+    assert MEAN not in state
+    np.testing.assert_array_equal(method.weights(state), state["theta"])
 
 
 @pytest.mark.parametrize("name", MIXABLE)
@@ -217,8 +262,8 @@ def test_who_is_mixed():
     text = "executor=threads with executor.mixing=4 .* optimizer=lbfgs is exact.*: adadelta, adagrad, dca, dlpw, mira, "
     with pytest.raises(CompatibilityError, match=text):
         compatibility.check_executor(threads, lbfgs)
-    with pytest.raises(CompatibilityError, match="optimizer=sdca has variables of instances.* Type executor.mixing=null"):
-        compatibility.check_executor(threads, registry.create("optimizer", {"name": "sdca"}))
+    with pytest.raises(CompatibilityError, match="optimizer=smo has variables of instances.* Type executor.mixing=null"):
+        compatibility.check_executor(threads, registry.create("optimizer", {"name": "smo"}))
 
 
 @pytest.mark.parametrize(

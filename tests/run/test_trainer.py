@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from structopt.core.executor import Account
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.errors import ModelError, NumericalError
 from structopt.formats import durable_files
@@ -45,6 +46,7 @@ def trainer(
     method: Any = None,
     digest: str = "d",
     vocabulary: str = "",
+    account: Account | None = None,
     **options: Any,
 ) -> Trainer:
     rows = SimpleNamespace(
@@ -56,6 +58,7 @@ def trainer(
     problem: Any = SimpleNamespace(
         examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
+        executor=SimpleNamespace(account=account),
         fingerprint=Fingerprint(digest, {"instances": 4, "weights": dimension}),
         objective=lambda weights: float(weights[0]),
         certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
@@ -63,6 +66,41 @@ def trainer(
     develop = (lambda weights: {"f1": scores[int(weights[0]) - 1]}) if scores else None
     schedule = Schedule(**options)
     return Trainer(problem, method or Counting(epochs), folder, develop, schedule, vocabulary=vocabulary)  # type: ignore[arg-type]
+
+
+class Spending(Counting):
+    """Also sends something to shards, more in every pass."""
+
+    def __init__(self, epochs: int, account: Account) -> None:
+        super().__init__(epochs)
+        self.account = account
+
+    def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+        self.account.rounds += 2
+        self.account.compute_seconds += 0.5
+        self.account.bytes_out = (self.account.bytes_out or 0) + 10 * (state["count"] + 1)
+        return super().step(problem, state)
+
+
+def test_what_passes_cost_is_in_the_history(tmp_path: Path) -> None:
+    """Of each pass by itself, a resumed run's too; nothing where an executor has no such cost, or nobody keeps count."""
+    account = Account(rounds=7)  # of work before the first pass
+    one = trainer(tmp_path, 2, method=Spending(2, account), account=account)
+    one.start(np.zeros(1))
+    one.run()
+    again = Account()
+    resumed = trainer(tmp_path, 3, method=Spending(3, again), account=again)
+    assert resumed.resume()
+    resumed.run()
+    rows = read(tmp_path / "history.csv")
+    assert [(row["rounds"], row["compute_seconds"], row["bytes_out"], row["bytes_in"]) for row in rows] == [
+        (2, 0.5, 10, None), (2, 0.5, 20, None), (2, 0.5, 30, None)
+    ]  # fmt: skip
+    alone = trainer(tmp_path / "alone", 1)
+    (tmp_path / "alone").mkdir()
+    alone.start(np.zeros(1))
+    alone.run()
+    assert "rounds" not in read(tmp_path / "alone" / "history.csv")[0]
 
 
 def test_passes(tmp_path: Path) -> None:

@@ -169,6 +169,22 @@ def test_submitit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "2 jobs: 2 finished; * best dev f1\n" in capfd.readouterr().out
 
 
+def test_ray(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Jobs as tasks of Ray: the same rows as those of one process; one that fails is told of, and fails the sweep."""
+    pytest.importorskip("ray", reason="Ray is optional (extra: ray)")
+    words = ["--multirun", *FEW, "tracker=none", "loss.beta=1,abc", "hydra/launcher=ray", f"hydra.sweep.dir={tmp_path}"]
+    assert main.main(words) == 2
+    assert statuses(tmp_path) == ["FINISHED", "FAILED"]
+    assert "2 jobs: 1 finished, 1 failed" in capfd.readouterr().out
+
+
+def test_ray_that_cannot_be_joined(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ray", reason="Ray is optional (extra: ray)")
+    where = ["hydra/launcher=ray", "hydra.launcher.address=127.0.0.1:1", f"hydra.sweep.dir={tmp_path}"]
+    assert main.main(["--multirun", *FEW, "tracker=none", "seed=0,1", *where]) == 2
+    assert "Ray could not be reached at hydra.launcher.address=127.0.0.1:1" in capfd.readouterr().err
+
+
 def start(root: Path, *words: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "structopt", "--multirun", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

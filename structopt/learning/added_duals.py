@@ -1,0 +1,135 @@
+"""Dual ascent on shards of a corpus, in parallel, whose dual steps are added up after every pass (CoCoA+)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from structopt.core.loss import Loss
+from structopt.core.memory import Footprint, ProblemSizes
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, Report, State
+from structopt.kernels.waist.record import Array
+from structopt.learning.mixture import PackedState
+from structopt.learning.wrapped import Wrapped
+
+
+class Ascent(NamedTuple):
+    """The result of a pass over a shard: all of its state, the weights among it packed, and the report."""
+
+    state: PackedState
+    report: Report
+
+
+class Ascents(Protocol):
+    """Passes of a dual method over the shards of a problem, which keep the dual variables of their instances.
+
+    Attributes
+    ----------
+    problem : Objective
+    """
+
+    @property
+    def problem(self) -> Objective:
+        """The problem whose instances the shards hold."""
+
+    def run(self, state: State) -> Iterator[Ascent]:
+        """Make a pass on every shard from the same weights; the results in the order of the shards."""
+
+    def finished(self, state: State) -> None:
+        """Take note of the state of the whole to which the last pass led: from it the next one goes on without new variables."""
+
+    def losses(self, packed: PackedState) -> float:
+        """Sum of the losses of all instances at the entry ``theta``, each shard's computed where it is."""
+
+
+MakeAscents = Callable[[Objective, Optimizer, int], Ascents]
+"""Divides a problem into so many shards, for passes of a dual method."""
+
+
+class AddedDuals(Wrapped):
+    """A dual method whose passes are made on the shards of the corpus, and whose steps on the dual are added up.
+
+    The dual variables z_bar of all instances have the weights theta = C sum_i F_i (z_i - z_bar_i). In a pass each of S shards
+    climbs, over its own instances, a lower bound of the dual in which every step counts S times in the quadratic term:
+
+        theta_s <- theta - S C tau F_i d,       z_bar_i <- z_bar_i + tau d            (the method's own visits, with S C for C)
+
+    from the weights theta of the whole, which are no function of the shard's duals alone. Afterwards
+
+        theta <- theta + sum_s (theta_s - theta) / S,
+
+    the weights of all dual variables together. So D never falls, D <= P* at every pass, and the optimum is that of the method
+    in one thread; P and D are those of the whole. With one shard the states are those of the method alone, bit for bit.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        One that is ``additive`` (`structopt.core.optimizer.Plan`).
+    shards : int
+        S.
+    make_ascents : callable
+        Divides a problem into so many shards.
+
+    Notes
+    -----
+    Ma, Smith, Jaggi, Jordan, Richtarik and Takac (2015), "Adding vs. averaging in distributed primal-dual optimization":
+    aggregation gamma = 1, sigma' = S.
+    """
+
+    def __init__(self, optimizer: Optimizer, shards: int, make_ascents: MakeAscents) -> None:
+        super().__init__(optimizer)
+        self.shards, self.make_ascents = shards, make_ascents
+        self._ascents: Ascents | None = None
+
+    def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
+        """Bytes that the method takes: once here, once with the shards, and once in what they return."""
+        alone = self.optimizer.footprint(sizes, loss)
+        state = sum(alone.state.values())
+        return Footprint(alone.state, alone.kept + state, alone.step + 2 * state, alone.gradients)
+
+    def init(self, problem: Objective, weights: Array) -> State:
+        """Return the first state of the method, for the whole problem."""
+        return self.optimizer.init(problem, weights)
+
+    def step(self, problem: Objective, state: State) -> tuple[State, Report]:
+        """Make one pass on every shard, and add up the steps."""
+        scorer, losses = problem.scorer, 0.0
+        sums: State = {}
+        shares: list[State] = []
+        for ascent in self._over_shards(problem).run(state):
+            opened = ascent.state.opened(scorer)
+            for name in weights_in(opened):
+                sums[name] = self._added(sums.get(name, state[name]), state[name], opened.pop(name))
+            shares.append(opened)
+            losses += ascent.report.loss
+        after = self.optimizer.united(state, shares) | sums
+        self._over_shards(problem).finished(after)
+        return after, Report(loss=losses, dual=self.optimizer.dual(problem, after))
+
+    def objective(self, problem: Objective, state: State) -> float:
+        """P of the whole, whose losses every shard computes for its own instances."""
+        weights = self.optimizer.weights(state)
+        packed = PackedState.of({"theta": weights}, problem.scorer)
+        return problem.ridge(weights) + self._over_shards(problem).losses(packed) / problem.m
+
+    def _added(self, total: Array, start: Array, end: Array) -> Array:
+        """Add a shard's step; a single one's end is taken as it is, to the last bit."""
+        return end if self.shards == 1 else total + (end - start) / self.shards
+
+    def _over_shards(self, problem: Objective) -> Ascents:
+        if self._ascents is None or self._ascents.problem is not problem:
+            self._ascents = self.make_ascents(problem, self.optimizer, self.shards)
+        return self._ascents
+
+
+def weights_in(state: State) -> list[str]:
+    """Names of the arrays of one dimension: weights, and statistics of them. What belongs to instances has two dimensions."""
+    return [name for name, value in state.items() if isinstance(value, np.ndarray) and value.ndim == 1]
+
+
+def added(optimizer: Optimizer, shards: int, make_ascents: MakeAscents) -> Optimizer:
+    """Return the optimizer, with the dual steps of shards added up where there are shards and it has dual steps."""
+    return AddedDuals(optimizer, shards, make_ascents) if shards and optimizer.plan.additive else optimizer

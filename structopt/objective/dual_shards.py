@@ -1,0 +1,101 @@
+"""Shards of a corpus over which a dual method passes, and which keep the dual variables of their instances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from structopt.core.objective import Objective
+from structopt.core.optimizer import Optimizer, State
+from structopt.learning.added_duals import Ascent
+from structopt.learning.mixture import PackedState
+from structopt.objective.gradient_shards import ShardData
+from structopt.objective.pass_shards import OptimizerShard, PassRecipe, placed
+from structopt.objective.problem import Problem
+
+
+class DualRecipe(PassRecipe):
+    """What all shards of a corpus have in common over which a dual method passes."""
+
+    def __call__(self, data: ShardData) -> Any:
+        """Make the shard that keeps the dual variables of some instances."""
+        return DualShard(self, data)
+
+
+class DualShard(OptimizerShard):
+    """Some instances as a problem of their own, with their dual variables, and a dual method that passes over them."""
+
+    share: State
+
+    def restore(self, share: State) -> None:
+        """Take up the dual variables of the instances, as they were after some pass."""
+        self.share = {name: np.array(value, order="C") for name, value in share.items()}
+
+    def ascend(self, start: PackedState) -> Ascent:
+        """Make the method's pass from the weights of the whole; the dual variables stay here, and are returned too."""
+        opened = start.opened(self.problem.scorer)
+        after, report = self.optimizer.step(self.problem, opened | self.share)
+        self.share = {name: after[name] for name in self.share}
+        return Ascent(PackedState.of(after, self.problem.scorer), report)
+
+    def losses(self, packed: PackedState) -> float:
+        """Sum of the losses of the instances."""
+        return self.problem.losses(packed.opened(self.problem.scorer)["theta"])
+
+
+class DualAscents:
+    """Passes of a dual method over the shards of a problem.
+
+    A shard has its dual variables from pass to pass. They are sent to it where it has not: before the first pass, and after a
+    worker was replaced or a pass was left half done.
+
+    Parameters
+    ----------
+    problem : Problem
+    optimizer : Optimizer
+    count : int
+        Shards.
+
+    Raises
+    ------
+    ConfigError
+        If nothing says how to build the graphs of some of the instances.
+    """
+
+    def __init__(self, problem: Objective, optimizer: Optimizer, count: int) -> None:
+        assert isinstance(problem, Problem)  # the objective of a whole corpus, which alone can be divided
+        self.problem, self.optimizer = problem, optimizer
+        cautious = copy(optimizer)
+        cautious.C = optimizer.C * count  # sigma' C
+        self.bounds, self.placement = placed(DualRecipe, problem, cautious, count)
+        self._held: list[Any] = []
+
+    def run(self, state: State) -> Iterator[Ascent]:
+        """Make a pass on every shard from the same weights; the results in the order of the shards."""
+        shares = [self.optimizer.share(self.problem, state, bounds) for bounds in self.bounds]
+        common = PackedState.of({name: value for name, value in state.items() if name not in shares[0]}, self.problem.scorer)
+        if not self._holds(state):
+            self.placement.renew()
+        self._held = []  # until all shards have made the pass
+        yield from self.placement.call("ascend", common, restore=shares)
+
+    def finished(self, state: State) -> None:
+        """Note the state of the whole to which the dual variables of the shards belong now."""
+        self._held = _arrays(state)
+
+    def losses(self, packed: PackedState) -> float:
+        """Sum of the losses of all instances at the entry ``theta``, each shard's computed where it is."""
+        return float(sum(self.placement.call("losses", packed)))
+
+    def _holds(self, state: State) -> bool:
+        """Whether it is the very state that the last pass led to: not one of a checkpoint, nor of another run."""
+        arrays = _arrays(state)
+        return len(arrays) == len(self._held) and all(one is other for one, other in zip(arrays, self._held, strict=True))
+
+
+def _arrays(state: State) -> list[Any]:
+    """The arrays that belong to instances."""
+    return [value for value in state.values() if isinstance(value, np.ndarray) and value.ndim > 1]

@@ -1,0 +1,146 @@
+"""CoCoA+: dual steps of shards added up, between the bounds of the whole and to the optimum, whatever the workers."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from structopt.config import compatibility, registry
+from structopt.errors import CompatibilityError
+from structopt.executor.serial import Serial
+from structopt.executor.threads import Threads
+from structopt.factor_graph.arc_factored import ArcFactored
+from structopt.factor_graph.linear_chain import LinearChain
+from structopt.inference.exact import Exact
+from structopt.learning.added_duals import AddedDuals, added
+from structopt.learning.mixing import shards_of
+from structopt.loss.family import LossFamily
+from structopt.objective.dual_shards import DualAscents
+from structopt.optimizer.sdca import StochasticDualCoordinateAscent
+from structopt.run.trainer import Schedule, Trainer
+from structopt.testing.problems import make_problem, random_encoded, random_trees
+from tests.optimizer.listings import minimum_of
+
+LENGTHS = (3, 1, 4, 2, 3, 2, 3)
+MEMBERS = {"closed": (1.0, 0.0), "hypograph": (3.0, 2.5), "planes": (inf, 1.0)}
+variants = pytest.mark.parametrize("variant", MEMBERS)
+
+
+def problem_of(variant, executor=None, lengths=LENGTHS):
+    loss = LossFamily(*MEMBERS[variant])
+    positional = variant == "closed"
+    problem = make_problem(random_encoded(4, lengths), LinearChain(), loss, Exact(), 1.0, support="seen", positional=positional)
+    problem.executor = executor or Serial()
+    return problem
+
+
+def method_of(variant, **options):
+    return StochasticDualCoordinateAscent(1.0, entropy="hypograph" if variant == "hypograph" else "closed", **options)
+
+
+def trained(optimizer, problem, passes=3):
+    """The last state, and of every pass P and the report."""
+    state, rows = optimizer.init(problem, np.zeros(problem.dimension)), []
+    for _ in range(passes):
+        state, report = optimizer.step(problem, state)
+        rows.append((optimizer.objective(problem, state), report))
+    return state, rows
+
+
+def assert_same(state, expected):
+    assert state.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(state[name], value, err_msg=name)
+
+
+@variants
+@pytest.mark.parametrize("options", [{}, {"average": True}, {"sampling": "gap"}], ids=["last", "average", "gap"])
+def test_one_shard_is_the_method_itself(variant, options):
+    """To the last bit, of all that the state holds and of every report."""
+    state, rows = trained(AddedDuals(method_of(variant, **options), 1, DualAscents), problem_of(variant))
+    expected, theirs = trained(method_of(variant, **options), problem_of(variant))
+    assert_same(state, expected)
+    assert [report for _, report in rows] == [report for _, report in theirs]
+    assert [primal for primal, _ in rows] == pytest.approx([primal for primal, _ in theirs], rel=1e-14)
+
+
+@variants
+@pytest.mark.parametrize(("shards", "average"), [(2, True), (3, False)])
+def test_it_reaches_the_optimum_between_its_bounds(variant, shards, average):
+    """Against cvxpy's optimum: D never falls, and D <= P* <= P at every pass."""
+    problem, last = problem_of(variant), 0.0
+    best = minimum_of(problem).value
+    method = AddedDuals(method_of(variant, average=average), shards, DualAscents)
+    for primal, report in trained(method, problem, 150)[1]:
+        assert report.dual <= best * (1 + 1e-7)
+        assert primal >= best * (1 - 1e-7)
+        assert average or report.dual >= last - 1e-12
+        last = report.dual
+    assert primal - report.dual <= (1e-2 if average or variant == "planes" else 1e-4) * best
+
+
+def test_trees():
+    options = {"templates": ["h.form & m.form", "h.upos & m.upos"], "hash_bits": 10, "label_bits": 4, "distances": [1, 2]}
+    corpus = random_trees(1, (3, 1, 4, 2, 3))
+    problem = make_problem(corpus, ArcFactored(), LossFamily(1.0, 0.0), Exact(), C=1.0, support="seen", options=options)
+    best = problem.certificate(trained(registry.create("optimizer", {"name": "lbfgs", "C": 1.0}), problem, 40)[0]["theta"]).primal
+    primal, report = trained(AddedDuals(method_of("hypograph"), 2, DualAscents), problem, 200)[1][-1]
+    assert report.dual <= best * (1 + 1e-7)
+    assert primal == pytest.approx(best, rel=1e-3)
+
+
+@variants
+def test_the_weights_are_those_of_all_dual_variables(variant):
+    """theta = C sum_i F_i (z_i - z_bar_i), though no shard has it from its own variables."""
+    problem, method = problem_of(variant), AddedDuals(method_of(variant), 3, DualAscents)
+    state, _ = trained(method, problem)
+    residuals, gradient = -state["duals"][0], np.zeros(problem.dimension)
+    points, parts = problem.targets.points, problem.structure.parts
+    for i in range(problem.m):
+        span = slice(points.offsets[i], points.offsets[i + 1])
+        np.add.at(residuals, parts[i] + points.parts[span], points.values[span])
+    problem.sum_gradients(residuals, gradient)
+    np.testing.assert_allclose(state["theta"], gradient, atol=1e-12)
+    assert np.abs(gradient).max() > 1e-2
+
+
+def test_the_same_bits_with_any_number_of_workers():
+    expected, _ = trained(AddedDuals(method_of("closed"), 3, DualAscents), problem_of("closed"))
+    state, _ = trained(AddedDuals(method_of("closed"), 3, DualAscents), problem_of("closed", Threads(2)))
+    assert_same(state, expected)
+
+
+def test_shards_take_up_another_state_than_their_own():
+    """Where a run goes on from a checkpoint, or begins again, in the process that made passes after it."""
+    problem, method = problem_of("closed"), AddedDuals(method_of("closed"), 2, DualAscents)
+    expected, _ = trained(method, problem, 4)
+    state, _ = trained(method, problem, 2)
+    kept = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in state.items()}
+    method.step(problem, state)
+    for _ in range(2):
+        kept, _ = method.step(problem, kept)
+    assert_same(kept, expected)
+
+
+def test_a_run_is_resumed_with_another_number_of_shards(tmp_path):
+    """The checkpoint is that of the method itself; the dual goes on rising."""
+    method = method_of("closed", epochs=2)
+    problem, duals = problem_of("closed"), []
+    for shards, epochs in ((2, 2), (0, 3), (3, 5)):
+        method.epochs = epochs
+        trainer = Trainer(problem, added(method, shards, DualAscents), tmp_path, schedule=Schedule())
+        if not trainer.resume():
+            trainer.start(np.zeros(problem.dimension))
+        trainer.run()
+        duals.append(trainer.progress.dual)
+    assert duals == sorted(duals)
+    assert trainer.progress.epoch == 5
+
+
+def test_whose_passes_are_divided():
+    threads, sdca = Threads(2, mixing=4), method_of("closed")
+    assert shards_of(threads, sdca) == 4
+    assert added(sdca, 0, DualAscents) is sdca
+    compatibility.check_executor(threads, sdca)
+    with pytest.raises(CompatibilityError, match="optimizer=smo has variables of instances.* can be divided: .*, sdca, sgd"):
+        compatibility.check_executor(threads, registry.create("optimizer", {"name": "smo"}))
