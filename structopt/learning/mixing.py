@@ -12,7 +12,7 @@ from structopt.core.executor import Executor
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Report, State
 from structopt.core.scorer import Scorer
 from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
@@ -117,6 +117,11 @@ class Mixed(Wrapped):
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, for the whole problem."""
         return {**self.optimizer.init(problem, weights), DONE: 0}
+
+    def continued(self, problem: Objective, earlier: Earlier) -> State:
+        """Return the state in which the optimizer goes on, over shards at once where there were passes before."""
+        done = earlier.state.get(DONE, earlier.state["epoch"])
+        return {**self.optimizer.continued(problem, earlier), DONE: done}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """Make one pass: the first over the whole corpus, each later one on every shard, with the states mixed afterwards."""

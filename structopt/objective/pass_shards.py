@@ -81,7 +81,8 @@ class Passes:
             raise ConfigError("This corpus cannot be divided: give Examples the function that builds its graphs.")
         self.problem, self.bounds = problem, problem.examples.shards(count)
         common = problem.recipe(problem.inference)
-        settings = replace(problem.settings, regularization=problem.regularization)
+        share = problem.before / len(self.bounds)
+        settings = replace(problem.settings, regularization=problem.regularization, before=share)
         recipe = PassRecipe(common.build, common.scorer, common.loss, common.inference, optimizer, settings)
         self.placement = problem.executor.place(recipe, problem.shard_data.divided(self.bounds))
 

@@ -12,11 +12,22 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import DUAL, Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.averaging import empty_mean, linear_weight, mean_by_lag, weights_and_mean
+from structopt.learning.kept_duals import restore_duals
+from structopt.learning.part_duals import weights_at
+
+OTHERS = "others"
+"""Name in a state of whether theta has a share of instances that the problem does not hold."""
+SAME = 1e-6
+"""Difference from theta, relative to its largest number, up to which dual variables are its own."""
+OTHER_INSTANCES = (
+    "warm_start.state=all: the dual variables of that state are not those of the first instances of these data. Give all "
+    "instances that it has seen, in the same order, and new ones after them; or the new ones alone, with warm_start.state=new."
+)
 
 
 class StochasticDualCoordinateAscent(Optimizer):
@@ -50,6 +61,10 @@ class StochasticDualCoordinateAscent(Optimizer):
     planes : int
         At beta = inf: answers kept for each instance, between which mass moves after the exact step without further
         inference; 0 is plain block-coordinate Frank-Wolfe.
+
+    Training goes on from an earlier state with all its instances and more: their dual variables are kept, and the new instances
+    begin at their gold outputs, which is a dual point of the larger problem. With new instances alone, theta keeps the share of
+    the earlier ones, whose losses count as the planes that their last dual variables are: there is no certificate then.
 
     Notes
     -----
@@ -87,7 +102,10 @@ class StochasticDualCoordinateAscent(Optimizer):
         modules = (
             "structopt.kernels.learn.sdca", "structopt.kernels.learn.block_frank_wolfe", "structopt.kernels.arrays.sampling",
         )  # fmt: skip
-        return Plan(tolerance=self.tolerance, kernel_modules=modules)
+        return Plan(
+            tolerance=self.tolerance, kernel_modules=modules,
+            weights=("theta", "lag"), numbers=("lag_value", "visits", "epoch"), bound="",
+        )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Beside the weights and their mean, dual variables of all parts and the outputs kept."""
@@ -110,6 +128,7 @@ class StochasticDualCoordinateAscent(Optimizer):
             "theta": np.zeros(problem.dimension),
             "lag": empty_mean(problem, self.average),
             "lag_value": 0.0,
+            OTHERS: False,
             "duals": problem.part_vector("the dual variables").reshape(1, -1),
             "instances": np.zeros((3, problem.m)),
             "visits": 0.0,
@@ -117,6 +136,40 @@ class StochasticDualCoordinateAscent(Optimizer):
         }
         problem.run(gold_pass, state["duals"][0])
         return state | self._kept(problem, state)
+
+    def continued(self, problem: Objective, earlier: Earlier) -> State:
+        """Keep the dual variables of instances that are here again; others begin at their gold outputs.
+
+        Raises
+        ------
+        ConfigError
+            If the first instances are not those whose dual variables these are, since theta does not follow from them; or if a
+            tolerance asks for a certificate that new instances alone cannot have.
+        """
+        state = {**self.init(problem, np.zeros(problem.dimension)), **super().continued(problem, earlier)}
+        if not earlier.kept:
+            return self._beside_others(problem, state)
+        gold = state["duals"].copy()
+        restore_duals(problem, state, earlier)
+        self._check_duals(problem, state, (state["duals"] - gold)[0])
+        return state
+
+    def _beside_others(self, problem: Objective, state: State) -> State:
+        """The state over new instances, beside which theta has a share of others."""
+        if not problem.before:
+            raise ConfigError(OTHER_INSTANCES)
+        if self.tolerance > 0:
+            raise ConfigError(
+                "optimizer.tolerance needs a certified gap, which new instances alone do not have: theta has a share of earlier "
+                "ones. Set it to 0; or give the earlier instances and the new ones, with warm_start.state=all."
+            )
+        return {**state, OTHERS: True}
+
+    def _check_duals(self, problem: Objective, state: State, residuals: Array) -> None:
+        """Refuse dual variables of which theta is not the image: they are of other instances."""
+        image, theta = weights_at(problem, residuals), state["theta"]
+        if np.abs(image - theta).max(initial=0.0) > SAME * max(1.0, np.abs(theta).max(initial=0.0)):
+            raise ConfigError(OTHER_INSTANCES)
 
     def _kept(self, problem: Objective, state: State) -> State:
         """Return the arrays of kept vertices: slots for as many parts as the gold output has active, counted with repeats."""
@@ -154,7 +207,8 @@ class StochasticDualCoordinateAscent(Optimizer):
         state["visits"] += float(problem.m)
         state["lag_value"] += float(totals[1])
         state["epoch"] += 1
-        return state, Report(loss=float(totals[0]), dual=self._dual(problem, state))
+        dual = None if state.get(OTHERS, False) else self._dual(problem, state)
+        return state, Report(loss=float(totals[0]), dual=dual)
 
     def _draws(self, problem: Objective, state: State) -> tuple[Array, Array, Array]:
         """Return which instances the visits of a pass take: their numbers (-1: by the gaps), uniform numbers, and a sum tree."""
