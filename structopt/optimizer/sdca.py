@@ -151,8 +151,7 @@ class StochasticDualCoordinateAscent(Optimizer):
             return self._beside_others(problem, state)
         gold = state["duals"].copy()
         restore_duals(problem, state, earlier)
-        self._check_duals(problem, state, (state["duals"] - gold)[0])
-        return state
+        return self._grown(problem, state, weights_at(problem, (state["duals"] - gold)[0]))
 
     def _beside_others(self, problem: Objective, state: State) -> State:
         """The state over new instances, beside which theta has a share of others."""
@@ -165,11 +164,20 @@ class StochasticDualCoordinateAscent(Optimizer):
             )
         return {**state, OTHERS: True}
 
-    def _check_duals(self, problem: Objective, state: State, residuals: Array) -> None:
-        """Refuse dual variables of which theta is not the image: they are of other instances."""
-        image, theta = weights_at(problem, residuals), state["theta"]
-        if np.abs(image - theta).max(initial=0.0) > SAME * max(1.0, np.abs(theta).max(initial=0.0)):
+    def _grown(self, problem: Objective, state: State, image: Array) -> State:
+        """The state with theta the `image` of the dual variables, or a refusal where they are of other instances.
+
+        Weights that could not move before, of attributes that new instances show with further labels, are zero in theta and not
+        in the image, since the earlier dual variables have mass at those labels. The mean of the iterates then begins anew.
+        """
+        theta = state["theta"]
+        off = np.abs(image - theta) > SAME * max(1.0, np.abs(theta).max(initial=0.0))
+        if (off & (theta != 0.0)).any():
             raise ConfigError(OTHER_INSTANCES)
+        if not off.any():
+            return state
+        grown = np.where(theta == 0.0, image, theta)
+        return {**state, "theta": grown, "lag": empty_mean(problem, self.average), "lag_value": 0.0, "visits": 0.0}
 
     def _kept(self, problem: Objective, state: State) -> State:
         """Return the arrays of kept vertices: slots for as many parts as the gold output has active, counted with repeats."""
