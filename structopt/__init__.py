@@ -3,6 +3,7 @@
 Examples
 --------
 >>> model = structopt.train(["task=ner", "optimizer=dca", "loss.beta=1"])
+>>> model = structopt.partial_fit(model, ["task.train=more.txt", "optimizer.epochs=5"])
 >>> model = structopt.load("outputs/2026-01-31/12-00-00-000000")
 >>> model.predict([[("Ann", "NNP", "B-NP"), ("visited", "VBD", "B-VP"), ("Oslo", "NNP", "B-NP")]])
 >>> tagger = structopt.SequenceTagger(optimizer="lbfgs").fit(X, y)
@@ -34,7 +35,7 @@ ESTIMATORS = (
 """Names of `structopt.estimators`, which is imported when one of them is asked for."""
 __all__ = [
     "ConstituencyParser", "DependencyParser", "GridLabeler", "MultilabelClassifier", "SequenceTagger", "StructuredEstimator",
-    "load", "train",
+    "load", "partial_fit", "train",
 ]  # fmt: skip
 
 
@@ -83,6 +84,35 @@ def train(overrides: Sequence[str] = (), folder: str | Path | None = None) -> Mo
     with folder_lock.locked(path):
         composition.save_config(config, path)
         return stages.train(config, path)
+
+
+def partial_fit(
+    earlier: Model | str | Path, overrides: Sequence[str] = (), folder: str | Path | None = None
+) -> Model:
+    """Train on with more data, from the state in which an earlier run ended: its optimizer's, not its weights alone.
+
+    New labels and attributes append to those of the earlier run, and all else is as it was there: the components, and C, at
+    which lambda = 1/(C m) with the number m of all instances seen.
+
+    Parameters
+    ----------
+    earlier : Model, str or Path
+        What `train` or `partial_fit` returned, or the folder of a run. A model that was loaded has weights only.
+    overrides : sequence of str
+        What differs from the earlier run: its data, its passes, what is measured and recorded:
+        ``["task.train=more.txt", "optimizer.epochs=5"]``. The training data are new ones; with ``warm_start.state=all`` they are
+        all that were seen, in the same order, and perhaps more after them.
+    folder : str or Path, optional
+        The run folder; a new one under ``outputs`` by default.
+
+    Raises
+    ------
+    StructoptError
+        For whatever the user can mend: an optimizer whose state is bound to its data, among others.
+    """
+    from structopt.run.going_on import go_on
+
+    return go_on(earlier, overrides, folder)
 
 
 def load(path: str | Path, features: Mapping[str, Any] | None = None) -> Model:

@@ -40,7 +40,7 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, DUAL, FAMILY, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.task import Outcomes, Task
@@ -91,8 +91,8 @@ from structopt.task.split_files import checked_paths
 __all__ = [
     "ARBORESCENCE", "Ability", "AllowedParts", "AnchoredTemplates", "Array", "AttributeRows", "AttributeTable", "BatchMap",
     "CHAIN", "CONVEX", "Calculus", "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL",
-    "Data", "DataError", "Demand", "DenseTable", "EMPTY", "EVALUATE", "Encoded", "EncodedConstituents", "EncodedGraphs",
-    "EncodedMentions", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES",
+    "Data", "DataError", "Demand", "DenseTable", "EMPTY", "EVALUATE", "Earlier", "Encoded", "EncodedConstituents",
+    "EncodedGraphs", "EncodedMentions", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES",
     "FACTOR_PROJECT", "FAMILY", "FORESTS", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
     "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING", "HashedTemplates",
     "INDEPENDENT", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS",

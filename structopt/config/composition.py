@@ -34,6 +34,7 @@ class WarmStart(TypedDict, total=False):
 
     model: str | None
     vocabulary: Literal["union", "new"]
+    state: Literal["none", "new", "all"]
 
 
 class Settings(TypedDict, total=False):
@@ -156,8 +157,8 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     return {key: schema.plain(checked[key]) for key in config if key in checked}
 
 
-def saved_config(folder: Path) -> dict[str, Any]:
-    """Read the validated config of a run from its folder.
+def saved_config(folder: Path, asked: str = "") -> dict[str, Any]:
+    """Read the validated config of a run from its folder; `asked` is the word that named it, by default ``resume=FOLDER``.
 
     Raises
     ------
@@ -168,7 +169,7 @@ def saved_config(folder: Path) -> dict[str, Any]:
     """
     path = folder / ".hydra" / "config.yaml"
     if not path.is_file():
-        raise ConfigError(f"resume={folder}: {path} is missing, so this is no run folder that can go on.")
+        raise ConfigError(f"{asked or f'resume={folder}'}: {path} is missing, so this is no run folder that can go on.")
     register()
     try:
         return _completed(resolved(cast(DictConfig, OmegaConf.load(path))))
@@ -211,9 +212,13 @@ def _warm_start(value: Any) -> dict[str, Any]:
     node = {"model": None} if value is None else value
     if not isinstance(node, Mapping) or "model" not in node:
         raise ConfigError("warm_start has keys of its own: in YAML write 'warm_start: {model: PATH}'; type warm_start=PATH.")
-    if node["model"] is None and node.get("vocabulary", "union") != "union":
-        raise ConfigError(f"warm_start.vocabulary={node['vocabulary']} needs a model: type warm_start=MODEL too.")
-    return {"model": None, "vocabulary": "union", **node}
+    for key, default in (("vocabulary", "union"), ("state", "none")):
+        if node["model"] is None and node.get(key, default) != default:
+            raise ConfigError(f"warm_start.{key}={node[key]} needs a model: type warm_start=MODEL too.")
+    if node["model"] == "counts" and node.get("state", "none") != "none":
+        reason = "goes on from a run, and warm_start=counts names none: type warm_start=RUN"
+        raise ConfigError(f"warm_start.state={node['state']} {reason}.")
+    return {"model": None, "vocabulary": "union", "state": "none", **node}
 
 
 def _check_ranges(config: Mapping[str, Any]) -> None:

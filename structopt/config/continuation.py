@@ -12,19 +12,19 @@ from structopt.config.wording import as_typed
 from structopt.core.data.config_keys import Purpose, ignored
 from structopt.errors import ConfigError
 
-CHANGEABLE = ignored(Purpose.RESUMING_A_RUN)
-"""The keys that may be typed beside ``resume=``; of the tracker, its parameters too."""
 
-
-def continued(saved: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """Apply what was typed beside ``resume=`` to a run's saved config.
+def continued(
+    saved: Mapping[str, Any], overrides: Sequence[str], purpose: Purpose = Purpose.RESUMING_A_RUN
+) -> dict[str, Any]:
+    """Apply what was typed beside ``resume=``, or for another run that goes on from this one, to a run's saved config.
 
     Parameters
     ----------
     saved : mapping
         The validated config of the run.
     overrides : sequence of str
-        Of the keys of `CHANGEABLE`, any value; of others the value that the run has.
+        Of the keys that do not matter for the purpose, and of the tracker, any value; of others the value that the run has.
+    purpose : Purpose
 
     Returns
     -------
@@ -43,16 +43,16 @@ def continued(saved: Mapping[str, Any], overrides: Sequence[str]) -> dict[str, A
     choices = [f"{kind}={saved[kind]['name']}" for kind in registry.KINDS if kind not in keys]
     typed = compose([*choices, *words])
     for key, word in zip(keys, words, strict=True):
-        if not _changeable(key):
-            _compare(word, f"{key}.name" if key in registry.KINDS else key, saved, typed)
+        if not _changeable(key, purpose):
+            _compare(word, f"{key}.name" if key in registry.KINDS else key, saved, typed, purpose)
     config = dict(saved)
-    for key in sorted(filter(_changeable, keys)):  # the tracker before its parameters
+    for key in sorted(key for key in keys if _changeable(key, purpose)):  # the tracker before its parameters
         config = _with(config, key, _value(typed, key))
     return validate(config)
 
 
-def _changeable(key: str) -> bool:
-    return key in CHANGEABLE or key.startswith("tracker.")
+def _changeable(key: str, purpose: Purpose) -> bool:
+    return key in ignored(purpose) or key.startswith("tracker.")
 
 
 def _refuse_what_configs_lack(word: str) -> None:
@@ -62,17 +62,18 @@ def _refuse_what_configs_lack(word: str) -> None:
         raise ConfigError(f"A run that goes on keeps its saved config and its folder: '{word}' is refused. Leave it out.")
 
 
-def _compare(word: str, key: str, saved: Mapping[str, Any], typed: Mapping[str, Any]) -> None:
+def _compare(word: str, key: str, saved: Mapping[str, Any], typed: Mapping[str, Any], purpose: Purpose) -> None:
     """Raise where a typed value is not the run's; of a choice the name counts, since the run keeps its parameters."""
     before, now = _value(saved, key), _value(typed, key)
     if not key.endswith(".name"):  # with another component the rest of the saved config is none that could be validated
         now = _value(validate(_with(saved, key, now)), key)
     if before == now:
         return
-    allowed = f"{', '.join(CHANGEABLE)} and tracker's parameters"
+    allowed = f"{', '.join(ignored(purpose))} and tracker's parameters"
+    anew = "train anew without resume=" if purpose is Purpose.RESUMING_A_RUN else "train anew"
     raise ConfigError(
         f"'{word}' is refused: a run that goes on keeps its saved config, which has {key.removesuffix('.name')}="
-        f"{as_typed(before)}. Leave it out, or train anew without resume=. What may be typed anew: {allowed}."
+        f"{as_typed(before)}. Leave it out, or {anew}. What may be typed anew: {allowed}."
     )
 
 

@@ -219,8 +219,10 @@ class FactorGraph(Component):
 
     kind_of_component: ClassVar[str] = "factor_graph"
 
-    def fit(self, encoded: Encoded) -> None:
+    def fit(self, encoded: Encoded, earlier: Any = None) -> None:
         """Learn of the training corpus what its structures are built from, such as the rules of a grammar; nothing by default.
+
+        Of an `earlier` graph, fitted and of the same class, all is kept: its weights go on being used.
 
         Raises `ConfigError` for a corpus of which it cannot learn that.
         """

@@ -21,9 +21,10 @@ if TYPE_CHECKING:  # they compile
 
 
 class Objective(Protocol):
-    """P(theta) = R(theta) + (1/m) sum_i L_i(theta) over the instances that it holds; lambda = 1/(C m).
+    """P(theta) = R(theta) + (1/m) sum_i L_i(theta) over the m instances that it holds.
 
-    R is the `penalty` of the optimizer, lambda/2 ||theta||^2 for most.
+    R is the `penalty` of the optimizer, lambda/2 ||theta||^2 for most; lambda = 1/(C m), or 1/(C (before + m)) where training
+    goes on after other instances.
 
     It is a protocol and no base class: there is one implementation for the whole corpus, for a shard and for a block of a
     stream, and optimizers know no more of it than these attributes and methods.
@@ -32,6 +33,8 @@ class Objective(Protocol):
     ----------
     m : int
         Instances.
+    before : float
+        How many other instances the run has seen before, whose training it goes on with; 0 in most. A shard has its share.
     dimension : int
         Weights.
     C : float
@@ -53,6 +56,7 @@ class Objective(Protocol):
     """
 
     m: int
+    before: float
     dimension: int
     C: float
     seed: int

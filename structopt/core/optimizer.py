@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -23,6 +23,9 @@ State = dict[str, Any]
 def copied(state: State) -> State:
     """A copy of a state, whose arrays and scalars a pass may change."""
     return {name: copy(value) for name, value in state.items()}
+
+
+UNDECLARED = "it does not declare which entries of its state are over the weights"
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,14 @@ class Plan:
         Parameters that trial passes have chosen, which the run logs: names of state entries.
     kernel_modules : tuple of str
         Modules that its steps import: loaded, and compiled if necessary, before time is measured.
+    weights : tuple of str
+        Entries of its state that are arrays over the weights, shape (dimension,) or empty, zero wherever a weight may not move:
+        checkpoints keep of them the weights that may move, and to go on with more labels and attributes appends zeros.
+    numbers : tuple of str
+        Entries that stay as they are when training goes on with other data: how many visits and passes there were, a rate.
+    bound : str
+        Why its state is bound to the data that it was made with, so that training cannot go on from it with others (`Earlier`);
+        empty where it can.
     """
 
     form: Literal["passes", "minibatch", "batch"] = "passes"
@@ -66,6 +77,30 @@ class Plan:
     shortens: bool = False
     tried: tuple[str, ...] = ()
     kernel_modules: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    bound: str = UNDECLARED
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What an earlier run left, for an optimizer that goes on from there with more instances, labels or attributes.
+
+    Attributes
+    ----------
+    state : State
+        Its state after its last pass, whose `Plan.weights` are over the weights of the new problem: zeros where it had none.
+    kept : int
+        How many of the first instances of the new problem are those of the earlier one, all of them and in its order; 0 where
+        the new problem has none of them.
+    parts : callable
+        Where the parts of the earlier instances are in a vector over the parts of all instances of the new problem, int64,
+        shape (earlier parts,); it raises `ConfigError` where the new problem lacks some.
+    """
+
+    state: State
+    kept: int
+    parts: Callable[[], Array]
 
 
 @dataclass(frozen=True)
@@ -111,8 +146,7 @@ class Report:
 class Optimizer(Component):
     """A learning algorithm as init, step and weights over a state of arrays and scalars.
 
-    Of state arrays of shape (dimension,) that are zero wherever a weight may not move, checkpoints keep the rest only. An
-    optimizer never prints, logs, or decides to stop.
+    `plan` says which entries of the state are over the weights. An optimizer never prints, logs, or decides to stop.
 
     Attributes
     ----------
@@ -143,6 +177,21 @@ class Optimizer(Component):
     @abstractmethod
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the state before the first pass."""
+
+    def continued(self, problem: Objective, earlier: Earlier) -> State:
+        """Return the state before the first pass over other data than the `earlier` state was made with.
+
+        By default the entries that the plan names, which are all of it; a method whose state has entries over instances, or
+        numbers that depend on the data, makes those for the new problem. It is asked for only where `Plan.bound` is empty.
+
+        Raises
+        ------
+        KeyError
+            If the earlier state lacks an entry.
+        ConfigError
+            If the new problem is none that it can go on with.
+        """
+        return {name: earlier.state[name] for name in (*self.plan.weights, *self.plan.numbers)}
 
     @abstractmethod
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
@@ -175,8 +224,8 @@ class Optimizer(Component):
         """The state, but for its weights, after passes over shards: all entries but the weights of each (`Plan.additive`)."""
         raise NotImplementedError
 
-    def dual(self, problem: Objective, state: State) -> float:
-        """D at the dual point of a state, or at a better one that the state knows (`Plan.additive`)."""
+    def dual(self, problem: Objective, state: State) -> float | None:
+        """D at the dual point of a state, or at a better one that the state knows; None where it knows none (`Plan.additive`)."""
         raise NotImplementedError
 
     def verify(self, problem: Objective, state: State, instances: Sequence[int]) -> float | None:

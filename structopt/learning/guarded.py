@@ -9,7 +9,7 @@ from math import isfinite
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Report, State, copied
+from structopt.core.optimizer import Earlier, Optimizer, Report, State, copied
 from structopt.kernels.waist.record import Array
 from structopt.learning.wrapped import Wrapped
 
@@ -47,6 +47,11 @@ class Guarded(Wrapped):
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, and P there."""
         state = self.optimizer.init(problem, weights)
+        return {**state, PRIMAL: problem.objective(self.optimizer.weights(state))}
+
+    def continued(self, problem: Objective, earlier: Earlier) -> State:
+        """Return the state in which the other one goes on, and P there."""
+        state = self.optimizer.continued(problem, earlier)
         return {**state, PRIMAL: problem.objective(self.optimizer.weights(state))}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:

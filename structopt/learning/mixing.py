@@ -10,7 +10,7 @@ from structopt.core.executor import Executor
 from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning.mixture import Mixture, PackedState
 from structopt.learning.wrapped import Wrapped
@@ -105,6 +105,12 @@ class Mixed(Wrapped):
         self.shards, self.make_passes = shards, make_passes
         self._passes: ShardPasses | None = None
 
+    @property
+    def plan(self) -> Plan:
+        """Return the plan of the other one, beside whose weights the mean of the passes is one."""
+        plan = self.optimizer.plan
+        return replace(plan, weights=(*plan.weights, MEAN))
+
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Bytes that the other one takes, and a state for every shard beside the mixture of them."""
         alone = self.optimizer.footprint(sizes, loss)
@@ -116,6 +122,12 @@ class Mixed(Wrapped):
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the optimizer, for the whole problem."""
         return {**self.optimizer.init(problem, weights), DONE: 0}
+
+    def continued(self, problem: Objective, earlier: Earlier) -> State:
+        """Return the state in which the optimizer goes on, over shards at once where there were passes before."""
+        done = earlier.state.get(DONE, earlier.state["epoch"])
+        mean = {MEAN: earlier.state[MEAN]} if MEAN in earlier.state else {}
+        return {**self.optimizer.continued(problem, earlier), DONE: done, **mean}
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """Make one pass: the first over the whole corpus, each later one on every shard, with the states mixed afterwards."""

@@ -9,7 +9,7 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, State
 from structopt.kernels.waist.record import Array
 
 
@@ -37,6 +37,10 @@ class Wrapped(Optimizer):
     def plan(self) -> Plan:
         """Return the plan of the other one."""
         return self.optimizer.plan
+
+    def continued(self, problem: Objective, earlier: Earlier) -> State:
+        """Return the state in which the other one goes on."""
+        return self.optimizer.continued(problem, earlier)
 
     def shortened(self, state: State) -> State:
         """Return the state with shorter steps, as the other one shortens them."""

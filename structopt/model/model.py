@@ -18,11 +18,21 @@ from structopt.model.folder import SavedModel, read_folder, write_folder
 from structopt.model.predictor import Predictor
 from structopt.model.pruning import Pruner
 from structopt.model.restoring import check_together, create, graph_state, restore_graph, restoring, weights_of
+from structopt.model.trained import Trained
 from structopt.objective import scoring
 
 
 class Model(Predictor):
-    """Weights that can be saved, loaded, and used with another inference; what it predicts: `Predictor`."""
+    """Weights that can be saved, loaded, and used with another inference; what it predicts: `Predictor`.
+
+    Attributes
+    ----------
+    trained : Trained or None
+        Of a model that this process has trained, what further training goes on from (`structopt.partial_fit`). It is not saved
+        with the model: the folder of the run has it.
+    """
+
+    trained: Trained | None = None
 
     def with_inference(self, name: str, **options: Any) -> Model:
         """The same model with another inference, by its name, and its options: ``model.with_inference("ad3", exact=True)``.

@@ -11,7 +11,7 @@ import numpy as np
 
 from structopt.core.data.encoded import Encoded
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.scorer import Scorer
+from structopt.core.scorer import Matches, Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
@@ -36,17 +36,21 @@ class WarmStart:
         A run folder, a model folder, or an MLflow address.
     vocabulary : str
         ``union``: labels, attributes and values that only the earlier model knows are kept; ``new``: they are dropped.
+    model : Model or None
+        The model, where it is in memory.
     """
 
-    def __init__(self, address: str, vocabulary: str = "union") -> None:
+    def __init__(self, address: str, vocabulary: str = "union", model: Model | None = None) -> None:
         self.address, self.vocabulary = address, vocabulary
-        self.model = Model.load(find_model(address))
+        self.model = Model.load(find_model(address)) if model is None else model
         self.counts = ""
+        self._transfer: tuple[Scorer, _Names] | None = None
 
     @classmethod
-    def of(cls, node: Mapping[str, Any] | None) -> WarmStart | None:
+    def of(cls, node: Mapping[str, Any] | None, model: Model | None = None) -> WarmStart | None:
         """The start that the config's node ``warm_start`` asks for; None where it names no model."""
-        return cls(node["model"], node["vocabulary"]) if node and node["model"] and not asks_for_counts(node) else None
+        asked = node and node["model"] and not asks_for_counts(node)
+        return cls(node["model"], node["vocabulary"], model) if node and asked else None
 
     def fit(self, task: Task, corpus: Any) -> Encoded:
         """Fit a task to its training corpus, and keep the vocabulary where that is asked for.
@@ -65,6 +69,11 @@ class WarmStart:
                 "cannot be kept. Give a model of the same task, or type warm_start.vocabulary=new."
             )
         return task.fit(corpus, self.model.task)
+
+    def kept_graph(self, graph: FactorGraph) -> list[FactorGraph]:
+        """The earlier model's graph, where a new one of its class is to keep what it learnt; else nothing."""
+        kept = self.vocabulary == "union" and type(self.model.graph) is type(graph)
+        return [self.model.graph] if kept else []
 
     def transfer(self, task: Task, graph: FactorGraph, scorer: Scorer) -> tuple[Scorer, Array]:
         """Carry over every weight that the new model has too.
@@ -98,7 +107,21 @@ class WarmStart:
         count = int(np.count_nonzero(weights))
         lost = int(np.count_nonzero(self.model.weights)) - count
         self.counts = f"{matches.counted()}; {count} weights carried over{f', {lost} dropped' if lost else ''}"
-        return scorer.widened(moving), weights
+        widened = scorer.widened(moving)
+        self._transfer = widened, matches
+        return widened, weights
+
+    def carried(self, array: Array) -> Array:
+        """An array over the earlier model's weights as one over the new model's, after `transfer`; zeros at new weights."""
+        assert self._transfer is not None
+        scorer, matches = self._transfer
+        return scorer.carried(self.model.scorer, matches, array)
+
+    @property
+    def matches(self) -> Matches:
+        """Which names the two models share, after `transfer`."""
+        assert self._transfer is not None
+        return self._transfer[1]
 
 
 class _Names:

@@ -49,7 +49,9 @@ class Settings:
     penalty : Penalty
         The regulariser of P, in units of lambda.
     regularization : float or None
-        lambda, of problems that are a shard of a larger one; None: 1/(C m).
+        lambda, of problems that are a shard of a larger one; None: 1/(C (before + m)).
+    before : float
+        Instances that were seen before these, by a run that goes on; of a shard its share.
     """
 
     C: float
@@ -57,15 +59,18 @@ class Settings:
     variant: str = "max_loss"
     penalty: Penalty = L2
     regularization: float | None = None
+    before: float = 0.0
 
     @classmethod
-    def of(cls, optimizer: Optimizer, seed: int) -> Settings:
+    def of(cls, optimizer: Optimizer, seed: int, before: float = 0.0) -> Settings:
         """The settings that an optimizer's plan asks for."""
-        return cls(optimizer.C, seed, optimizer.plan.variant, optimizer.plan.penalty)
+        return cls(optimizer.C, seed, optimizer.plan.variant, optimizer.plan.penalty, before=before)
 
 
 class Problem:
-    """P(theta) = R(theta) + (1/m) sum_i L_i(theta); R is lambda/2 ||theta||^2 or another `Penalty`, lambda = 1/(C m).
+    """P(theta) = R(theta) + (1/m) sum_i L_i(theta); R is lambda/2 ||theta||^2 or another `Penalty`.
+
+    lambda = 1/(C m), or 1/(C (before + m)) after other instances.
 
     Parameters
     ----------
@@ -198,9 +203,14 @@ class Problem:
 
     @property
     def regularization(self) -> float:
-        """lambda = 1/(C m), or the whole's where this is a shard."""
+        """lambda = 1/(C (before + m)), or the whole's where this is a shard."""
         whole = self.settings.regularization
-        return 1.0 / (self.C * self.m) if whole is None else whole
+        return 1.0 / (self.C * (self.before + self.m)) if whole is None else whole
+
+    @property
+    def before(self) -> float:
+        """How many other instances were seen before these; of a shard its share."""
+        return self.settings.before
 
     @property
     def penalty(self) -> Penalty:

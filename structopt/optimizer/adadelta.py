@@ -89,6 +89,7 @@ class AdaDelta(Optimizer):
                 "structopt.kernels.learn.adadelta", "structopt.kernels.learn.lazy_regularization",
                 "structopt.kernels.waist.passes",
             ),
+            weights=("theta", "total", "squares", "moves"), numbers=("visits", "epoch", "epsilon"), bound="",
         )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:

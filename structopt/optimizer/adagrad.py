@@ -104,6 +104,7 @@ class AdaGrad(Optimizer):
                 "structopt.kernels.learn.adagrad", "structopt.kernels.learn.lazy_regularization",
                 "structopt.kernels.waist.passes",
             ),
+            weights=("theta", "total", "squares"), numbers=("visits", "epoch", "eta"), bound="",
         )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:

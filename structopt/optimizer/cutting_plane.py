@@ -87,7 +87,10 @@ class CuttingPlane(Optimizer):
     def plan(self) -> Plan:
         """Rounds; those with one slack variable need only the mean loss and its gradient of the data."""
         form: Literal["passes", "batch"] = "batch" if self.variant == "one_slack" else "passes"
-        return Plan(form, tolerance=self.tolerance, kernel_modules=KERNEL_MODULES)
+        return Plan(
+            form, tolerance=self.tolerance, kernel_modules=KERNEL_MODULES, weights=("theta", "best"),
+            bound="its planes are bounds of the losses of the data that they were made with",
+        )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights, the best ones, and planes, at most as many as `cache_mb` allows."""

@@ -117,6 +117,8 @@ class ExponentiatedGradient(Optimizer):
         return Plan(
             tolerance=self.tolerance,
             kernel_modules=("structopt.kernels.learn.eg", "structopt.kernels.learn.smo", "structopt.kernels.features.bundles"),
+            weights=("theta", "exponents"),
+            bound="its potentials are of the outputs of the data that they were made with",
         )
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:

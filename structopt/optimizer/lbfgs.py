@@ -103,7 +103,10 @@ class LBFGS(Optimizer):
     def plan(self) -> Plan:
         """Evaluations over all instances."""
         search = "structopt.kernels.learn.orthant" if self.penalty.sparse else "scipy.optimize"
-        return Plan("batch", penalty=self.penalty, tolerance=self.tolerance, kernel_modules=(*KERNEL_MODULES, search))
+        return Plan(
+            "batch", penalty=self.penalty, tolerance=self.tolerance, kernel_modules=(*KERNEL_MODULES, search), weights=("theta",),
+            bound="its steps are built from changes of one objective's gradient, and other data are another objective",
+        )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Weights, gradient and the pairs; beside them the vectors of the line search."""

@@ -71,7 +71,8 @@ class OnlineCuttingPlane(Optimizer):
     def plan(self) -> Plan:
         """Passes that keep planes of every instance."""
         modules = ("structopt.kernels.learn.cutting_plane", "structopt.kernels.learn.plane_cache")
-        return Plan(tolerance=self.tolerance, kernel_modules=modules)
+        bound = "its planes are bounds of the losses of the data that they were made with"
+        return Plan(tolerance=self.tolerance, kernel_modules=modules, weights=("theta", "guide", "lag"), bound=bound)
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights, their mean, and planes, at most as many as `cache_mb` allows."""

@@ -11,7 +11,7 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, Demand, Needs, Property, certified
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.averaging import empty_mean, linear_weight, mean_by_total, weights_and_mean
@@ -75,7 +75,10 @@ class Pegasos(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed."""
         modules = ("structopt.kernels.learn.pegasos",)
-        return Plan(mixable=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules)
+        return Plan(
+            mixable=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules,
+            weights=("theta", "total"), numbers=("steps", "epoch", "delay"), bound="",
+        )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""
@@ -83,9 +86,20 @@ class Pegasos(Optimizer):
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the given weights; compute the radius of the ball, and the delay."""
-        ratio = float(problem.objective(np.zeros(problem.dimension)) / problem.regularization)
+        ratio = self._ratio(problem)
         point = {"theta": weights.copy(), "total": empty_mean(problem, self.average), "steps": 0.0, "epoch": 0}
         return point | {"radius": float(np.sqrt(ratio)), "delay": self._delay(problem, ratio)}
+
+    def continued(self, problem: Objective, earlier: Earlier) -> State:
+        """Go on with the steps, in the ball of all instances seen: R^2 = P(0)/lambda is C L_i(0) summed over them."""
+        of_others = earlier.state["radius"] ** 2 if problem.before else 0.0
+        share = problem.m / (problem.before + problem.m)
+        radius = float(np.sqrt(self._ratio(problem) * share + of_others))
+        return {**super().continued(problem, earlier), "radius": radius}
+
+    def _ratio(self, problem: Objective) -> float:
+        """Return P(0)/lambda."""
+        return float(problem.objective(np.zeros(problem.dimension)) / problem.regularization)
 
     def _delay(self, problem: Objective, ratio: float) -> float:
         """Return t_0; `ratio` is P(0)/lambda."""

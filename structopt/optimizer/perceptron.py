@@ -47,7 +47,10 @@ class AveragedPerceptron(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes that can be mixed."""
-        return Plan(mixable=True, kernel_modules=("structopt.kernels.learn.perceptron",))
+        return Plan(
+            mixable=True, kernel_modules=("structopt.kernels.learn.perceptron",),
+            weights=("theta", "lag"), numbers=("visits", "epoch"), bound="",
+        )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""

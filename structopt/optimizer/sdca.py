@@ -13,11 +13,22 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import DUAL, Needs
 from structopt.core.objective import Objective
-from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
 from structopt.learning.averaging import empty_mean, linear_weight, mean_by_lag, weights_and_mean
+from structopt.learning.kept_duals import restore_duals
+from structopt.learning.part_duals import weights_at
+
+OTHERS = "others"
+"""Name in a state of whether theta has a share of instances that the problem does not hold."""
+SAME = 1e-6
+"""Difference from theta, relative to its largest number, up to which dual variables are its own."""
+OTHER_INSTANCES = (
+    "warm_start.state=all: the dual variables of that state are not those of the first instances of these data. Give all "
+    "instances that it has seen, in the same order, and new ones after them; or the new ones alone, with warm_start.state=new."
+)
 
 
 class StochasticDualCoordinateAscent(Optimizer):
@@ -51,6 +62,10 @@ class StochasticDualCoordinateAscent(Optimizer):
     planes : int
         At beta = inf: answers kept for each instance, between which mass moves after the exact step without further
         inference; 0 is plain block-coordinate Frank-Wolfe.
+
+    Training goes on from an earlier state with all its instances and more: their dual variables are kept, and the new instances
+    begin at their gold outputs, which is a dual point of the larger problem. With new instances alone, theta keeps the share of
+    the earlier ones, whose losses count as the planes that their last dual variables are: there is no certificate then.
 
     Notes
     -----
@@ -88,7 +103,10 @@ class StochasticDualCoordinateAscent(Optimizer):
         modules = (
             "structopt.kernels.learn.sdca", "structopt.kernels.learn.block_frank_wolfe", "structopt.kernels.arrays.sampling",
         )  # fmt: skip
-        return Plan(additive=True, tolerance=self.tolerance, kernel_modules=modules)
+        return Plan(
+            additive=True, tolerance=self.tolerance, kernel_modules=modules,
+            weights=("theta", "lag"), numbers=("lag_value", "visits", "epoch"), bound="",
+        )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Beside the weights and their mean, dual variables of all parts and the outputs kept."""
@@ -111,6 +129,7 @@ class StochasticDualCoordinateAscent(Optimizer):
             "theta": np.zeros(problem.dimension),
             "lag": empty_mean(problem, self.average),
             "lag_value": 0.0,
+            OTHERS: False,
             "duals": problem.part_vector("the dual variables").reshape(1, -1),
             "instances": np.zeros((3, problem.m)),
             "visits": 0.0,
@@ -118,6 +137,48 @@ class StochasticDualCoordinateAscent(Optimizer):
         }
         problem.run(gold_pass, state["duals"][0])
         return state | self._kept(problem, state)
+
+    def continued(self, problem: Objective, earlier: Earlier) -> State:
+        """Keep the dual variables of instances that are here again; others begin at their gold outputs.
+
+        Raises
+        ------
+        ConfigError
+            If the first instances are not those whose dual variables these are, since theta does not follow from them; or if a
+            tolerance asks for a certificate that new instances alone cannot have.
+        """
+        state = {**self.init(problem, np.zeros(problem.dimension)), **super().continued(problem, earlier)}
+        if not earlier.kept:
+            return self._beside_others(problem, state)
+        gold = state["duals"].copy()
+        restore_duals(problem, state, earlier)
+        return self._grown(problem, state, weights_at(problem, (state["duals"] - gold)[0]))
+
+    def _beside_others(self, problem: Objective, state: State) -> State:
+        """The state over new instances, beside which theta has a share of others."""
+        if not problem.before:
+            raise ConfigError(OTHER_INSTANCES)
+        if self.tolerance > 0:
+            raise ConfigError(
+                "optimizer.tolerance needs a certified gap, which new instances alone do not have: theta has a share of earlier "
+                "ones. Set it to 0; or give the earlier instances and the new ones, with warm_start.state=all."
+            )
+        return {**state, OTHERS: True}
+
+    def _grown(self, problem: Objective, state: State, image: Array) -> State:
+        """The state with theta the `image` of the dual variables, or a refusal where they are of other instances.
+
+        Weights that could not move before, of attributes that new instances show with further labels, are zero in theta and not
+        in the image, since the earlier dual variables have mass at those labels. The mean of the iterates then begins anew.
+        """
+        theta = state["theta"]
+        off = np.abs(image - theta) > SAME * max(1.0, np.abs(theta).max(initial=0.0))
+        if (off & (theta != 0.0)).any():
+            raise ConfigError(OTHER_INSTANCES)
+        if not off.any():
+            return state
+        grown = np.where(theta == 0.0, image, theta)
+        return {**state, "theta": grown, "lag": empty_mean(problem, self.average), "lag_value": 0.0, "visits": 0.0}
 
     def _kept(self, problem: Objective, state: State) -> State:
         """Return the arrays of kept vertices: slots for as many parts as the gold output has active, counted with repeats."""
@@ -194,8 +255,13 @@ class StochasticDualCoordinateAscent(Optimizer):
         build(tree, np.ascontiguousarray(state["instances"][0]))
         return order, generator.random(m), tree
 
-    def dual(self, problem: Objective, state: State) -> float:
-        """Return the larger of D at the dual point and a lower bound of D at the averaged one, the entropy being concave."""
+    def dual(self, problem: Objective, state: State) -> float | None:
+        """Return the larger of D at the dual point and a lower bound of D at the averaged one, the entropy being concave.
+
+        None where theta has a share of other instances, whose part of D is not known.
+        """
+        if state.get(OTHERS, False):
+            return None
         total = float(state["instances"][1:].sum())
         dual = float(total / problem.m - problem.ridge(state["theta"]))
         if not len(state["lag"]):

@@ -24,6 +24,8 @@ class StochasticGradientDescent(Optimizer):
 
         theta <- theta - eta_t ( grad L_t + lambda theta ),    eta_t = eta / (1 + (t-1)/m),   t = 1, 2, ... counting visits
 
+    Where training goes on with other data, m is the number of all instances seen, and t goes on.
+
     With sparse features the weights are kept as a scale times a vector (`structopt.kernels.learn.scaled_weights`), so that one
     pass costs one inference and O(nnz) an instance; with other scorers, one inference and a gradient of all weights.
 
@@ -67,6 +69,7 @@ class StochasticGradientDescent(Optimizer):
             "minibatch", mixable=True, shortens=True, tolerance=self.tolerance, certificate=self.certificate,
             tried=("eta",) if self.eta == "auto" else (),
             kernel_modules=("structopt.kernels.learn.sgd", "structopt.kernels.waist.passes"),
+            weights=("theta", "total"), numbers=("visits", "epoch", "eta"), bound="",
         )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
@@ -85,7 +88,8 @@ class StochasticGradientDescent(Optimizer):
             losses = dense_pass(problem, state, 1, partial(self._move, problem, state))
             return state, Report(loss=losses)
         order, theta, total = problem.order(state["epoch"]), state["theta"], state["total"]
-        losses = problem.run(sgd_pass, order, theta, total, state["visits"], state["eta"], problem.regularization)
+        eta, visits = state["eta"] * (1.0 + problem.before / problem.m), state["visits"] + problem.before
+        losses = problem.run(sgd_pass, order, theta, total, visits, eta, problem.regularization)  # which divides t by m alone
         state["visits"] += float(len(order))
         state["epoch"] += 1
         return state, Report(loss=float(losses))
@@ -104,7 +108,7 @@ class StochasticGradientDescent(Optimizer):
 
     def _move(self, problem: Objective, state: State, gradient: Array) -> None:
         """One step, by the gradient of an instance's loss."""
-        rate = state["eta"] / (1.0 + state["visits"] / problem.m)
+        rate = state["eta"] / (1.0 + state["visits"] / (problem.before + problem.m))
         state["theta"] *= 1.0 - rate * problem.regularization
         state["theta"] -= rate * gradient
 

@@ -55,7 +55,8 @@ class FactoredSMO(Optimizer):
     def plan(self) -> Plan:
         """Passes that keep marginals of every instance."""
         modules = ("structopt.kernels.learn.smo", "structopt.kernels.features.bundles")
-        return Plan(tolerance=self.tolerance, kernel_modules=modules)
+        bound = "its marginals are of the outputs of the data that they were made with"
+        return Plan(tolerance=self.tolerance, kernel_modules=modules, weights=("theta",), bound=bound)
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights, and dual variables of all parts."""

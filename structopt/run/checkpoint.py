@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -16,30 +16,40 @@ from structopt.formats import durable_files
 from structopt.kernels.waist.record import Array
 from structopt.objective.fingerprint import Fingerprint
 
-CHECKSUM = "checksum"
+CHECKSUM, SEEN = "checksum", "seen"
 REMEDY = "Undo that; or train again, in a new folder or after deleting this file."
+ANOTHER_RUN = "Train that run again, or start from its weights alone: warm_start.state=none."
 
 
 class Checkpoint:
     """One safetensors file of arrays and notes.
 
-    Of arrays of shape (dimension,) that are zero wherever a weight may not move, it keeps the rest only.
+    Of arrays over the weights that are zero wherever a weight may not move, it keeps the rest only.
 
     Parameters
     ----------
     path : Path
         The file; its folder is made where it is missing.
     scorer : Scorer
-    fingerprint : Fingerprint
-        Of the training data.
+    fingerprint : Fingerprint or None
+        Of the training data; None for a file of another run, which is read whatever its data were.
     """
 
-    def __init__(self, path: Path, scorer: Scorer, fingerprint: Fingerprint) -> None:
+    def __init__(self, path: Path, scorer: Scorer, fingerprint: Fingerprint | None = None) -> None:
         self.path, self.scorer, self.fingerprint = path, scorer, fingerprint
 
-    def write(self, arrays: Mapping[str, Array], notes: Mapping[str, Any]) -> None:
-        """Write arrays, and notes as JSON; a reader sees the old file or the new one."""
-        weights = [name for name, array in arrays.items() if self.scorer.covers(array)]
+    def write(self, arrays: Mapping[str, Array], notes: Mapping[str, Any], over_weights: Collection[str]) -> None:
+        """Write arrays, and notes as JSON; a reader sees the old file or the new one.
+
+        Parameters
+        ----------
+        arrays : mapping of str to array
+        notes : mapping of str to JSON value
+        over_weights : collection of str
+            Which of the arrays are over the weights (`structopt.core.optimizer.Plan.weights`).
+        """
+        assert self.fingerprint is not None
+        weights = [name for name in arrays if name in over_weights and self.scorer.covers(arrays[name])]
         packed = {name: self.scorer.compress(array) if name in weights else array for name, array in arrays.items()}
         layout = {name: _layout(array) for name, array in packed.items()}
         checksums = {name: _checksum(array) for name, array in packed.items()}
@@ -77,7 +87,9 @@ class Checkpoint:
 
     def refusal(self, reason: str) -> ModelError:
         """The error that says why no run can go on from this file."""
-        return ModelError(f"{self.path}: not a checkpoint of this run: {reason}. {REMEDY}")
+        of_this_run = self.fingerprint is not None
+        what, remedy = ("checkpoint of this run", REMEDY) if of_this_run else ("state to go on from", ANOTHER_RUN)
+        return ModelError(f"{self.path}: not a {what}: {reason}. {remedy}")
 
     def _compare(self, data: Any) -> None:
         """Refuse a checkpoint of other data than the run's."""
@@ -86,6 +98,8 @@ class Checkpoint:
         layout = data.get("layout") or {}
         if not isinstance(layout, Mapping):
             raise self.refusal("it does not say how large its data are")
+        if self.fingerprint is None:
+            return
         saved = Fingerprint(str(data.get("digest")), layout)
         if difference := saved.difference(self.fingerprint):
             raise self.refusal(f"the training data, or how they are encoded, changed since ({difference})")

@@ -89,6 +89,7 @@ def _training_metrics(
         "seconds_per_evaluation": float(np.median(progress.evaluations)) if progress.evaluations else None,
         "overhead_per_epoch": beside / progress.epoch if progress.evaluations else None,
         "instances": problem.m,
+        **({"instances_seen": problem.m + int(problem.before)} if problem.before else {}),
         "features": problem.scorer.count,
         "featurize_seconds": data.seconds,
         "negative_losses": progress.negative_losses,

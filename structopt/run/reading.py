@@ -11,15 +11,18 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.loss import Beginning
+from structopt.core.optimizer import Earlier
 from structopt.core.scorer import Scorer
 from structopt.errors import ConfigError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
+from structopt.model.model import Model
 from structopt.model.warm_start import WarmStart, asks_for_counts
 from structopt.objective import unlearned_weights
 from structopt.objective.problem import Problem, Settings
 from structopt.progress import phases
 from structopt.run.components import Components
+from structopt.run.earlier_runs import EarlierRun, earlier_run
 from structopt.run.held_out import HeldOut
 from structopt.run.pruned_splits import PrunedSplits
 
@@ -36,6 +39,8 @@ class TrainingData:
         Of the training split.
     initial : float64, shape (dimension,)
         The first weights: of an earlier model, or the scorer's own.
+    earlier : Earlier or None
+        The state that training goes on from, instead of the first weights.
     beginning : Beginning or None
         The convex loss that training begins with.
     held_out : HeldOut
@@ -46,6 +51,7 @@ class TrainingData:
 
     problem: Problem
     initial: Array
+    earlier: Earlier | None
     beginning: Beginning | None
     held_out: HeldOut
     pruned: PrunedSplits
@@ -77,22 +83,34 @@ class _Weights:
         return widened
 
 
-def read(config: Mapping[str, Any], components: Components) -> TrainingData:
-    """Read and encode the training split, build the problem, then read the dev and test splits."""
-    task, watch = components.task, Stopwatch()
+def read(config: Mapping[str, Any], components: Components, model: Model | None = None) -> TrainingData:
+    """Read and encode the training split, build the problem, then read the dev and test splits.
+
+    Parameters
+    ----------
+    config : mapping
+    components : Components
+    model : Model or None
+        Whose training goes on, where it is in memory.
+    """
+    task, watch, node = components.task, Stopwatch(), config.get("warm_start")
+    run = earlier_run(node, model)
+    if run is not None:
+        run.check(config, components.optimizer)
     name = components.files["train"].name
     with phases.phase("reading", name):
         corpus = components.read("train")
-    warm_start = WarmStart.of(config.get("warm_start"))
+    warm_start = WarmStart.of(node, None if run is None else run.model)
     pruned, held_out = PrunedSplits(components), HeldOut(components)
     with phases.phase("featurising", name):
         fitted = warm_start.fit(task, corpus) if warm_start else task.fit(corpus)
         encoded = _admitted(components, components.weighted(fitted))
-        components.graph.fit(encoded)
+        components.graph.fit(encoded, *([] if warm_start is None else warm_start.kept_graph(components.graph)))
         pruned.fit(config, encoded)
-        weights = _Weights(components, warm_start, asks_for_counts(config.get("warm_start")), config["seed"])
+        weights = _Weights(components, warm_start, asks_for_counts(node), config["seed"])
         judge = held_out.dev_score if "dev" in components.files else None
-        problem = _problem(config, components, pruned.prune("train", encoded), weights, judge)
+        before = 0 if run is None else run.before
+        problem = _problem(config, components, pruned.prune("train", encoded), weights, judge, before)
     seconds = watch.seconds
     held_out.read(problem.scorer, pruned)
     log.info(
@@ -100,7 +118,15 @@ def read(config: Mapping[str, Any], components: Components) -> TrainingData:
         problem.scorer.count, components.loss.member, components.optimizer.C, seconds,
     )  # fmt: skip
     beginning = components.loss.begins_with(warm_start is not None)
-    return TrainingData(problem, weights.initial, beginning, held_out, pruned, seconds)
+    earlier = None if run is None or warm_start is None else _earlier(run, problem, components, warm_start)
+    return TrainingData(problem, weights.initial, earlier, beginning, held_out, pruned, seconds)
+
+
+def _earlier(run: EarlierRun, problem: Problem, components: Components, warm_start: WarmStart) -> Earlier:
+    """The state that training goes on from."""
+    run.check_size(problem.m)
+    of = components
+    return run.state(problem, of.optimizer, warm_start, of.optimizer.needs(of.loss, of.graph).positional)
 
 
 def _admitted(components: Components, encoded: Encoded) -> Encoded:
@@ -111,11 +137,13 @@ def _admitted(components: Components, encoded: Encoded) -> Encoded:
     return admitted
 
 
-def _problem(config: Mapping[str, Any], components: Components, encoded: Encoded, weights: _Weights, judge: Any) -> Problem:
+def _problem(
+    config: Mapping[str, Any], components: Components, encoded: Encoded, weights: _Weights, judge: Any, before: int
+) -> Problem:
     of = components
     positional = of.optimizer.needs(of.loss, of.graph).positional
     problem = Problem.of(
-        encoded, of.graph, of.loss, of.inference, weights.lay_out, Settings.of(of.optimizer, config["seed"]),
+        encoded, of.graph, of.loss, of.inference, weights.lay_out, Settings.of(of.optimizer, config["seed"], before),
         positional, of.executor, judge,
     )  # fmt: skip
     read = problem.scorer.dense_groups(problem.structure)

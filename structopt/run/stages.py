@@ -20,6 +20,7 @@ from structopt.errors import ConfigError, SystemRefusal
 from structopt.kernels.waist.record import Array
 from structopt.learning import added_duals, convex_start, guarded, mixing
 from structopt.model.model import Model, model_config
+from structopt.model.trained import Trained
 from structopt.objective.dual_shards import DualAscents
 from structopt.objective.fingerprint import digest_of
 from structopt.objective.pass_shards import Passes
@@ -71,6 +72,7 @@ def train(
     resuming: bool = False,
     memory: Mapping[str, InMemory] | None = None,
     pictures: bool = True,
+    earlier: Model | None = None,
 ) -> Model:
     """Train a composed and validated config in a run folder, and return the model.
 
@@ -89,6 +91,8 @@ def train(
         Instances in memory that stand in the place of the task's files.
     pictures : bool
         Whether the learning curve is drawn.
+    earlier : Model or None
+        Whose training goes on, as ``warm_start.state`` says, where it is in memory and not in a folder.
 
     Raises
     ------
@@ -100,7 +104,7 @@ def train(
     with _surroundings(config, folder, job is not None and job.beside):
         run = _TrainingRun(config, folder, make_components(config, memory), judge, job, pictures)
         with folder_lock.locked(folder):
-            return _train(run, resuming)
+            return _train(run, resuming, earlier)
 
 
 @contextmanager
@@ -118,10 +122,10 @@ def _surroundings(config: Mapping[str, Any], folder: Path, beside: bool) -> Iter
             raise KeyboardInterrupt(str(folder)) from None
 
 
-def _train(run: _TrainingRun, resuming: bool) -> Model:
+def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
     """Take a run through its stages."""
     with _tracked(run, resuming) as outcome:
-        data = read(run.config, run.components)
+        data = read(run.config, run.components, earlier)
         trainer = run.trainer(data)
         if run.pictures:
             plots.import_early()
@@ -129,6 +133,7 @@ def _train(run: _TrainingRun, resuming: bool) -> Model:
         with interruption.put_off():
             model = run.model(data, weights)
             model.save(run.folder / "model")
+            model.trained = run.trained(trainer)
         closing = run.closing(data, trainer)
         outcome.metrics, interrupt = closing.measured(weights, interrupt)
         outcome.status = KILLED if interrupt else FINISHED
@@ -195,13 +200,13 @@ def _fit(trainer: Trainer, data: TrainingData, resuming: bool) -> tuple[Array, K
     """Make the passes; the weights, and the interrupt that ended them early, if one did."""
     try:
         if not (resuming and trainer.resume()):
-            trainer.start(data.initial)
+            trainer.start(data.initial, data.earlier)
         return trainer.run(), None
     except KeyboardInterrupt as interrupt:
         with interruption.put_off():
             console.say(f"structopt: interrupted; {KEPT} (Ctrl-C again: at once)", error=True)
             if not trainer.resume():  # the last pass that was finished, whatever the interrupt left half done
-                trainer.start(data.initial)
+                trainer.start(data.initial, data.earlier)
             return trainer.weights(), interrupt
 
 
@@ -280,6 +285,14 @@ class _TrainingRun:
             model_config(self.config), of.task, of.graph, of.inference, data.problem.scorer, weights,
             of.loss.temperature, data.pruned.pruner, data.held_out.annotator,
         )  # fmt: skip
+
+    def trained(self, trainer: Trainer) -> Trained | None:
+        """What the run leaves for another one to go on with; None where its state is bound to its data."""
+        problem = trainer.problem
+        if trainer.optimizer.plan.bound:
+            return None
+        m, parts = problem.m, int(problem.structure.parts[-1])
+        return Trained(self.config, self.folder, trainer.state, m, parts, m + int(problem.before), problem.messages)
 
     def closing(self, data: TrainingData, trainer: Trainer) -> Closing:
         """The end of the run."""

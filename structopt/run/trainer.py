@@ -16,13 +16,13 @@ import numpy as np
 from structopt.core.certificate import certified_gap
 from structopt.core.data import ranges
 from structopt.core.executor import Account
-from structopt.core.optimizer import Optimizer, Report, State
+from structopt.core.optimizer import Earlier, Optimizer, Report, State
 from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
 from structopt.objective.problem import Problem
 from structopt.progress import phases
-from structopt.run.checkpoint import Checkpoint
+from structopt.run.checkpoint import SEEN, Checkpoint
 from structopt.run.observer import Observer, Progress, Row, restored_progress
 from structopt.run.observers import HistoryFile
 
@@ -105,12 +105,15 @@ class Trainer:
         self._account = problem.executor.account
         self._accounted = self._account.copied() if self._account else Account()
 
-    def start(self, weights: Array) -> None:
-        """Begin at these weights; the checkpoint of an earlier run in the folder is deleted."""
+    def start(self, weights: Array, earlier: Earlier | None = None) -> None:
+        """Begin at these weights, or in the state that an earlier run left; a checkpoint in the folder is deleted."""
         self.file.unlink(missing_ok=True)
         self.progress, self.best_weights = Progress(), None
         self.problem.messages[:] = 0.0
-        self.state = self.optimizer.init(self.problem, weights)
+        if earlier is None:
+            self.state = self.optimizer.init(self.problem, weights)
+        else:
+            self.state = self.optimizer.continued(self.problem, earlier)
         self.history.rewind(0)
 
     def resume(self) -> bool:
@@ -299,4 +302,6 @@ class Trainer:
         if len(self.problem.messages):
             arrays[MESSAGES] = self.problem.messages
         scalars = {name: value for name, value in self.state.items() if not isinstance(value, np.ndarray)}
-        self.checkpoint.write(arrays, {"progress": asdict(self.progress), "scalars": scalars})
+        seen = int(self.problem.before) + self.problem.m
+        notes = {"progress": asdict(self.progress), "scalars": scalars, SEEN: seen}
+        self.checkpoint.write(arrays, notes, (*self.optimizer.plan.weights, BEST))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from structopt.core.memory import NUMBER
-from structopt.core.optimizer import Optimizer, copied
+from structopt.core.optimizer import Earlier, Optimizer, copied
 from structopt.objective.memory import sizes_of
 from structopt.objective.problem import Problem
 from structopt.testing.problems import random_weights
@@ -74,6 +74,25 @@ class OptimizerSuite:
         method, small = optimizer(), problem(seed=3)
         small.messages[:] = messages
         np.testing.assert_array_equal(method.weights(passes(method, small, half, 2)), whole)
+
+    def test_goes_on(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
+        """Where its state is not bound to its data, going on with the same data equals going on at all.
+
+        Name in the plan which entries of the state are over the weights and which stay, and make the others in `continued`;
+        or say in `Plan.bound` why training cannot go on with other data.
+        """
+        method, small = optimizer(), problem(seed=3)
+        if method.plan.bound:
+            return
+        whole = method.weights(passes(method, small, method.init(small, np.zeros(small.dimension)), 4))
+        method, small = optimizer(), problem(seed=3)
+        half = stored(passes(method, small, method.init(small, np.zeros(small.dimension)), 2))
+        messages, parts = small.messages, int(small.structure.parts[-1])
+        method, small = optimizer(), problem(seed=3)
+        small.messages[:] = messages
+        state = method.continued(small, Earlier(half, small.m, lambda: np.arange(parts)))
+        assert state.keys() == half.keys()
+        np.testing.assert_array_equal(method.weights(passes(method, small, state, 2)), whole)
 
     def test_state_is_arrays_and_scalars(self, optimizer: MakesOptimizer, problem: MakesProblem) -> None:
         """A checkpoint can hold the state.

@@ -123,7 +123,7 @@ def test_defaults() -> None:
         "seed": 0,
         "threads": 1,
         "resume": None,
-        "warm_start": {"model": None, "vocabulary": "union"},
+        "warm_start": {"model": None, "vocabulary": "union", "state": "none"},
         "check": False,
         "data": None,
         "scale": None,

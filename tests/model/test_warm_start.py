@@ -259,16 +259,17 @@ def test_both_keys_are_typed(run: Path, tmp_path: Path) -> None:
     """In either order, as `++`, and in the config of a run of version 0.1.0, which dropped what the data lacked."""
     from structopt.config import composition
 
-    expected = {"model": "M", "vocabulary": "new"}
+    expected = {"model": "M", "vocabulary": "new", "state": "none"}
     for words in (["warm_start=M", "warm_start.vocabulary=new"], ["warm_start.vocabulary=new", "++warm_start=M"]):
         assert composition.validate(composition.compose(words))["warm_start"] == expected
     assert composition.validate(composition.compose(["warm_start=null"]))["warm_start"]["model"] is None
     assert composition.validate(composition.compose(["warm_start={model: M}"]))["warm_start"]["vocabulary"] == "union"
     (tmp_path / ".hydra").mkdir()
     text = (run / ".hydra/config.yaml").read_text()
-    node = "warm_start:\n  model: null\n  vocabulary: union\n"
+    node = "warm_start:\n  model: null\n  vocabulary: union\n  state: none\n"
     assert node in text
-    for old, wanted in (("warm_start: M\n", expected), ("warm_start: null\n", {"model": None, "vocabulary": "union"})):
+    nothing = {"model": None, "vocabulary": "union", "state": "none"}
+    for old, wanted in (("warm_start: M\n", expected), ("warm_start: null\n", nothing)):
         (tmp_path / ".hydra/config.yaml").write_text(text.replace(node, old))
         assert composition.saved_config(tmp_path)["warm_start"] == wanted
 

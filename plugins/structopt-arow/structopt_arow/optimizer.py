@@ -75,7 +75,8 @@ class Arow(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes by the plugin's kernel."""
-        return Plan(kernel_modules=("structopt_arow.kernel",))
+        weights, numbers = ("mu", "precision", "lag"), ("visits", "epoch")
+        return Plan(kernel_modules=("structopt_arow.kernel",), weights=weights, numbers=numbers, bound="")
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Mean and precision, and what the mean of the iterates needs."""

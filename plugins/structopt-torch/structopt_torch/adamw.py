@@ -111,7 +111,11 @@ class TorchAdamW(Optimizer):
     @property
     def plan(self) -> Plan:
         """Steps on batches."""
-        return Plan("minibatch", kernel_modules=("structopt.kernels.waist.passes",))
+        return Plan(
+            "minibatch", kernel_modules=("structopt.kernels.waist.passes",),
+            weights=("theta", "total", "gradients", "squares"),
+            bound="its rates follow a schedule that ends with the run",
+        )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Beside the weights and their mean, the means of gradients and of their squares; in a step, a gradient and its mean."""

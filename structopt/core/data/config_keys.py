@@ -30,6 +30,8 @@ class Purpose(Enum):
 
     RESUMING_A_RUN = auto()
     """A run that goes on keeps its saved config but for these keys, which may be typed anew."""
+    GOING_ON = auto()
+    """A run goes on from the state of another one where the rest of its components is the same."""
     RESUMING_A_JOB = auto()
     """A job of a sweep is the one that was run before where the rest of its config is the same."""
     RESUMING_A_SWEEP = auto()
@@ -60,43 +62,68 @@ def _ignored(key: str, why: str, *purposes: Purpose) -> Ignored:
 
 
 IGNORED = (
-    _ignored("optimizer.epochs", "further passes continue those that were done", Purpose.RESUMING_A_RUN),
-    _ignored("optimizer.tolerance", "it says when training ends, not what a pass computes", Purpose.RESUMING_A_RUN),
-    _ignored("threads", "results do not depend on their number", Purpose.RESUMING_A_RUN, Purpose.COMPARING),
+    _ignored("optimizer.epochs", "further passes continue those that were done", Purpose.RESUMING_A_RUN, Purpose.GOING_ON),
+    _ignored(
+        "optimizer.tolerance", "it says when training ends, not what a pass computes", Purpose.RESUMING_A_RUN, Purpose.GOING_ON
+    ),
+    _ignored("optimizer.certificate", "it says what is measured after a pass, not what a pass computes", Purpose.GOING_ON),
+    _ignored(
+        "threads", "results do not depend on their number", Purpose.RESUMING_A_RUN, Purpose.GOING_ON, Purpose.COMPARING
+    ),
+    _ignored("seed", "it orders the instances, which are others", Purpose.GOING_ON),
+    _ignored("objective_every", "it says what is measured after a pass", Purpose.GOING_ON),
+    _ignored("patience", "it says when training ends, not what a pass computes", Purpose.GOING_ON),
+    _ignored("warm_start.state", "it says what the training data are", Purpose.GOING_ON),
     _ignored(
         "max_expansion", "it says which files are refused, not what is read",
-        Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
+        Purpose.RESUMING_A_RUN, Purpose.GOING_ON, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
     ),
     _ignored(
         "tracker", "it says where a run is recorded",
-        Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
+        Purpose.RESUMING_A_RUN, Purpose.GOING_ON, Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING,
     ),
     _ignored(
         "quiet", "it says what is shown",
-        Purpose.RESUMING_A_RUN, Purpose.RESUMING_A_JOB, Purpose.RESUMING_A_SWEEP, Purpose.TRACKING, Purpose.COMPARING,
+        Purpose.RESUMING_A_RUN, Purpose.GOING_ON, Purpose.RESUMING_A_JOB, Purpose.RESUMING_A_SWEEP, Purpose.TRACKING,
+        Purpose.COMPARING,
     ),
     _ignored("resume", "it names the run that goes on", Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING),
     _ignored("sweep", "it says how a sweep goes on", Purpose.RESUMING_A_JOB, Purpose.TRACKING, Purpose.COMPARING),
-    _ignored("check", "verification changes no result", Purpose.TRACKING, Purpose.COMPARING),
+    _ignored("check", "verification changes no result", Purpose.GOING_ON, Purpose.TRACKING, Purpose.COMPARING),
     _ignored("time_decoding", "a measured time changes no result", Purpose.TRACKING, Purpose.COMPARING),
-    _ignored("label", "it names a run; an experiment names its jobs itself", Purpose.COMPARING, Purpose.MULTIPLYING),
+    _ignored(
+        "label", "it names a run; an experiment names its jobs itself",
+        Purpose.GOING_ON, Purpose.COMPARING, Purpose.MULTIPLYING,
+    ),
     _ignored("data", "the files that it stands for are keys of the task", Purpose.COMPARING, Purpose.MULTIPLYING),
     _ignored("scale", "what it changes are other keys", Purpose.COMPARING, Purpose.MULTIPLYING),
     _ignored("experiment", "it names the experiment, which every job is of", Purpose.MULTIPLYING),
     _ignored("hydra/launcher", "it says where jobs run", Purpose.RESUMING_A_SWEEP),
     _ignored("hydra.launcher", "it says where jobs run", Purpose.RESUMING_A_SWEEP),
     _ignored("hydra.sweep.dir", "it names the folder in which the earlier sweep is looked for", Purpose.RESUMING_A_SWEEP),
-    _ignored("task.train", "a file is compared by its content, and a model needs none", Purpose.DRAWING, Purpose.SAVING),
-    _ignored("task.dev", "a file is compared by its content, and a model needs none", Purpose.DRAWING, Purpose.SAVING),
-    _ignored("task.test", "a file is compared by its content, and a model needs none", Purpose.DRAWING, Purpose.SAVING),
-    _ignored("task.limit", "it cuts the training split off after it was drawn", Purpose.DRAWING, Purpose.SAVING),
-    _ignored("task.default_C", "it is a default of optimizer.C", Purpose.DRAWING, Purpose.SAVING),
-    _ignored("task.default_C_by", "it is a default of optimizer.C", Purpose.DRAWING, Purpose.SAVING),
-    _ignored("task.labels", "a model keeps its labels in its vocabulary", Purpose.SAVING),
-    _ignored("task.names", "a model keeps the names in its vocabulary", Purpose.SAVING),
-    _ignored("task.tagger", "a model keeps the tagger itself", Purpose.SAVING),
-    _ignored("task.references", "a model needs none", Purpose.SAVING),
-    _ignored("factor_graph.pruner", "a model keeps the trained pruner itself", Purpose.SAVING),
+    _ignored(
+        "task.train", "a file is compared by its content, and a model needs none",
+        Purpose.DRAWING, Purpose.SAVING, Purpose.GOING_ON,
+    ),
+    _ignored(
+        "task.dev", "a file is compared by its content, and a model needs none",
+        Purpose.DRAWING, Purpose.SAVING, Purpose.GOING_ON,
+    ),
+    _ignored(
+        "task.test", "a file is compared by its content, and a model needs none",
+        Purpose.DRAWING, Purpose.SAVING, Purpose.GOING_ON,
+    ),
+    _ignored(
+        "task.limit", "it cuts the training split off after it was drawn",
+        Purpose.DRAWING, Purpose.SAVING, Purpose.GOING_ON,
+    ),
+    _ignored("task.default_C", "it is a default of optimizer.C", Purpose.DRAWING, Purpose.SAVING, Purpose.GOING_ON),
+    _ignored("task.default_C_by", "it is a default of optimizer.C", Purpose.DRAWING, Purpose.SAVING, Purpose.GOING_ON),
+    _ignored("task.labels", "a model keeps its labels in its vocabulary", Purpose.SAVING, Purpose.GOING_ON),
+    _ignored("task.names", "a model keeps the names in its vocabulary", Purpose.SAVING, Purpose.GOING_ON),
+    _ignored("task.tagger", "a model keeps the tagger itself", Purpose.SAVING, Purpose.GOING_ON),
+    _ignored("task.references", "a model needs none", Purpose.SAVING, Purpose.GOING_ON),
+    _ignored("factor_graph.pruner", "a model keeps the trained pruner itself", Purpose.SAVING, Purpose.GOING_ON),
 )  # fmt: skip
 
 

@@ -39,10 +39,10 @@ class Rules:
     chains: tuple[Chain, ...]
 
     @classmethod
-    def of(cls, encoded: EncodedConstituents, binarization: Binarization) -> Rules:
-        """The rules of gold trees; O(words)."""
-        steps: dict[Chain, int] = {}
-        rules: dict[Pair, int] = {}
+    def of(cls, encoded: EncodedConstituents, binarization: Binarization, earlier: Rules | None = None) -> Rules:
+        """The rules of gold trees, and those of an earlier grammar whose categories and tags these trees know; O(words)."""
+        steps: dict[Chain, int] = {} if earlier is None else {chain: u for u, chain in enumerate(earlier.chains)}
+        rules: dict[Pair, int] = {} if earlier is None else {pair: r for r, pair in enumerate(earlier.pairs)}
         numbering = Numbering(lambda key: steps.setdefault(key, len(steps)), lambda key: rules.setdefault(key, len(rules)))
         uses_of(encoded, binarization, numbering)
         root, tags = encoded.categories[0], tuple(TAG + tag for tag in encoded.labels)
@@ -60,6 +60,12 @@ class Rules:
         ordered = sorted(chains, key=lambda chain: (number[chain[-1]], number[chain[0]], chain))
         return cls(categories, tags, symbols, np.array(binary, np.int32).reshape(-1, 3), tuple(ordered))
 
+    @property
+    def pairs(self) -> list[Pair]:
+        """The symbols of each binary rule: above, left, right."""
+        symbols = self.symbols
+        return [(symbols[above], symbols[left], symbols[right]) for left, right, above in self.binary.tolist()]
+
     @cached_property
     def number(self) -> dict[str, int]:
         """Numbers of the symbols."""
@@ -69,8 +75,7 @@ class Rules:
     def numbering(self) -> Numbering:
         """Numbers of steps and rules."""
         steps = {chain: u for u, chain in enumerate(self.chains)}
-        names = [(self.symbols[above], self.symbols[left], self.symbols[right]) for left, right, above in self.binary.tolist()]
-        rules = {name: r for r, name in enumerate(names)}
+        rules = {pair: r for r, pair in enumerate(self.pairs)}
         return Numbering(lambda chain: steps.get(chain, -1), lambda rule: rules.get(rule, -1))
 
     @cached_property

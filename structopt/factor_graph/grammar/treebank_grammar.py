@@ -82,11 +82,12 @@ class TreebankGrammar(FactorGraph):
         assert self._rules is not None, "the grammar is not fitted"
         return self._rules
 
-    def fit(self, encoded: Encoded) -> None:
-        """Read the rules off the gold trees."""
+    def fit(self, encoded: Encoded, earlier: TreebankGrammar | None = None) -> None:
+        """Read the rules off the gold trees, beside those of an `earlier` grammar that is binarized alike."""
         trees = constituents_of(encoded)
         check_categories(trees)
-        self._rules = Rules.of(trees, self.binarization)
+        alike = earlier is not None and earlier.binarization == self.binarization
+        self._rules = Rules.of(trees, self.binarization, earlier.rules if earlier is not None and alike else None)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """The rules."""

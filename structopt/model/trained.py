@@ -1,0 +1,43 @@
+"""What a training run leaves beside its model, so that another run can go on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from structopt.core.optimizer import State
+from structopt.kernels.waist.record import Array
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The end of a training run.
+
+    Attributes
+    ----------
+    config : mapping
+        The validated config of the run.
+    folder : Path
+        Of the run; it may be gone.
+    state : State
+        Of the optimizer, after the last pass: arrays over the weights are over those of the run's model.
+    instances : int
+        Of the training split.
+    parts : int
+        Of all these instances.
+    seen : int
+        Instances that the weights were trained on: those of the training split, and of the runs before that this one went on
+        from.
+    messages : float64 vector
+        What the inference kept of the instances.
+    """
+
+    config: Mapping[str, Any]
+    folder: Path
+    state: State
+    instances: int
+    parts: int
+    seen: int
+    messages: Array

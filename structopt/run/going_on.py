@@ -1,0 +1,28 @@
+"""A run that goes on from the state of an earlier one, as Python asks for it: with the config of that run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from structopt.config import composition
+from structopt.config.continuation import continued
+from structopt.core.data.config_keys import Purpose
+from structopt.model.model import Model
+from structopt.process import folder_lock
+from structopt.run import stages
+from structopt.run.earlier_runs import earlier_run
+
+
+def go_on(earlier: Model | str | Path, overrides: Sequence[str] = (), folder: str | Path | None = None) -> Model:
+    """Train on with more data: see `structopt.partial_fit`."""
+    in_memory = earlier if isinstance(earlier, Model) else None
+    address = str(in_memory.trained.folder if in_memory and in_memory.trained else earlier)
+    node = {"model": address, "vocabulary": "union", "state": "new"}
+    run = earlier_run(node, in_memory)
+    assert run is not None
+    config = continued({**run.trained.config, "warm_start": node}, overrides, Purpose.GOING_ON)
+    path = composition.run_folder(folder)
+    with folder_lock.locked(path):
+        composition.save_config(config, path)
+        return stages.train(config, path, earlier=run.model)
