@@ -211,6 +211,11 @@ def _loaded(folder: Path, which: str) -> Model:
             "others by its weights: warm_start.state=none."
         )
     model, config = Model.load(folder / "model"), saved_config(folder, f"warm_start={folder}")
+    if _optimizer(config).plan.penalty.sparse:
+        raise ConfigError(
+            f"warm_start.state={which}: the model of {folder} was saved without the weights that its penalty has set to 0, and the "
+            f"state beside it has no names without them. Go on from the model that structopt.train returned; {WEIGHTS_ONLY} alone."
+        )
     checkpoint = Checkpoint(file, model.scorer)
     arrays, notes = checkpoint.read()
     try:
@@ -225,11 +230,17 @@ def _loaded(folder: Path, which: str) -> Model:
     return model
 
 
+def _optimizer(config: Mapping[str, Any]) -> Optimizer:
+    """The optimizer of a run's config."""
+    optimizer: Optimizer = registry.create("optimizer", config["optimizer"], seed=config["seed"], threads=config["threads"])
+    return optimizer
+
+
 def _check_weights(model: Model, checkpoint: Checkpoint) -> None:
     """Refuse a state that is not that of the model beside it; with patience, the model may be of an earlier pass."""
     assert model.trained is not None
     config = model.trained.config
-    optimizer = registry.create("optimizer", config["optimizer"], seed=config["seed"], threads=config["threads"])
+    optimizer = _optimizer(config)
     if config.get("patience") is None and not np.array_equal(optimizer.weights(model.trained.state), model.weights):
         raise checkpoint.refusal("its weights are not those of the model beside it")
 

@@ -132,7 +132,7 @@ def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
         weights, interrupt = _fit(trainer, data, resuming)
         with interruption.put_off():
             model = run.model(data, weights)
-            model.save(run.folder / "model")
+            run.compact(model).save(run.folder / "model")
             model.trained = run.trained(trainer)
         closing = run.closing(data, trainer)
         outcome.metrics, interrupt = closing.measured(weights, interrupt)
@@ -293,6 +293,10 @@ class _TrainingRun:
             return None
         m, parts = problem.m, int(problem.structure.parts[-1])
         return Trained(self.config, self.folder, trainer.state, m, parts, m + int(problem.before), problem.messages)
+
+    def compact(self, model: Model) -> Model:
+        """The model as it is saved: without weights that the optimizer has set to 0, where its penalty does."""
+        return model.pruned() if self.components.optimizer.plan.penalty.sparse else model
 
     def closing(self, data: TrainingData, trainer: Trainer) -> Closing:
         """The end of the run."""
