@@ -213,8 +213,9 @@ def _loaded(folder: Path, which: str) -> Model:
     model, config = Model.load(folder / "model"), saved_config(folder, f"warm_start={folder}")
     if _optimizer(config).plan.penalty.sparse:
         raise ConfigError(
-            f"warm_start.state={which}: the model of {folder} was saved without the weights that its penalty has set to 0, and the "
-            f"state beside it has no names without them. Go on from the model that structopt.train returned; {WEIGHTS_ONLY} alone."
+            f"warm_start.state={which}: the model of {folder} was saved without the weights that its penalty has set to 0, and "
+            "the state beside it has no names without them. Go on from the model that structopt.train returned; "
+            f"{WEIGHTS_ONLY} alone."
         )
     checkpoint = Checkpoint(file, model.scorer)
     arrays, notes = checkpoint.read()
