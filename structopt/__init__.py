@@ -110,7 +110,7 @@ def partial_fit(
     StructoptError
         For whatever the user can mend: an optimizer whose state is bound to its data, among others.
     """
-    from structopt.run.going_on import go_on
+    from structopt.run.continuing.going_on import go_on
 
     return go_on(earlier, overrides, folder)
 

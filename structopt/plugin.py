@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from structopt.core.ability import Ability
 from structopt.core.certificate import Certificate
-from structopt.core.coordinates import Coordinate, Named, Names, Occurring
 from structopt.core.cost import Cost
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
@@ -42,11 +41,12 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, DUAL, FAMILY, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Earlier, Optimizer, Plan, Report, State
-from structopt.core.penalty import Penalty
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.task import Outcomes, Task
 from structopt.core.tracker import Run, Tracker
+from structopt.core.weights.coordinates import Coordinate, Named, Names, Occurring
+from structopt.core.weights.penalty import Penalty
 from structopt.errors import CompatibilityError, ConfigError, DataError, ModelError, StructoptError, did_you_mean
 from structopt.factor_graph.factor_rows import FactorRows, pack_factors
 from structopt.factor_graph.grammar.forests import sentences as forest_sentences

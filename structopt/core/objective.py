@@ -12,8 +12,8 @@ from structopt.core.data.targets import Targets
 from structopt.core.factor_graph import Calculus
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.penalty import Penalty
 from structopt.core.scorer import Scorer
+from structopt.core.weights.penalty import Penalty
 from structopt.kernels.waist.record import Array
 
 if TYPE_CHECKING:  # they compile

@@ -14,7 +14,7 @@ from structopt.core.loss import Loss
 from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs
 from structopt.core.objective import Objective
-from structopt.core.penalty import L2, Penalty
+from structopt.core.weights.penalty import L2, Penalty
 from structopt.kernels.waist.record import Array
 
 State = dict[str, Any]

@@ -6,15 +6,15 @@ from functools import partial
 from importlib import import_module
 
 from structopt.core.structure_kind import InferenceKernels, StructureKind
-from structopt.factor_graph.chain_and_tree_vertices import (
+from structopt.factor_graph.grammar.chart_vertices import chart_vertices
+from structopt.factor_graph.grammar.forest_vertices import forest_vertices
+from structopt.factor_graph.vertices.chains_and_trees import (
     chain_vertices,
     independent_vertices,
     single_vertices,
     tree_vertices,
 )
-from structopt.factor_graph.factor_vertices import factor_vertices
-from structopt.factor_graph.grammar.chart_vertices import chart_vertices
-from structopt.factor_graph.grammar.forest_vertices import forest_vertices
+from structopt.factor_graph.vertices.factors import factor_vertices
 
 
 def _algorithms(module: str) -> InferenceKernels:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.core.coordinates import Names, Occurring
 from structopt.core.data.encoded import EncodedConstituents
+from structopt.core.weights.coordinates import Names, Occurring
 from structopt.features.anchored_layout import Layout
 from structopt.features.template_layout import distance_bins
 from structopt.features.template_names import Features, bin_names, finished, partial_sums, value_name

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from structopt.core.coordinates import Named, Names, Occurring
 from structopt.core.data.encoded import Encoded, EncodedConstituents
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
+from structopt.core.weights.coordinates import Named, Names, Occurring
 from structopt.errors import ConfigError
 from structopt.features.anchored_layout import Index, Layout
 from structopt.features.hashed_templates import OTHER_CODES, table_size

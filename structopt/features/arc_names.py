@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from structopt.core.coordinates import Names, Occurring
 from structopt.core.data.encoded import EncodedTrees
+from structopt.core.weights.coordinates import Names, Occurring
 from structopt.features.template_layout import JOINED, KINDS, ROW_VARIANTS, VARIANTS, Layout, distance_bins
 from structopt.features.template_names import Features, bin_names, hashes_of, parts_of_group
 from structopt.kernels.waist.record import Array

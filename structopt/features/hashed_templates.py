@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.coordinates import Named, Names, Occurring
 from structopt.core.data.encoded import Encoded, EncodedTrees
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
+from structopt.core.weights.coordinates import Named, Names, Occurring
 from structopt.errors import ConfigError
 from structopt.features.support import OTHER_FEATURES, Supported, refuse_masks, restored_support
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, check_sizes, shape

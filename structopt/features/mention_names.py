@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from structopt.core.coordinates import Names, Occurring
 from structopt.core.data.encoded import EncodedMentions
+from structopt.core.weights.coordinates import Names, Occurring
 from structopt.features.mention_layout import Layout
 from structopt.features.template_layout import distance_bins
 from structopt.features.template_names import Features, Values, bin_names, hashes_of, parts_of_group

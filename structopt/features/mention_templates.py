@@ -8,12 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.coordinates import Named, Names, Occurring
 from structopt.core.data.encoded import Encoded, EncodedMentions
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
+from structopt.core.weights.coordinates import Named, Names, Occurring
 from structopt.errors import ConfigError
 from structopt.features.hashed_templates import OTHER_CODES, table_size
 from structopt.features.mention_layout import Layout

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.core.coordinates import Coordinate, Named
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
+from structopt.core.weights.coordinates import Coordinate, Named
 from structopt.kernels.waist.record import Array
 from structopt.templates.column_codes import BLANK, UNSEEN
 from structopt.templates.part_templates import BIAS

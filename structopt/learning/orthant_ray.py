@@ -25,7 +25,7 @@ class OrthantRay(Ray):
     """
 
     def __init__(self, problem: Objective) -> None:
-        from structopt.kernels.learn import orthant
+        from structopt.kernels.quasi_newton import orthant
 
         super().__init__(problem)
         self.orthant, self.level = orthant, problem.regularization * problem.penalty.l1

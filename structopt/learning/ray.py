@@ -42,7 +42,7 @@ class Ray:
     """
 
     def __init__(self, problem: Objective) -> None:
-        from structopt.kernels.learn import lbfgs
+        from structopt.kernels.quasi_newton import lbfgs
 
         support = problem.scorer.support
         self.problem, self.kernels = problem, lbfgs

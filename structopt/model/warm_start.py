@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from structopt.core.scorer import Matches, Scorer
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
+from structopt.model.configuration_names import configuration_names
 from structopt.model.folder import find_model
 from structopt.model.model import Model
 
@@ -167,17 +167,6 @@ def _padded(names: Sequence[str], size: int) -> list[Any]:
     """Attribute names of a group; those that the scorer adds itself come after the task's, and are numbered."""
     known: list[Any] = list(names)[:size]
     return known + [("constant", k) for k in range(size - len(known))]
-
-
-def configuration_names(task: Task, graph: FactorGraph, group: str, width: int) -> list[Any]:
-    """Names of the configurations of a part: as graph or task call them, or tuples of labels; in their order."""
-    for names in (graph.configuration_names(group), task.configuration_names(group)):
-        if names is not None:
-            return list(names)
-    labels, length = tuple(task.labels), 1
-    while len(labels) ** length < width:
-        length += 1
-    return list(product(labels, repeat=length))
 
 
 def _matches(old: list[Any], new: list[Any]) -> tuple[Array, Array]:

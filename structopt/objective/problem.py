@@ -21,8 +21,8 @@ from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.optimizer import Optimizer
-from structopt.core.penalty import L2, Penalty
 from structopt.core.scorer import SparseFeatures
+from structopt.core.weights.penalty import L2, Penalty
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
 from structopt.objective import scoring

@@ -14,7 +14,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Needs, certified
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.core.penalty import PENALTIES
+from structopt.core.weights.penalty import PENALTIES
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options

@@ -14,7 +14,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
-from structopt.core.penalty import Penalty
+from structopt.core.weights.penalty import Penalty
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.learning import options
@@ -22,7 +22,7 @@ from structopt.learning.orthant_ray import OrthantRay
 from structopt.learning.ray import Ray, Sizes
 
 KERNEL_MODULES = (
-    "structopt.kernels.learn.lbfgs", "structopt.kernels.waist.passes", "structopt.kernels.features.bundles",
+    "structopt.kernels.quasi_newton.lbfgs", "structopt.kernels.waist.passes", "structopt.kernels.features.bundles",
     "structopt.kernels.features.attribute_columns", "structopt.kernels.arrays.coordinates",
 )  # fmt: skip
 
@@ -102,7 +102,7 @@ class LBFGS(Optimizer):
     @property
     def plan(self) -> Plan:
         """Evaluations over all instances."""
-        search = "structopt.kernels.learn.orthant" if self.penalty.sparse else "scipy.optimize"
+        search = "structopt.kernels.quasi_newton.orthant" if self.penalty.sparse else "scipy.optimize"
         return Plan(
             "batch", penalty=self.penalty, tolerance=self.tolerance, kernel_modules=(*KERNEL_MODULES, search), weights=("theta",),
             bound="its steps are built from changes of one objective's gradient, and other data are another objective",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import cvxpy
 import numpy as np
 
-from structopt.core.penalty import L2, Penalty
+from structopt.core.weights.penalty import L2, Penalty
 from structopt.kernels.waist.record import Array
 
 cp: Any = cvxpy  # its type hints are incomplete

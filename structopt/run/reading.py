@@ -22,7 +22,7 @@ from structopt.objective import unlearned_weights
 from structopt.objective.problem import Problem, Settings
 from structopt.progress import phases
 from structopt.run.components import Components
-from structopt.run.earlier_runs import EarlierRun, earlier_run
+from structopt.run.continuing.earlier_runs import EarlierRun, earlier_run
 from structopt.run.held_out import HeldOut
 from structopt.run.pruned_splits import PrunedSplits
 

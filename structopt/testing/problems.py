@@ -14,8 +14,8 @@ from structopt.core.data.encoded import Encoded, EncodedGraphs, EncodedTrees
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
-from structopt.core.penalty import L2, Penalty
 from structopt.core.scorer import Scorer
+from structopt.core.weights.penalty import L2, Penalty
 from structopt.features.attribute_rows import AttributeRows
 from structopt.features.hashed_templates import HashedTemplates
 from structopt.kernels.waist.record import Array

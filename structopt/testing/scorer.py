@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.core.coordinates import Occurring
 from structopt.core.data.encoded import Encoded
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import Scorer, SparseFeatures
+from structopt.core.weights.coordinates import Occurring
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.kernels.waist.record import Array

@@ -10,8 +10,8 @@ import pytest
 import structopt
 from structopt import datasets
 from structopt.config import registry
-from structopt.core.coordinates import Occurring
 from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.weights.coordinates import Occurring
 from structopt.errors import ConfigError
 from structopt.model.explanation.differences import Difference
 from structopt.model.explanation.naming import ModelNames

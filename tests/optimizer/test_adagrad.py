@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from structopt.core.ability import Ability
-from structopt.core.penalty import L1
+from structopt.core.weights.penalty import L1
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
 from structopt.kernels.learn.adagrad import DELTA

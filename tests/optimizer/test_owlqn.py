@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from structopt.core.penalty import L1, Penalty
+from structopt.core.weights.penalty import L1, Penalty
 from structopt.errors import ConfigError
 from structopt.executor.threads import Threads
 from structopt.factor_graph.linear_chain import LinearChain

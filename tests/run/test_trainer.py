@@ -56,6 +56,7 @@ def trainer(
         covers=lambda array: array.shape == (dimension,),
     )
     problem: Any = SimpleNamespace(
+        before=0.0,
         examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
         executor=SimpleNamespace(account=account),

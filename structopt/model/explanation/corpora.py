@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from structopt.config import registry
-from structopt.core.coordinates import Occurring
 from structopt.core.data.encoded import Encoded
 from structopt.core.executor import Executor
+from structopt.core.weights.coordinates import Occurring
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.waist.record import Array
 from structopt.model.explanation.rivals import Against

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.coordinates import Coordinate, Occurring, unnamed
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import PartGroup
 from structopt.core.executor import Executor
 from structopt.core.scorer import SparseFeatures
+from structopt.core.weights.coordinates import Coordinate, Occurring, unnamed
 from structopt.model.explanation import difference_pages
 from structopt.model.explanation.explanation import Explanation
 from structopt.model.explanation.naming import ModelNames, linear

@@ -11,7 +11,7 @@ from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.core.task import Task
 from structopt.errors import ConfigError
-from structopt.model.warm_start import configuration_names
+from structopt.model.configuration_names import configuration_names
 from structopt.templates.column_codes import FIRST
 
 CONSTANT = "always"
@@ -19,7 +19,7 @@ CONSTANT = "always"
 
 
 class ModelNames:
-    """What task and graph call attributes, configurations and values: see `structopt.core.coordinates.Names`."""
+    """What task and graph call attributes, configurations and values: see `structopt.core.weights.coordinates.Names`."""
 
     def __init__(self, task: Task, graph: FactorGraph) -> None:
         self.task, self.graph = task, graph

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.coordinates import Coordinate, Named, Occurring, unnamed
 from structopt.core.scorer import SparseFeatures
+from structopt.core.weights.coordinates import Coordinate, Named, Occurring, unnamed
 from structopt.formats import html_pages, tables
 from structopt.kernels.waist.record import Array
 from structopt.model.explanation.explanation import Explanation, signed

@@ -11,7 +11,7 @@ from structopt.core.data.config_keys import Purpose
 from structopt.model.model import Model
 from structopt.process import folder_lock
 from structopt.run import stages
-from structopt.run.earlier_runs import earlier_run
+from structopt.run.continuing.earlier_runs import earlier_run
 
 
 def go_on(earlier: Model | str | Path, overrides: Sequence[str] = (), folder: str | Path | None = None) -> Model:

@@ -1,14 +1,14 @@
 """Vector operations of OWL-QN (Andrew and Gao, 2007), over the weights that may move: `moving` holds their indices in theta.
 
 The objective is f(theta) + level ||theta||_1 with f smooth, and `gradient` is that of f. Loops instead of numpy's operations, for
-the reasons of `structopt.kernels.learn.lbfgs`.
+the reasons of `structopt.kernels.quasi_newton.lbfgs`.
 """
 
 from __future__ import annotations
 
 from numba import types
 
-from structopt.kernels.learn.lbfgs import inner
+from structopt.kernels.quasi_newton.lbfgs import inner
 from structopt.kernels.waist.signatures import LONGS, VECTOR, kernel
 
 

@@ -1,0 +1,1 @@
+"""What is known of weights beside their values: their names, and what they cost."""

@@ -1,0 +1,1 @@
+"""Lists of all outputs of a graph, for the reference."""

@@ -1,0 +1,1 @@
+"""Steps on all weights at once, from the changes of gradients."""

@@ -1,0 +1,1 @@
+"""Runs that go on from the state of an earlier one."""
