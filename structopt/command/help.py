@@ -22,6 +22,7 @@ commands:
   train        the same as no command
   predict      write a file again with what a model predicts
   evaluate     score a model on a file
+  explain      what a model has learnt, and what decided a prediction
   compare      tables and learning curves of several runs
   components   what is installed, with parameters: structopt components optimizer=dca
 structopt COMMAND --help says more of each.

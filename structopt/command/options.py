@@ -23,7 +23,7 @@ MODEL = (
     "max_expansion=N lets compressed input expand to more than 100 times its size.\n"
     "quiet=true shows no progress and no advice, errors only."
 )
-LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "samples": 1, "seed": 0, KEY: 1}
+LOWEST = {"threads": 1, "k_best": 1, "sentence": 1, "top": 1, "samples": 1, "seed": 0, KEY: 1}
 
 
 class ModelOptions(TypedDict):

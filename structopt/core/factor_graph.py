@@ -13,7 +13,7 @@ from structopt.core.component import Component
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
-from structopt.core.data.structure import Structure
+from structopt.core.data.structure import PartGroup, Structure
 from structopt.core.data.targets import AllowedParts, Targets
 from structopt.core.structure_kind import StructureKind
 from structopt.errors import ConfigError
@@ -409,6 +409,17 @@ class FactorGraph(Component):
     def configuration_names(self, group: str) -> list[Any] | None:
         """Names of the configurations of a part group that `fit` learnt, by which warm starts match weights; None: the task's."""
         return None
+
+    def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
+        """Where the parts at a position of a group stand, to a reader, in a corpus of one instance.
+
+        By default the number of the position, counted from 1, and its word where there are as many words; of tied parts, which
+        stand for many places, nothing.
+        """
+        if group.tied:
+            return ""
+        words, positions = encoded.words, int(group.offsets[-1])
+        return f"{position + 1} {words[position]}" if len(words) == positions else f"{group.name} {position + 1}"
 
     def admit(self, encoded: Encoded) -> tuple[Encoded, str]:
         """Return the training corpus as the graph can represent it, and a sentence on what was changed, or the empty string."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from structopt.core.component import Component
+from structopt.core.coordinates import Coordinate, Named, Names, Occurring
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
@@ -198,6 +199,17 @@ class Scorer(Component):
         """The same scorer, where the weights that the mask names may move too."""
         return self
 
+    def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[Self, Array]:
+        """The same scorer without weights that are 0, and the others: equal scores of less. By default it leaves out nothing.
+
+        Parameters
+        ----------
+        weights : float64, shape (dimension,)
+        kept : mapping of part group name to bool array
+            Which of the attributes in `SparseFeatures.tables_of` corpora still have; the rows of the others are left out.
+        """
+        return self, weights
+
 
 class SparseFeatures(Scorer):
     """A linear operator from weights to part scores, with one sparse column per part, never materialised.
@@ -250,6 +262,22 @@ class SparseFeatures(Scorer):
     def tables_of(self, array: Array) -> dict[str, Array] | None:
         """Views of an array over the weights by part group, shape (attributes, configurations); None where weights are shared."""
         return None
+
+    def named(self, indices: Array, names: Names, occurring: Occurring | None = None) -> Named:
+        """Names of weights, given their indices: the rows and columns of `tables_of`; none where weights are shared.
+
+        A scorer that stores no names, since it hashes them, looks for the weights among the features of the `occurring` parts.
+        """
+        tables = self.tables_of(np.arange(self.dimension)) or {}
+        found: Named = {int(index): [] for index in indices}
+        for group, table in tables.items():
+            inside = indices[(indices >= table[0, 0]) & (indices <= table[-1, -1])] if table.size else indices[:0]
+            if len(inside):
+                rows, columns = np.divmod(inside - table[0, 0], table.shape[1])
+                attributes, configurations = names.attributes(group, len(table)), names.configurations(group, table.shape[1])
+                for index, row, column in zip(inside.tolist(), rows.tolist(), columns.tolist(), strict=True):
+                    found[index] = [Coordinate(group, attributes[row], configurations[column])]
+        return found
 
     def prepare(self, encoded: Encoded, structure: Structure) -> Any:
         """The record that the kernels open, and where the parts of the instances begin."""

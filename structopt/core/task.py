@@ -262,6 +262,24 @@ class Task(Component):
         """Outputs in the form of the files."""
         return list(outputs)
 
+    def pruned(self, kept: Mapping[str, Array]) -> tuple[Task, Mapping[str, Array]]:
+        """The same fitted task without attributes that have no weights, which encodes corpora without them; and which it kept.
+
+        By default itself, with all. That is right where an attribute has a part in what the others are, as in vectors that are
+        scaled to length 1.
+
+        Parameters
+        ----------
+        kept : mapping of part group name to bool array
+            Which attributes have weights, of the groups whose weights are tables.
+
+        Returns
+        -------
+        (Task, mapping of part group name to bool array)
+            Of the groups of which it left attributes out, which of the rows are left, in their order.
+        """
+        return self, {}
+
     def configuration_names(self, group: str) -> list[Any] | None:
         """Names of the configurations of a part group, by which warm starts match weights; None: tuples of labels."""
         return None

@@ -155,6 +155,14 @@ class Antecedent(FactorGraph):
         own = np.concatenate([[0], np.cumsum(anaphors)])[documents.offsets].astype(np.int64)
         return _added(wrong, SparseVectors(own, starts, absent))
 
+    def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
+        """The mention and its antecedent, by their numbers, from 1."""
+        documents = _documents(encoded)
+        parts = np.concatenate([[0], np.cumsum(1 + self._reach(documents))])
+        mention = int(np.searchsorted(parts, position, side="right")) - 1
+        choice, reach = position - int(parts[mention]), int(self._reach(documents)[mention])
+        return f"mention {mention + 1} " + ("starts an entity" if choice == 0 else f"→ {mention - reach + choice}")
+
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """The antecedent of every mention, counted within its document; -1: it starts an entity. int32, shape (mentions,)."""
         documents = _documents(encoded)

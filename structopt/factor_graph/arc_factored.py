@@ -14,6 +14,7 @@ from structopt.core.data.structure import PartGroup, Structure, part_offsets
 from structopt.core.data.targets import AllowedParts
 from structopt.core.factor_graph import FactorGraph, GraphTraits
 from structopt.factor_graph.kinds import ARBORESCENCE, PROJECTIVE
+from structopt.factor_graph.token_places import JOINED, joined_tokens
 from structopt.factor_graph.tree_corpora import trees_of
 from structopt.factor_graph.tree_repair import admitted
 from structopt.kernels.waist.record import Array
@@ -115,6 +116,11 @@ class ArcFactored(FactorGraph):
         if not self.labeled or trees.allowed is None:
             return None
         return kept_relations(trees, structure, trees.allowed)
+
+    def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
+        """The tokens that a part joins."""
+        tokens = structure.part_tokens[JOINED.get(group.name, group.name)]
+        return joined_tokens(encoded, tokens[position].tolist())
 
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """Head (0 for the root, else counted from 1) and relation number (-1: none) of every token, shape (tokens, 2)."""

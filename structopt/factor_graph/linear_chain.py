@@ -15,6 +15,7 @@ from structopt.core.memory import NUMBER, refuse_what_does_not_fit
 from structopt.errors import ConfigError
 from structopt.factor_graph.kinds import CHAIN
 from structopt.factor_graph.label_parts import allowed_labels, chosen_labels
+from structopt.factor_graph.token_places import joined_tokens
 from structopt.factor_graph.tree_corpora import refuse_trees
 from structopt.kernels.waist.record import Array, Record
 
@@ -100,6 +101,12 @@ class LinearChain(FactorGraph):
     def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
         """Label parts that the gold labels may have."""
         return allowed_labels(encoded)
+
+    def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
+        """The token of a label; two neighbours of a pair of labels."""
+        if group.tied or group.name == "label":
+            return super().place(encoded, structure, group, position)
+        return joined_tokens(encoded, [position, position + 1])
 
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """The number of the label of every position."""

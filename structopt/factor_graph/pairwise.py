@@ -132,6 +132,16 @@ class Pairwise(FactorGraph):
         """Parts of the labels that are kept; None where none are."""
         return kept_labels(encoded)
 
+    def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
+        """A variable by its number, from 1; two of an edge; where all graphs are alike, configurations name them."""
+        graphs = _graphs_of(encoded)
+        if graphs.wide:
+            return ""
+        if group.name != "edge":
+            return super().place(encoded, structure, group, position)
+        first, second = self._edges(graphs)[1][position].tolist()
+        return f"{first + 1} – {second + 1}"
+
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """The number of the state of every variable."""
         return chosen_labels(encoded, structure, outputs)

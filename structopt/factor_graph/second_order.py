@@ -27,6 +27,7 @@ from structopt.factor_graph.arc_pruning import ArcPruning
 from structopt.factor_graph.factor_lists import FactorList, pack_lists, pairs
 from structopt.factor_graph.kinds import LOOPY
 from structopt.factor_graph.ragged import Ragged, ends_of, interleaved, numbers
+from structopt.factor_graph.token_places import JOINED, joined_tokens
 from structopt.factor_graph.tree_corpora import trees_of
 from structopt.factor_graph.tree_repair import admitted
 from structopt.kernels.waist.record import Array
@@ -178,6 +179,11 @@ class SecondOrder(FactorGraph):
     def allowed(self, encoded: Encoded, structure: Structure, role: str = "variable") -> AllowedParts:
         """Arcs that gold may have."""
         return allowed_arcs(trees_of(encoded), structure, "arc", 0)
+
+    def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
+        """The tokens that a part joins."""
+        tokens = structure.part_tokens[JOINED.get(group.name, group.name)]
+        return joined_tokens(encoded, tokens[position].tolist())
 
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Array:
         """Head (0 for the root, else counted from 1) of every token, and -1 for its relation; shape (tokens, 2)."""

@@ -151,6 +151,14 @@ class AttributeRows(Supported):
         """The same features with further weights that may move."""
         return self.of(self.groups, self.with_more(more))
 
+    def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[AttributeRows, Array]:
+        """See `structopt.core.scorer.Scorer`: rows of attributes that are left out, and weights that are 0."""
+        masks = [kept.get(group.name, np.ones(group.size, bool)) for group in self.groups]
+        tables = [table[mask] for table, mask in zip(self.split(weights), masks, strict=True)]
+        groups = [RowGroup(g.name, g.width, len(table)) for g, table in zip(self.groups, tables, strict=True)]
+        rest = np.concatenate([np.zeros(0), *(table.ravel() for table in tables)])
+        return self.of(groups, rest != 0.0), rest
+
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """The rows as JSON values, and the support as packed bits (empty when all weights may move)."""
         groups = [{"name": g.name, "width": g.width, "size": g.size} for g in self.groups]

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core.coordinates import Named, Names, Occurring
 from structopt.core.data.encoded import Encoded, EncodedTrees
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -122,6 +123,13 @@ class HashedTemplates(Supported):
         """What must agree for the same feature to have the same index; not how many labels there are."""
         return {key: value for key, value in self.layout.state().items() if key != "relations"}
 
+    def named(self, indices: Array, names: Names, occurring: Occurring | None = None) -> Named:
+        """See `structopt.core.scorer.SparseFeatures`: those of the features that given parts have."""
+        from structopt.features.arc_names import ArcNames
+        from structopt.features.template_names import collected
+
+        return collected(ArcNames(self.layout, names, occurring).features() if occurring else (), indices)
+
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Return the features for evaluations over all instances."""
         from structopt.features.batch.hashed_templates import HashedBatch
@@ -154,6 +162,10 @@ class HashedTemplates(Supported):
     def widened(self, more: Array) -> HashedTemplates:
         """The same features with further weights that may move."""
         return self.of(self.layout, self.with_more(more), self.note)
+
+    def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[HashedTemplates, Array]:
+        """See `structopt.core.scorer.Scorer`: weights keep their places, and those that are 0 are not saved."""
+        return self.of(self.layout, weights != 0.0, self.note), weights
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from structopt.core.coordinates import Named, Names, Occurring
 from structopt.core.data.encoded import Encoded, EncodedMentions
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -97,6 +98,13 @@ class MentionTemplates(Supported):
             raise ConfigError(OTHER_FEATURES if not same else OTHER_CODES)
         return array.copy()
 
+    def named(self, indices: Array, names: Names, occurring: Occurring | None = None) -> Named:
+        """See `structopt.core.scorer.SparseFeatures`: those of the features that given parts have."""
+        from structopt.features.mention_names import MentionNames
+        from structopt.features.template_names import collected
+
+        return collected(MentionNames(self.layout, names, occurring).features() if occurring else (), indices)
+
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Return the features for evaluations over all instances."""
         from structopt.features.batch.hashed_templates import HashedBatch
@@ -119,6 +127,10 @@ class MentionTemplates(Supported):
     def widened(self, more: Array) -> MentionTemplates:
         """The same features with further weights that may move."""
         return self.of(self.layout, self.with_more(more), self.note)
+
+    def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[MentionTemplates, Array]:
+        """See `structopt.core.scorer.Scorer`: weights keep their places, and those that are 0 are not saved."""
+        return self.of(self.layout, weights != 0.0, self.note), weights
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""

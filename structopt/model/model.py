@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structopt.config import compatibility, registry
 from structopt.core.data.config_keys import Purpose, relevant
 from structopt.core.data.saved_state import SavedState
+from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
+from structopt.core.scorer import SparseFeatures
 from structopt.core.task import Task
 from structopt.errors import ConfigError, did_you_mean
 from structopt.kernels.waist.record import Array
 from structopt.model.annotation import FOLDER, Annotator
 from structopt.model.folder import SavedModel, read_folder, write_folder
-from structopt.model.predictor import Predictor
+from structopt.model.predictor import Inputs, Predictor
 from structopt.model.pruning import Pruner
 from structopt.model.restoring import check_together, create, graph_state, restore_graph, restoring, weights_of
 from structopt.objective import scoring
+
+if TYPE_CHECKING:  # they use models
+    from structopt.model.explanation.explanation import Explanation
+    from structopt.model.explanation.rivals import Against
 
 
 class Model(Predictor):
@@ -38,6 +44,71 @@ class Model(Predictor):
         compatibility.check_rounding(self.task, inference.decoder(), self.graph)
         rest = self.scorer, self.weights, self.temperature, self.pruner, self.annotator
         return Model({**self.config, "inference": node}, self.task, self.graph, inference, *rest)
+
+    def explain(
+        self,
+        instances: Inputs | None = None,
+        *,
+        sentence: int = 1,
+        top: int = 20,
+        against: Against = "auto",
+        names: str | Path | None = None,
+        executor: Executor | None = None,
+    ) -> Explanation:
+        """What the model has learnt; or, given an input, what decided the prediction for one instance of it.
+
+        Parameters
+        ----------
+        instances : sequence, str, Path or None
+            See `predict`. None: the highest and the lowest weights, by label and by pair of labels.
+        sentence : int
+            Which instance, from 1.
+        top : int
+            Rows of each table.
+        against : str
+            What the prediction is compared with: ``runner_up``, the second best output; ``gold``; ``change``, the best output
+            that differs in the label of one variable; ``auto``: the first of these that there is.
+        names : str, Path or None
+            A labelled file, such as the training file, whose features give hashed weights their names.
+        executor : Executor or None
+            None: one thread.
+
+        Returns
+        -------
+        Explanation
+            A `TopWeights` or a `Difference`, whose shares add up to the difference of the two scores; printed, it is a text.
+
+        Raises
+        ------
+        ConfigError
+            Where scores are no sums of weights, or no output can be compared; for numbers and words that are out of range.
+        DataError
+            See `predict`.
+        """
+        from structopt.model.explanation import corpora, differences, rivals, top_weights
+
+        if top < 1:
+            raise ConfigError(f"top={top} must be at least 1.")
+        if against not in rivals.CHOICES:
+            listed = ", ".join(rivals.CHOICES)
+            raise ConfigError(f"against={against} is none of: {listed}.{did_you_mean(against, rivals.CHOICES)}")
+        executor = executor or registry.serial()
+        if instances is None:
+            known = None if names is None else corpora.occurring(self, names, executor)
+            return top_weights.top_weights(self, top, known, "" if names is None else Path(names).name)
+        examples = corpora.one_instance(self, instances, sentence, against, executor)
+        return differences.explained(self, examples, sentence, against, top, executor)
+
+    def pruned(self) -> Model:
+        """The same model without weights that are 0, and without attributes that are left with none: equal predictions of less.
+
+        Attributes go where the task can do without them (`Task.pruned`), and the scorer has a row of weights for each.
+        """
+        tables = self.scorer.tables_of(self.weights) if isinstance(self.scorer, SparseFeatures) else None
+        task, kept = self.task.pruned({group: table.any(axis=1) for group, table in (tables or {}).items()})
+        scorer, weights = self.scorer.pruned(self.weights, kept)
+        rest = self.temperature, self.pruner, self.annotator
+        return Model(self.config, task, self.graph, self.inference, scorer, weights, *rest)
 
     def save(self, folder: str | Path) -> None:
         """Write the model folder, which `structopt.load` reads; equal models give equal bytes."""

@@ -37,7 +37,7 @@ def predict(options: Mapping[str, Any]) -> None:
     DataError
         If the input cannot be read, or has no labels that ``partial`` could keep.
     """
-    model, executor = _model(options), _executor(options["threads"])
+    model, executor = loaded(options), executor_of(options["threads"])
     _check_abilities(model, options)
     name, k = Path(options["input"]).name, options["k_best"]
     with phases.phase("reading", name):
@@ -69,12 +69,12 @@ def evaluate(options: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     options : mapping
         ``model``, ``input``, ``inference`` (empty for the model's own), ``threads``.
     """
-    model = _model(options)
+    model = loaded(options)
     with phases.phase("evaluating", Path(options["input"]).name):
-        return model.report(options["input"], _executor(options["threads"]))
+        return model.report(options["input"], executor_of(options["threads"]))
 
 
-def _model(options: Mapping[str, Any]) -> Model:
+def loaded(options: Mapping[str, Any]) -> Model:
     """Load the model, with the options of task and features and the inference that were asked for instead of its own."""
     with phases.phase("loading", options["model"]):
         model = Model.load(find_model(options["model"]), options.get("task"), options.get("features"))
@@ -92,6 +92,7 @@ def _check_abilities(model: Model, options: Mapping[str, Any]) -> None:
         compatibility.check_option(f"k_best={options['k_best']}", Ability.K_BEST, model.inference, model.graph)
 
 
-def _executor(threads: int) -> Executor:
+def executor_of(threads: int) -> Executor:
+    """So many threads of this process."""
     executor: Executor = registry.create("executor", {"name": "threads", "workers": threads})
     return executor

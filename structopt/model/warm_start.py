@@ -131,7 +131,7 @@ class _Names:
         return matches
 
     def _configurations(self, group: str, earlier: int, width: int) -> tuple[Array, Array]:
-        old, new = (_named(*model, group, n) for model, n in zip(self.models, (earlier, width), strict=True))
+        old, new = (configuration_names(*model, group, n) for model, n in zip(self.models, (earlier, width), strict=True))
         return _matches(old, new)
 
 
@@ -146,7 +146,7 @@ def _padded(names: Sequence[str], size: int) -> list[Any]:
     return known + [("constant", k) for k in range(size - len(known))]
 
 
-def _named(task: Task, graph: FactorGraph, group: str, width: int) -> list[Any]:
+def configuration_names(task: Task, graph: FactorGraph, group: str, width: int) -> list[Any]:
     """Names of the configurations of a part: as graph or task call them, or tuples of labels; in their order."""
     for names in (graph.configuration_names(group), task.configuration_names(group)):
         if names is not None:

@@ -127,7 +127,7 @@ def _train(run: _TrainingRun, resuming: bool) -> Model:
         weights, interrupt = _fit(trainer, data, resuming)
         with interruption.put_off():
             model = run.model(data, weights)
-            model.save(run.folder / "model")
+            run.compact(model).save(run.folder / "model")
         closing = run.closing(data, trainer)
         outcome.metrics, interrupt = closing.measured(weights, interrupt)
         outcome.status = KILLED if interrupt else FINISHED
@@ -278,6 +278,10 @@ class _TrainingRun:
             model_config(self.config), of.task, of.graph, of.inference, data.problem.scorer, weights,
             of.loss.temperature, data.pruned.pruner, data.held_out.annotator,
         )  # fmt: skip
+
+    def compact(self, model: Model) -> Model:
+        """The model as it is saved: without weights that the optimizer has set to 0, where its penalty does."""
+        return model.pruned() if self.components.optimizer.plan.penalty.sparse else model
 
     def closing(self, data: TrainingData, trainer: Trainer) -> Closing:
         """The end of the run."""

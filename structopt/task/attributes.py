@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict
@@ -148,6 +149,15 @@ class AttributeLabelling(TokenLabelling):
     def attribute_names(self, group: str = "label") -> list[str]:
         """Return the names of all attributes of a part group."""
         return list(self._attributes) if group == "label" else []
+
+    def pruned(self, kept: Mapping[str, Array]) -> tuple[AttributeLabelling, Mapping[str, Array]]:
+        """See `structopt.core.task.Task`."""
+        if "label" not in kept:
+            return self, {}
+        smaller = copy(self)
+        names = [name for name, keep in zip(self._attributes, kept["label"].tolist(), strict=True) if keep]
+        smaller._attributes = {name: j for j, name in enumerate(names)}
+        return smaller, {"label": kept["label"]}
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return labels, scheme and attribute names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -215,6 +216,17 @@ class SequenceLabelling(TokenLabelling):
         templates = self._templates.get(group)
         names = [] if templates is None else templates.describe(range(templates.size))
         return [*names, *self._numbers.names] if group == "label" else names
+
+    def pruned(self, kept: Mapping[str, Array]) -> tuple[SequenceLabelling, Mapping[str, Array]]:
+        """See `structopt.core.task.Task`: attributes of templates; numbers, and the constant of pairs, stay as they are."""
+        smaller, masks, templates = copy(self), dict[str, Array](), dict(self._templates)
+        for group, mask in kept.items():
+            if group in templates:
+                own = templates[group].size
+                masks[group] = np.concatenate([mask[:own], np.ones(len(mask) - own, bool)])
+                templates[group] = templates[group].pruned(mask[:own])
+        smaller._templates = templates
+        return smaller, masks
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return labels, scheme, columns, and templates with their vocabularies."""

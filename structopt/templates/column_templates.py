@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -176,6 +178,14 @@ class FeatureTemplates:
             values = ["<padding>" if y == PADDING else v.values[y - 1] for v, y in zip(vocabularies, codes, strict=True)]
             names.append(" & ".join(f"{term}={value}" for term, value in zip(template, values, strict=True)) or BIAS)
         return names
+
+    def pruned(self, kept: Array) -> FeatureTemplates:
+        """The same fitted templates with the attributes that a mask names; values of views keep their codes."""
+        fitted = copy(self)
+        masks = np.split(kept, self._starts[1:-1])
+        fitted._learnt = [replace(table, keys=table.keys[mask]) for table, mask in zip(self._learnt, masks, strict=True)]
+        fitted._number()
+        return fitted
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what `restore` needs: JSON values, and arrays of numbers (strings as UTF-8 bytes and offsets)."""

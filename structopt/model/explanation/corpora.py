@@ -1,0 +1,61 @@
+"""What explanations look at: one instance of an input, and the gold parts of a corpus, whose features have names."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from structopt.config import registry
+from structopt.core.ability import Ability
+from structopt.core.coordinates import Occurring
+from structopt.core.executor import Executor
+from structopt.errors import ConfigError, DataError
+from structopt.model.explanation.rivals import Against
+from structopt.model.predictor import Inputs, Predictor
+from structopt.objective.examples import Examples
+
+
+def one_instance(model: Predictor, instances: Inputs, number: int, against: Against, executor: Executor) -> Examples:
+    """Instance `number`, from 1, of a file or of some in memory, as a corpus of its own; with gold where that is to be compared.
+
+    Raises
+    ------
+    ConfigError, DataError
+        Where there is no such instance, or no gold that was asked for.
+    """
+    in_file = isinstance(instances, (str, PathLike))
+    corpus = _labelled(model, instances, against) if in_file else model.task.corpus(instances)
+    examples = model.examples(corpus, executor=executor)
+    if not 1 <= number <= len(examples):
+        what = f"{instances}: it" if in_file else "the input"
+        raise ConfigError(f"sentence={number}: {what} has {len(examples)} {model.task.instance}s, counted from 1.")
+    one = examples.encoded.subset(number - 1, number)
+    return Examples.build(one, model.graph, model.scorer, model.inference)
+
+
+def _labelled(model: Predictor, path: Any, against: Against) -> Any:
+    """Read a file; with its labels where gold is asked for, or where nothing else may stand against a prediction."""
+    listing = Ability.K_BEST in model.inference.provides(model.graph.kind)
+    if against == "gold":
+        return model.task.read(path)
+    if against == "auto" and not listing:
+        try:
+            return model.task.read(path)
+        except DataError:  # it has no labels, or not all columns
+            return model.task.read(path, labelled=False)
+    return model.task.read(path, labelled=False)
+
+
+def occurring(model: Predictor, path: str | Path, executor: Executor | None = None) -> Occurring:
+    """The gold parts of a labelled file; of sets of gold outputs, all parts that one of them has."""
+    corpus = model.task.read(path)
+    if model.annotator is not None:
+        corpus = model.annotator.annotated(model.task, corpus, executor)
+    encoded, _ = model.graph.admit(model.task.encode(corpus))
+    if model.pruner is not None:
+        encoded = model.pruner.prune(encoded, keep_gold=True, executor=executor or registry.serial()).encoded
+    structure = model.graph.build(encoded)
+    targets = model.graph.targets(encoded, structure)
+    seen = targets.possible(structure.parts) if targets.sets.any() else targets.points
+    return Occurring(encoded, structure, seen)
