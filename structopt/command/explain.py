@@ -24,8 +24,8 @@ SYNTAX = Syntax(
     "structopt explain model=MODEL [input=FILE sentence=1] [top=20] [against=gold] [names=FILE] [format=text|json|html]"
     " [output=FILE] [inference=exact] [threads=2] [task.KEY=VALUE] [features.vectors=FILE] [quiet=true]",
     "Without an input: the highest and the lowest weights, by label and by pair of labels.\n"
-    "With one: which attributes gave how much to the prediction for a sentence (document, image, ...) of it, against another output:\n"
-    "runner_up, the second best one; gold; change, the best one with another label of one variable; auto, the first that there is.\n"
+    "With one: which attributes gave how much to the prediction for a sentence (document, image, ...), against another output:\n"
+    "runner_up, the second best; gold; change, the best with another label of one variable; auto, the first that there is.\n"
     "The shares of all attributes add up to the difference of the two scores.\n"
     "names=FILE is a labelled file whose features give hashed weights their names; by default the run's training file.\n" + MODEL,
     Options,

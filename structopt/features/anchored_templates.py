@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from structopt.core.coordinates import Named, Names, Occurring
 from structopt.core.data.encoded import Encoded, EncodedConstituents
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors
@@ -119,6 +120,15 @@ class AnchoredTemplates(Supported):
         new, old = (np.flatnonzero(both[places]) for places in (self.seen_places, earlier.seen_places))
         carried[new] = array[old]
         return carried
+
+    def named(self, indices: Array, names: Names, occurring: Occurring | None = None) -> Named:
+        """See `structopt.core.scorer.SparseFeatures`: those of the features that given parts have."""
+        from structopt.features.anchored_names import AnchoredNames
+        from structopt.features.template_names import collected
+
+        if occurring is None:
+            return collected((), indices)
+        return collected(AnchoredNames(self.layout, self.seen_places, self.index.others, names, occurring).features(), indices)
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """Return the features for evaluations over all instances."""

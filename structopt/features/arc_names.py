@@ -10,7 +10,7 @@ import numpy as np
 from structopt.core.coordinates import Names, Occurring
 from structopt.core.data.encoded import EncodedTrees
 from structopt.features.template_layout import JOINED, KINDS, ROW_VARIANTS, VARIANTS, Layout, distance_bins
-from structopt.features.template_names import Features, hashes_of, parts_of_group
+from structopt.features.template_names import Features, bin_names, hashes_of, parts_of_group
 from structopt.kernels.waist.record import Array
 from structopt.templates.arc_templates import ARCS, BETWEEN
 from structopt.templates.part_templates import Template
@@ -112,13 +112,10 @@ class ArcNames:
         if kind == "label":
             return {1: "head to the right", 2: "head to the left", 3: "from the root"}[variant]
         if kind == "arc":
-            bounds = self.layout.distances
-            if variant == 3 + 2 * len(bounds):
+            far = bin_names(1, self.layout.distances)
+            if variant == 1 + 2 * len(far):
                 return "from the root"
-            low, side = (variant - 1) // 2, "left" if (variant - 1) % 2 else "right"
-            ends = [0, *bounds][low] + 1, bounds[low] if low < len(bounds) else None
-            far = f"{ends[0]} or more" if ends[1] is None else f"{ends[0]}" if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-            return f"head {far} to the {side}"
+            return f"head {far[(variant - 1) // 2]} to the {'left' if (variant - 1) % 2 else 'right'}"
         if kind == "sibling":
             return f"nearer {SIDES[(variant - 1) // 3]}, farther {SIDES[(variant - 1) % 3]}"
         sides = list(product(("head's head to the right", "head's head to the left"), ("head to the right", "head to the left")))

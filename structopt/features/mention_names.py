@@ -10,7 +10,7 @@ from structopt.core.coordinates import Names, Occurring
 from structopt.core.data.encoded import EncodedMentions
 from structopt.features.mention_layout import Layout
 from structopt.features.template_layout import distance_bins
-from structopt.features.template_names import Features, Values, hashes_of, parts_of_group
+from structopt.features.template_names import Features, Values, bin_names, hashes_of, parts_of_group
 from structopt.kernels.independent.record import INDEPENDENT
 from structopt.kernels.waist.record import Array
 from structopt.templates.mention_templates import ANTECEDENT, DISTANCE, MENTION, SAME, SENTENCES
@@ -73,14 +73,7 @@ class MentionNames:
             return self.known[atom.column]
         if atom.role == SAME:
             return {0: "no", 1: "yes"}
-        bounds = self._bounds(atom.role)
-        ends = [0 if atom.role == SENTENCES else 1, *(bound + 1 for bound in bounds)]
-        return {k: _between(low, bounds[k] if k < len(bounds) else None) for k, low in enumerate(ends)}
+        return bin_names(0 if atom.role == SENTENCES else 1, self._bounds(atom.role))
 
     def _bounds(self, measure: str) -> tuple[int, ...]:
         return self.layout.distances if measure == DISTANCE else self.layout.sentence_distances
-
-
-def _between(low: int, high: int | None) -> str:
-    """A bin in words."""
-    return f"{low} or more" if high is None else f"{low}" if low >= high else f"{low} to {high}"

@@ -56,11 +56,16 @@ class Features(NamedTuple):
 
 def hashes_of(number: int, values: Values, count: int) -> Array:
     """Hashes of the features of a template, uint64, given the values of its atoms at so many parts."""
+    return finished(partial_sums(number, values, count))
+
+
+def partial_sums(number: int, values: Values, count: int) -> Array:
+    """The sums of the partial hashes of a template and its atoms, uint64."""
     with np.errstate(over="ignore"):
         total = np.full(count, partial(number, 0, np.zeros(1, np.int64))[0], np.uint64)
         for atom, value in enumerate(values, 1):
             total = total + partial(number, atom, value)
-        return finished(total)
+    return total
 
 
 def partial(template: int, atom: int, value: Array) -> Array:
@@ -94,18 +99,27 @@ def collected(features: Iterable[Features], indices: Array) -> Named:
 
 def _coordinate(one: Features, part: int, variant: int) -> Coordinate:
     """The name of a feature of a part."""
-    atoms = [f"{text}={_value(known, int(v[part]))}" for (text, known), v in zip(one.atoms, one.values, strict=True)]
+    atoms = [f"{text}={value_name(known, int(v[part]))}" for (text, known), v in zip(one.atoms, one.values, strict=True)]
     name, remark = " & ".join(atoms) or BIAS, one.remark(variant) if variant else ""
     configuration = one.configurations[part] if len(one.configurations) else ""
     return Coordinate(one.group, f"{name}, {remark}" if remark else name, configuration)
 
 
-def _value(known: Mapping[int, str], value: int) -> str:
+def value_name(known: Mapping[int, str], value: int) -> str:
     """What a value is called."""
     from structopt.kernels.features.hashing import END, NONE_CODE, ROOT_CODE, START
 
     edges = {START: "<start>", END: "<end>", ROOT_CODE: "<root>", NONE_CODE: "<none>"}
     return known.get(value) or edges.get(value) or BEYOND.get(value) or str(value)
+
+
+def bin_names(least: int, bounds: Sequence[int]) -> dict[int, str]:
+    """The names of bins of numbers from `least`, given their upper ends; one more bin is beyond."""
+    lows, highs = [least, *(bound + 1 for bound in bounds)], [*bounds, None]
+    return {
+        k: f"{low} or more" if high is None else f"{low}" if low >= high else f"{low} to {high}"
+        for k, (low, high) in enumerate(zip(lows, highs, strict=True))
+    }
 
 
 def parts_of_group(structure: Structure, name: str, outputs: SparseVectors) -> tuple[Array, Array, Array]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from structopt.core.data.constituents import Bracketings
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
-from structopt.core.data.structure import Structure
+from structopt.core.data.structure import PartGroup, Structure
 from structopt.core.factor_graph import GraphTraits, Nearest
 from structopt.factor_graph.grammar import forests
 from structopt.factor_graph.grammar.charts import cells_of
@@ -54,6 +54,13 @@ class Span(TreebankGrammar):
         """Indicators of the gold edges and nodes."""
         trees = constituents_of(encoded)
         return forests.gold_parts(structure, trees, self.rules, self.uses(trees))
+
+    def place(self, encoded: Encoded, structure: Structure, group: PartGroup, position: int) -> str:
+        """The words below the rule, the step or the tag."""
+        edges, vertices = next(forests.sentences(structure))
+        above = position if group.name == "node" else int(edges.head[position])
+        begin, end = int(vertices.begin[above]), int(vertices.end[above])
+        return " ".join([f"{begin + 1}" if end == begin + 1 else f"{begin + 1}–{end}", *encoded.words[begin:end]])
 
     def view(self, name: str, encoded: Encoded, structure: Structure, outputs: SparseVectors) -> Bracketings:
         """The constituents of the trees; none where there is no tree."""

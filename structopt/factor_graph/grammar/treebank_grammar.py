@@ -115,11 +115,12 @@ class TreebankGrammar(FactorGraph):
         return SymbolPruning(self.pruner, self.prune_threshold, self.pruner_epochs, self.pruner_C, direction)
 
     def configuration_names(self, group: str) -> list[Any] | None:
-        """Rules by their symbols, steps by their chains; of other groups the task's names."""
+        """Rules by their symbols, steps by their chains, symbols as such; of other groups the task's names."""
         rules = self.rules
         if group == "rule":
-            return [tuple(rules.symbols[k] for k in rule) for rule in rules.binary.tolist()]
-        return list(rules.chains) if group == "step" else None
+            symbols = rules.symbols
+            return [f"{symbols[above]} → {symbols[left]} {symbols[right]}" for left, right, above in rules.binary.tolist()]
+        return {"step": list(rules.chains), "symbol": list(rules.symbols)}.get(group)
 
     def counted(self, role: str, encoded: Encoded) -> Counted:
         """Uses of rules and steps, by the symbols above; or symbols at spans."""

@@ -11,7 +11,7 @@ from structopt.model.explanation.explanation import signed
 from structopt.model.explanation.rivals import MEANING
 
 if TYPE_CHECKING:  # it shows itself with this module
-    from structopt.model.explanation.differences import Difference
+    from structopt.model.explanation.differences import Difference, Share
 
 Sums = Sequence[tuple[str, float]]
 
@@ -22,9 +22,9 @@ def text(one: Difference) -> str:
     for name, sums in _sums(one):
         lines = [["share", name], *([signed(amount), label or "everywhere"] for label, amount in _most(sums, one.top))]
         pieces.append(tables.columns(lines, sides="><"))
-    shares = [["share", "times", "weight", "feature", "at"]]
+    shares = [["share", "times", "weight", "attribute", "at"]]
     shares += [
-        [signed(share.amount), f"{share.times:+g}", signed(share.weight), str(share.feature), _at(share)]
+        [signed(share.amount), f"{share.times:+g}", signed(share.weight), _attribute(share), _at(share)]
         for share in one.shares[: one.top]
     ]  # fmt: skip
     pieces.append(tables.columns(shares, sides=">>><"))
@@ -67,12 +67,12 @@ def body(one: Difference) -> Iterator[str]:
     rows = [
         [
             signed(share.amount), html_pages.bar(share.amount, largest), f"{share.times:+g}", signed(share.weight),
-            escape(str(share.feature)), escape(_at(share)),
+            escape(_attribute(share)), escape(_at(share)),
         ]
         for share in shown
     ]  # fmt: skip
     yield f"<h2>The {len(shown)} largest of {len(one.shares)} shares</h2>"
-    yield html_pages.table(["share", "", "times", "weight", "feature", "at"], rows, numbers=[0, 2, 3])
+    yield html_pages.table(["share", "", "times", "weight", "attribute", "at"], rows, numbers=[0, 2, 3])
 
 
 def _outputs(one: Difference) -> Iterator[str]:
@@ -101,7 +101,12 @@ def _aligned(one: Difference) -> list[tuple[str, str, str]]:
     lists = [one.chosen, one.other]
     if not one.words or not all(isinstance(output, list) and len(output) == len(one.words) for output in lists):
         return []
-    return list(zip(one.words, *(list(map(str, output)) for output in lists), strict=True))
+    return list(zip(one.words, *(list(map(_shown, output)) for output in lists), strict=True))
+
+
+def _shown(label: Any) -> str:
+    """A label; of an arc its head and its relation, where it has one."""
+    return " ".join(str(value) for value in label if value is not None) if isinstance(label, tuple) else str(label)
 
 
 def _scores(one: Difference) -> list[list[str]]:
@@ -119,6 +124,11 @@ def _most(sums: Sums, top: int) -> Sums:
     return [*sums[:top], (f"({len(rest)} others)", sum(amount for _, amount in rest))] if rest else sums
 
 
-def _at(share: Any) -> str:
+def _attribute(share: Share) -> str:
+    return share.feature.attribute or share.feature.group
+
+
+def _at(share: Share) -> str:
     """Where a share stands, and for which configuration."""
-    return " ".join(text for text in (share.place, share.configuration and f"[{share.configuration}]") if text)
+    configuration = share.configuration or share.feature.configuration
+    return " ".join(text for text in (share.place, configuration and f"[{configuration}]") if text)

@@ -108,7 +108,7 @@ class Difference(Explanation):
     @property
     def by_attribute(self) -> list[tuple[str, float]]:
         """Sums by attribute."""
-        return self.by(lambda share: share.feature.attribute)
+        return self.by(lambda share: share.feature.attribute or share.feature.group)
 
     @property
     def by_place(self) -> list[tuple[str, float]]:
@@ -118,7 +118,7 @@ class Difference(Explanation):
     @property
     def by_configuration(self) -> list[tuple[str, float]]:
         """Sums by configuration."""
-        return self.by(lambda share: share.configuration or share.feature.group)
+        return self.by(lambda share: share.configuration or share.feature.configuration or share.feature.group)
 
     def text(self) -> str:
         """See `structopt.model.explanation.difference_pages`."""

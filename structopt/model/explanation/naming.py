@@ -15,7 +15,7 @@ from structopt.model.warm_start import configuration_names
 from structopt.templates.column_codes import FIRST
 
 CONSTANT = "always"
-"""The name of the attribute that every position has."""
+"""The name of the attribute that every position has, where there are others."""
 
 
 class ModelNames:
@@ -29,7 +29,9 @@ class ModelNames:
     def _attributes(self, group: str, size: int) -> Sequence[str]:
         known = list(self.task.attribute_names(group))[:size]
         rest = size - len(known)
-        return [*known, *([CONSTANT] if rest == 1 else [f"number {k}" for k in range(1, rest + 1)])]
+        if rest == 1:
+            return [*known, CONSTANT if known else ""]
+        return [*known, *(f"number {k}" for k in range(1, rest + 1))]
 
     def _configurations(self, group: str, width: int) -> Sequence[str]:
         names = [text_of(name) for name in configuration_names(self.task, self.graph, group, width)][:width]

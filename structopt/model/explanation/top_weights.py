@@ -32,10 +32,10 @@ class Weight(NamedTuple):
     feature: Coordinate
     others: tuple[Coordinate, ...] = ()
 
-    @property
-    def name(self) -> str:
-        """All features that have it."""
-        return " or ".join(dict.fromkeys(map(str, (self.feature, *self.others))))
+    def name(self, apart: bool) -> str:
+        """All features that have it; without their configuration, where the table is of one."""
+        features = (self.feature, *self.others)
+        return " or ".join(dict.fromkeys(one.attribute or "always" if apart else str(one) for one in features))
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,15 @@ class Table:
         Weights above 0, the highest first; below 0, the lowest first.
     count : int
         Weights that are not 0, these and others; 0 where that is not known.
+    apart : bool
+        Whether it is of one configuration, which its title names.
     """
 
     title: str
     positive: list[Weight]
     negative: list[Weight]
     count: int = 0
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class TopWeights(Explanation):
             if table.positive or table.negative:
                 yield f"<h2>{escape(_heading(table))}</h2>"
                 yield '<div class="pair">'
-                yield from (_html(rows, largest) for rows in (table.positive, table.negative) if rows)
+                yield from (_html(rows, largest, table.apart) for rows in (table.positive, table.negative) if rows)
                 yield "</div>"
 
 
@@ -97,7 +100,7 @@ def _text(table: Table) -> str:
     """Highest weights on the left, lowest on the right."""
     lines = [["weight", "feature", "", "weight", "feature"]]
     for pair in zip_longest(table.positive, table.negative):
-        cells = [["", ""] if row is None else [signed(row.weight), row.name] for row in pair]
+        cells = [["", ""] if row is None else [signed(row.weight), row.name(table.apart)] for row in pair]
         lines.append([*cells[0], "", *cells[1]])
     return f"{_heading(table)}\n{tables.columns(lines, sides='><<><')}"
 
@@ -108,8 +111,8 @@ def _rows(weights: list[Weight]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _html(weights: list[Weight], largest: float) -> str:
-    rows = [[signed(row.weight), html_pages.bar(row.weight, largest, 80), escape(row.name)] for row in weights]
+def _html(weights: list[Weight], largest: float, apart: bool) -> str:
+    rows = [[signed(row.weight), html_pages.bar(row.weight, largest, 80), escape(row.name(apart))] for row in weights]
     return html_pages.table(["weight", "", "feature"], rows, numbers=[0])
 
 
@@ -151,8 +154,8 @@ def _of_group(
         indices = numbers[:, column].ravel()
         high, low = _extremes(weights, indices, top)
         named = scorer.named(np.unique(np.concatenate([high, low])), names)
-        yield Table(title, *([_weight(weights, k, named[k]) for k in own.tolist()] for own in (high, low)),
-                    count=int(np.count_nonzero(weights[indices])))  # fmt: skip
+        rows = [[_weight(weights, k, named[k]) for k in own.tolist()] for own in (high, low)]
+        yield Table(title, *rows, int(np.count_nonzero(weights[indices])), apart)
 
 
 def _of_shared(

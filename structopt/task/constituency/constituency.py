@@ -257,8 +257,8 @@ class Constituency(Task):
         write_text(target, constituent_picture.draw(outputs[index], named, gold))
 
     def vocabulary(self) -> dict[str, list[str]]:
-        """Return the labels of phrases, and the tags."""
-        return {"labels": list(self.labels), "tags": list(self._lexicon.tags)}
+        """Return the labels of phrases, the tags, and the values of all columns, whose numbers features are hashed from."""
+        return {"labels": list(self.labels), "tags": list(self._lexicon.tags), "values": self._columns.value_names()}
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """Return the words and classes of words."""
