@@ -10,7 +10,7 @@ body { font: 15px/1.45 system-ui, sans-serif; color: #1c2430; background: #fff }
 body { max-width: 72rem; margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem; margin: 0 0 .3rem } h2 { font-size: 1.1rem; margin: 1.8rem 0 .4rem }
 p { margin: .3rem 0; color: #4a5563 }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem }
+table { border-collapse: collapse; margin-bottom: .8rem; font-variant-numeric: tabular-nums; font-size: .92rem }
 th { text-align: left; color: #6b7685; font-weight: 500; border-bottom: 1px solid #d8dee6; padding: .15rem .9rem .15rem 0 }
 td { padding: .12rem .9rem .12rem 0; border-bottom: 1px solid #eef1f5; vertical-align: top }
 td.n, th.n { text-align: right; white-space: nowrap }

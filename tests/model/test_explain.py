@@ -23,12 +23,12 @@ SHARED = ["tracker=none", "quiet=true", "objective_every=0", "optimizer.epochs=1
 RUNS = {
     "attributes": ["task=attributes", "task.limit=40"],
     "ner": ["task=ner", "task.limit=40", "features.transitions=[word]"],
-    "multiclass": ["task=multiclass", "task.limit=60", "features.standardize=columns"],
+    "multiclass": ["task=multiclass", "task.limit=60"],
     "dependency": ["task=dependency", "task.limit=15", "features.hash_bits=14", "factor_graph.labeled=true"],
     "coreference": ["task=coreference", "task.limit=3", "features.hash_bits=14"],
     "multilabel": ["task=multilabel", "task.limit=30", "optimizer=sgd", "optimizer.eta=0.1", "loss=crf", "inference=loopy_bp"],
     "grid": ["task=grid", "task.limit=4", "optimizer=perceptron", "inference=ad3"],
-    "span": ["task=constituency", "factor_graph=span", "task.limit=20", "features.hash_bits=16", "optimizer.eta=0.1"],
+    "span": ["task=constituency", "factor_graph=span", "task.limit=20", "features.hash_bits=16"],
     "constituency": ["task=constituency", "task.limit=15"],
     "summarization": ["task=summarization", "task.limit=4", "optimizer=perceptron"],
 }

@@ -44,8 +44,12 @@ class ModelNames:
 
 
 def text_of(name: Any) -> str:
-    """The name of a configuration as text: labels of neighbours with an arrow between them."""
-    return " → ".join(map(text_of, name)) if isinstance(name, (tuple, list)) else str(name)
+    """The name of a configuration as text: labels of neighbours with an arrow between them, states of variables as equations."""
+    if not isinstance(name, (tuple, list)):
+        return str(name)
+    if all(isinstance(one, (tuple, list)) for one in name):
+        return " & ".join("=".join(map(str, one)) for one in name)
+    return " → ".join(map(str, name))
 
 
 def linear(scorer: Scorer) -> SparseFeatures:

@@ -21,6 +21,8 @@ from structopt.model.predictor import Predictor
 
 MOST_TABLES = 100
 """Configurations that have a table each; where there are more, a part group has one for all."""
+WIDE = 120
+"""Letters of two names beside each other, at most."""
 ASKED = 20
 """How many times the weights that are asked for are looked up, since the largest of a model may all be of one part group."""
 
@@ -97,12 +99,16 @@ def _heading(table: Table) -> str:
 
 
 def _text(table: Table) -> str:
-    """Highest weights on the left, lowest on the right."""
-    lines = [["weight", "feature", "", "weight", "feature"]]
-    for pair in zip_longest(table.positive, table.negative):
-        cells = [["", ""] if row is None else [signed(row.weight), row.name(table.apart)] for row in pair]
-        lines.append([*cells[0], "", *cells[1]])
-    return f"{_heading(table)}\n{tables.columns(lines, sides='><<><')}"
+    """Highest weights on the left, lowest on the right; below each other, where names are long."""
+    sides = [
+        [["weight", "feature"], *([signed(row.weight), row.name(table.apart)] for row in rows)]
+        for rows in (table.positive, table.negative) if rows
+    ]  # fmt: skip
+    if sum(max(len(name) for _, name in side) for side in sides) > WIDE:
+        return "\n".join([_heading(table), *(tables.columns(side, sides="><") for side in sides)])
+    beside = [[cell for k, cells in enumerate(pair) for cell in ([""] * (k > 0) + cells)] for pair in
+              zip_longest(*sides, fillvalue=["", ""])]  # fmt: skip
+    return f"{_heading(table)}\n{tables.columns(beside, sides='><<><')}"
 
 
 def _rows(weights: list[Weight]) -> list[dict[str, Any]]:
