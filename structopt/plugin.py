@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from structopt.core.ability import Ability
 from structopt.core.certificate import Certificate
+from structopt.core.coordinates import Coordinate, Named, Names, Occurring
 from structopt.core.cost import Cost
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
@@ -41,6 +42,7 @@ from structopt.core.memory import Footprint, ProblemSizes
 from structopt.core.needs import CONVEX, DUAL, FAMILY, MARGINS, Demand, Needs, Property
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Plan, Report, State
+from structopt.core.penalty import Penalty
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer, SparseFeatures
 from structopt.core.structure_kind import InferenceKernels, StructureKind, check_count
 from structopt.core.task import Outcomes, Task
@@ -90,18 +92,19 @@ from structopt.task.split_files import checked_paths
 
 __all__ = [
     "ARBORESCENCE", "Ability", "AllowedParts", "AnchoredTemplates", "Array", "AttributeRows", "AttributeTable", "BatchMap",
-    "CHAIN", "CONVEX", "Calculus", "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Cost", "DUAL",
-    "Data", "DataError", "Demand", "DenseTable", "EMPTY", "EVALUATE", "Encoded", "EncodedConstituents", "EncodedGraphs",
-    "EncodedMentions", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL", "FACTOR_MESSAGES",
-    "FACTOR_PROJECT", "FAMILY", "FORESTS", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind", "FactorRows",
-    "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING", "HashedTemplates",
-    "INDEPENDENT", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST", "Kernels", "LONGS",
-    "LOOPY", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError", "NONE", "Needs",
-    "Objective", "Optimizer", "Outcomes", "PROJECTIVE", "Pairwise", "PartGroup", "Placement", "Plan", "ProblemSizes",
-    "Property", "RECORD", "ROOT", "ROUND", "Record", "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState",
-    "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures", "SparseVectors", "State", "StructoptError",
-    "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide", "Words", "add_cost", "add_gold",
-    "allowed_labels", "check_count", "check_keys", "checked_paths", "chosen_labels", "did_you_mean", "driven", "driver",
-    "forest_sentences", "gold_score", "halted", "inlined", "insert", "is_set", "kernel", "list_parts", "open_factors",
-    "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit", "write_text",
+    "CHAIN", "CONVEX", "Calculus", "Certificate", "Column", "Columns", "CompatibilityError", "ConfigError", "Coordinate",
+    "Cost", "DUAL", "Data", "DataError", "Demand", "DenseTable", "EMPTY", "EVALUATE", "Encoded", "EncodedConstituents",
+    "EncodedGraphs", "EncodedMentions", "EncodedTrees", "Executor", "FACTORS", "FACTOR_EXTEND", "FACTOR_LOCAL",
+    "FACTOR_MESSAGES", "FACTOR_PROJECT", "FAMILY", "FORESTS", "FactorAbility", "FactorGraph", "FactorKernels", "FactorKind",
+    "FactorRows", "FeatureKernels", "FeatureScratch", "Flag", "Float", "Floats", "Footprint", "GraphTraits", "HAMMING",
+    "HashedTemplates", "INDEPENDENT", "INTS", "InThisProcess", "Inference", "InferenceKernels", "Int", "Ints", "K_BEST",
+    "Kernels", "LONGS", "LOOPY", "Long", "Longs", "Loss", "LossFamily", "MARGINS", "Matches", "Messages", "ModelError",
+    "NONE", "Named", "Names", "Needs", "Objective", "Occurring", "Optimizer", "Outcomes", "PROJECTIVE", "Pairwise",
+    "PartGroup", "Penalty", "Placement", "Plan", "ProblemSizes", "Property", "RECORD", "ROOT", "ROUND", "Record",
+    "RecordLayout", "Report", "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer", "SequenceLabelling",
+    "Space", "SparseFeatures", "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task",
+    "Tracker", "VECTOR", "Wide", "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "check_keys",
+    "checked_paths", "chosen_labels", "did_you_mean", "driven", "driver", "forest_sentences", "gold_score", "halted",
+    "inlined", "insert", "is_set", "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets",
+    "read_text", "restrict", "size", "visit", "write_text",
 ]  # fmt: skip

@@ -94,7 +94,7 @@ class Model(Predictor):
             raise ConfigError(f"against={against} is none of: {listed}.{did_you_mean(against, rivals.CHOICES)}")
         executor = executor or registry.serial()
         if instances is None:
-            known = None if names is None else corpora.occurring(self, names, executor)
+            known = [] if names is None else corpora.occurring(self, names, executor)
             return top_weights.top_weights(self, top, known, "" if names is None else Path(names).name)
         examples = corpora.one_instance(self, instances, sentence, against, executor)
         return differences.explained(self, examples, sentence, against, top, executor)

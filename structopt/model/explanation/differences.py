@@ -7,7 +7,7 @@ theta_f (F r)_f. Part by part, that is theta_f (F e_p)_f r_p, so that shares add
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,10 +150,11 @@ def explained(
         model.task.written(decoded(model.task, model.graph, examples, output))[0] for output in (pair.chosen, pair.other)
     ]  # fmt: skip
     shares = sorted(_shares(model, scorer, examples, pair), key=lambda share: -abs(share.amount))
-    return Difference(
+    one = Difference(
         f"{model.task.instance} {number}", list(examples.encoded.words), outputs[0], outputs[1], pair.which,
-        (score_of(pair.chosen, scores), score_of(pair.other, scores)), shares, _remarks(shares), top,
+        (score_of(pair.chosen, scores), score_of(pair.other, scores)), shares, [], top,
     )  # fmt: skip
+    return replace(one, remarks=list(_remarks(one)))
 
 
 def _shares(model: Predictor, scorer: SparseFeatures, examples: Examples, pair: Rivals) -> Iterator[Share]:
@@ -203,9 +204,11 @@ def part_of(examples: Examples, part: int) -> tuple[PartGroup, int, int]:
     raise IndexError(part)
 
 
-def _remarks(shares: list[Share]) -> list[str]:
-    """How many features have no names, and how many share their weight with another of the same part."""
-    nameless = sum(share.feature.attribute.startswith("weight ") and not share.feature.group for share in shares)
-    return [f"{nameless} of {len(shares)} weights belong to features whose names are not known."] if nameless else []
-
-
+def _remarks(one: Difference) -> Iterator[str]:
+    """What a reader may not expect of these outputs and weights."""
+    if one.which == "runner_up" and one.difference < 0:
+        yield "The other output has the higher score: this model predicts by marginals, or by an inference that is not exact."
+    if one.difference == 0.0 and not one.shares:
+        yield "Both outputs have the same features."
+    if nameless := sum(not share.feature.group for share in one.shares):
+        yield f"{nameless} of {len(one.shares)} shares are of features whose names are not known."

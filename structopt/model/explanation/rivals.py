@@ -67,10 +67,13 @@ def _runner_up(model: Predictor, examples: Examples, chosen: SparseVectors, exec
 
 def _gold(model: Predictor, examples: Examples, chosen: SparseVectors, executor: Executor) -> SparseVectors | None:
     """The gold output, where the input has it in full, the model can express it, and it is not the chosen one."""
-    encoded = examples.encoded
+    encoded, structure = examples.encoded, examples.structure
     if encoded.gold is None or (encoded.gold < 0).any():
         return None
-    gold = model.graph.gold(encoded, examples.structure)
+    nearest = model.graph.nearest(encoded, structure)
+    if (model.pruner is not None) if nearest is None else not nearest.allowed.all():
+        return None  # its parts may not be among the candidates
+    gold = model.graph.gold(encoded, structure)
     return None if (gold.parts < 0).any() or same(gold, chosen) else gold
 
 

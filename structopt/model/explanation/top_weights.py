@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structopt.core.coordinates import Coordinate, Occurring, unnamed
+from structopt.core.coordinates import Coordinate, Named, Occurring, unnamed
 from structopt.core.scorer import SparseFeatures
 from structopt.formats import html_pages, tables
 from structopt.kernels.waist.record import Array
@@ -122,7 +122,7 @@ def _html(weights: list[Weight], largest: float, apart: bool) -> str:
     return html_pages.table(["weight", "", "feature"], rows, numbers=[0])
 
 
-def top_weights(model: Predictor, top: int, occurring: Occurring | None = None, source: str = "") -> TopWeights:
+def top_weights(model: Predictor, top: int, occurring: Sequence[Occurring] = (), source: str = "") -> TopWeights:
     """The `top` highest and lowest weights of a model.
 
     Parameters
@@ -130,7 +130,7 @@ def top_weights(model: Predictor, top: int, occurring: Occurring | None = None, 
     model : Predictor
     top : int
         At least 1.
-    occurring : Occurring or None
+    occurring : sequence of Occurring
         Parts whose features give hashed weights their names.
     source : str
         What these are of, to a reader.
@@ -165,11 +165,12 @@ def _of_group(
 
 
 def _of_shared(
-    scorer: SparseFeatures, weights: Array, names: ModelNames, top: int, occurring: Occurring | None, source: str
+    scorer: SparseFeatures, weights: Array, names: ModelNames, top: int, occurring: Sequence[Occurring], source: str
 ) -> tuple[list[Table], list[str]]:
     """Tables by part group of the features that have names; those without are a table of their own."""
     high, low = _extremes(weights, np.arange(len(weights)), ASKED * top)
-    named = scorer.named(np.unique(np.concatenate([high, low])), names, occurring)
+    indices = np.unique(np.concatenate([high, low]))
+    named = _joined([scorer.named(indices, names, one) for one in (occurring or [None])])
     groups = list(dict.fromkeys(names[0].group for names in named.values() if names))
     found = []
     for group in [*groups, ""]:
@@ -180,6 +181,11 @@ def _of_shared(
         if any(rows):
             found.append(Table(group or "weights without a name", rows[0][:top], rows[1][:top]))
     return found, list(_remarks(named, source))
+
+
+def _joined(several: Sequence[Named]) -> Named:
+    """The names of the same weights that several corpora give, each once."""
+    return {k: list(dict.fromkeys(name for named in several for name in named[k])) for k in several[0]}
 
 
 def _remarks(named: dict[int, list[Coordinate]], source: str) -> Iterator[str]:
