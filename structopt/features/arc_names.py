@@ -97,11 +97,11 @@ class ArcNames:
 
         p, q, r = slots[:, 0], slots[:, 1], slots[:, -1]
         if kind == "label":
-            return np.where(p == ROOT_SLOT, 3, 1 + (p < q))
+            return np.asarray(np.where(p == ROOT_SLOT, 3, 1 + (p < q)))
         if kind == "arc":
             bins = np.array(distance_bins(self.layout.distances))
             bin_of = bins[np.minimum(np.abs(p - q), len(bins) - 1)]
-            return np.where(p == ROOT_SLOT, 3 + 2 * bins[-1], 1 + 2 * bin_of + (p < q))
+            return np.asarray(np.where(p == ROOT_SLOT, 3 + 2 * bins[-1], 1 + 2 * bin_of + (p < q)))
         if kind == "sibling":
             sides = [np.where(slot == NONE_SLOT, 0, 1 + (slot > p)) for slot in (q, r)]
             return np.asarray(1 + 3 * sides[0] + sides[1])

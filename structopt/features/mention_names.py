@@ -59,13 +59,13 @@ class MentionNames:
         documents = self.documents
         if atom.role in (MENTION, ANTECEDENT):
             of = mention if atom.role == MENTION else antecedent
-            return documents.codes[of, documents.columns.index(atom.column)].astype(np.int64)
+            return np.asarray(documents.codes[of, documents.columns.index(atom.column)], np.int64)
         if atom.role == SAME:
             compared = documents.compared[:, documents.compared_columns.index(atom.column)]
-            return ((compared[mention] >= 0) & (compared[mention] == compared[antecedent])).astype(np.int64)
+            return np.asarray((compared[mention] >= 0) & (compared[mention] == compared[antecedent]), np.int64)
         bins = np.array(distance_bins(self._bounds(atom.role)))
         apart = mention - antecedent if atom.role == DISTANCE else documents.sentences[mention] - documents.sentences[antecedent]
-        return bins[np.minimum(apart, len(bins) - 1)]
+        return np.asarray(bins[np.minimum(apart, len(bins) - 1)])
 
     def _known(self, atom: Atom) -> Mapping[int, str]:
         """Names of an atom's values."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from structopt.config import compatibility, registry
 from structopt.core.data.config_keys import Purpose, relevant
 from structopt.core.data.saved_state import SavedState
@@ -105,7 +107,7 @@ class Model(Predictor):
         Attributes go where the task can do without them (`Task.pruned`), and the scorer has a row of weights for each.
         """
         tables = self.scorer.tables_of(self.weights) if isinstance(self.scorer, SparseFeatures) else None
-        task, kept = self.task.pruned({group: table.any(axis=1) for group, table in (tables or {}).items()})
+        task, kept = self.task.pruned({group: np.asarray(table.any(axis=1)) for group, table in (tables or {}).items()})
         scorer, weights = self.scorer.pruned(self.weights, kept)
         rest = self.temperature, self.pruner, self.annotator
         return Model(self.config, task, self.graph, self.inference, scorer, weights, *rest)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from structopt.core.coordinates import Occurring
 from structopt.core.data.encoded import Encoded
 from structopt.core.factor_graph import FactorGraph
-from structopt.core.scorer import Scorer
+from structopt.core.scorer import Scorer, SparseFeatures
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.kernels.waist.record import Array
@@ -160,10 +161,39 @@ class ScorerContract:
         assert json.dumps(again.state()[0]) == json.dumps(problem.scorer.state()[0])
         np.testing.assert_array_equal(again.initial(0), problem.scorer.initial(0))
 
+    def test_parts_are_made_of_weights_that_have_names(self, problem: Problem, weights: Array) -> None:
+        """Where scores are linear, every weight that the gold parts of the first instance read has a name.
+
+        Let `tables_of` say which rows and columns belong to which attribute and configuration, or find the names of weights that
+        parts share in `named`.
+        """
+        scorer, examples, targets = problem.scorer, problem.examples, problem.targets
+        if not isinstance(scorer, SparseFeatures):
+            return
+        read, indicators = np.zeros(problem.dimension), np.zeros(int(problem.structure.parts[1]))
+        indicators[targets.points.parts[: targets.points.offsets[1]]] = 1.0
+        scorer.kernels.accumulate(examples.features, 0, indicators, read)
+        occurring = Occurring(examples.encoded, problem.structure, targets.points)
+        named = scorer.named(np.flatnonzero(read), _Numbers(), occurring)
+        assert named.keys() == {*np.flatnonzero(read).tolist()} and all(named.values())
+
     def _directions(self, problem: Problem, generator: np.random.Generator) -> list[Array]:
         """Random directions in which weights may move."""
         support = np.ones(problem.dimension) if problem.scorer.support is None else problem.scorer.support
         return [generator.normal(size=problem.dimension) * support for _ in range(4)]
+
+
+class _Numbers:
+    """Names that are numbers."""
+
+    def attributes(self, group: str, size: int) -> list[str]:
+        return [f"attribute {k}" for k in range(size)]
+
+    def configurations(self, group: str, width: int) -> list[str]:
+        return [f"configuration {k}" for k in range(width)]
+
+    def values(self, column: str) -> dict[int, str]:
+        return {}
 
 
 def _slope(ahead: float, behind: float) -> float:

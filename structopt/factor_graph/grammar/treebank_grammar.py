@@ -120,7 +120,8 @@ class TreebankGrammar(FactorGraph):
         if group == "rule":
             symbols = rules.symbols
             return [f"{symbols[above]} → {symbols[left]} {symbols[right]}" for left, right, above in rules.binary.tolist()]
-        return {"step": list(rules.chains), "symbol": list(rules.symbols)}.get(group)
+        others: dict[str, list[Any]] = {"step": list(rules.chains), "symbol": list(rules.symbols)}
+        return others.get(group)
 
     def counted(self, role: str, encoded: Encoded) -> Counted:
         """Uses of rules and steps, by the symbols above; or symbols at spans."""

@@ -28,11 +28,13 @@ def one_instance(model: Predictor, instances: Inputs, number: int, against: Agai
     ConfigError, DataError
         Where there is no such instance, or no gold that was asked for.
     """
-    in_file = isinstance(instances, (str, PathLike))
-    corpus = _labelled(model, instances, against) if in_file else model.task.corpus(instances)
+    what = "the input"
+    if isinstance(instances, (str, PathLike)):
+        corpus, what = _labelled(model, instances, against), f"{instances}: it"
+    else:
+        corpus = model.task.corpus(instances)
     examples = model.examples(corpus, executor=executor)
     if not 1 <= number <= len(examples):
-        what = f"{instances}: it" if in_file else "the input"
         raise ConfigError(f"sentence={number}: {what} has {len(examples)} {model.task.instance}s, counted from 1.")
     one = examples.encoded.subset(number - 1, number)
     return Examples.build(one, model.graph, model.scorer, model.inference)

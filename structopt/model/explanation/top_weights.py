@@ -160,8 +160,8 @@ def _of_group(
         indices = numbers[:, column].ravel()
         high, low = _extremes(weights, indices, top)
         named = scorer.named(np.unique(np.concatenate([high, low])), names)
-        rows = [[_weight(weights, k, named[k]) for k in own.tolist()] for own in (high, low)]
-        yield Table(title, *rows, int(np.count_nonzero(weights[indices])), apart)
+        positive, negative = ([_weight(weights, k, named[k]) for k in own.tolist()] for own in (high, low))
+        yield Table(title, positive, negative, int(np.count_nonzero(weights[indices])), apart)
 
 
 def _of_shared(
