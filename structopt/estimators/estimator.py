@@ -18,6 +18,8 @@ from structopt.estimators.matrices import weights_of
 from structopt.estimators.packed_model import packed, unpacked
 from structopt.estimators.words import Overrides, words_of
 from structopt.kernels.waist.record import Array
+from structopt.model.explanation.explanation import Explanation
+from structopt.model.explanation.rivals import Against
 from structopt.model.ranking import Scored
 from structopt.model.showing import Outputs
 
@@ -208,6 +210,24 @@ class Estimator(BaseEstimator):
         """Return the score of the predicted output of every instance, s(y) = theta^T f(x, y), float64, shape (instances,)."""
         return self.model_.scores(self._instances_of_fitted(X))
 
+    def explain(
+        self, X: Sequence[Any] | None = None, sentence: int = 1, *, top: int = 20, against: Against = "auto"
+    ) -> Explanation:
+        """Return what the model has learnt; or, given X, what decided the prediction for one instance of it.
+
+        Parameters
+        ----------
+        X : sequence or None
+            None: the highest and the lowest weights.
+        sentence : int
+            Which instance of X, from 1.
+        top, against
+            See `structopt.model.model.Model.explain`.
+        """
+        self._check_fitted()
+        instances = None if X is None else self._instances(X)
+        return self.model_.explain(instances, sentence=sentence, top=top, against=against)
+
     def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
         """Return the task's main metric of the predictions, a fraction in [0, 1]."""
         instances, outputs = self._instances_of_fitted(X), self._outputs(y, X)
@@ -244,9 +264,12 @@ class Estimator(BaseEstimator):
 
     def _instances_of_fitted(self, X: Any) -> Any:
         """The instances as the task takes them; NotFittedError where there is no model yet."""
+        self._check_fitted()
+        return self._instances(X)
+
+    def _check_fitted(self) -> None:
         if "model_" not in vars(self):
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
-        return self._instances(X)
 
     def _typed(self, y: Any) -> dict[str, Any]:
         """Settings that y chooses where nobody types them; by default none."""

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 import structopt
 from structopt import SequenceTagger
 from structopt.errors import ConfigError, DataError
+from structopt.estimators.bases import NotFittedError
 from tests.estimators.shipped import tagged
 
 X, y = tagged()
@@ -45,6 +46,14 @@ def test_predictions(tagger):
     assert [token[label] for token, label in zip(marginals, outputs[0], strict=True)] == [max(t.values()) for t in marginals]
     assert tagger.predict_single(X[0]) == outputs[0] and tagger.predict_marginals_single(X[0]) == marginals
     assert list(tagger.classes_) == sorted({label for labels in y for label in labels})
+
+
+def test_explanations(tagger):
+    one = tagger.explain(X, 2, top=3)
+    assert one.chosen == tagger.predict(X)[1] and one.total == pytest.approx(one.difference, abs=1e-9)
+    assert [table.title for table in tagger.explain(top=2).tables][0] == f"label {tagger.classes_[0]}"
+    with pytest.raises(NotFittedError, match="This SequenceTagger instance is not fitted yet"):
+        SequenceTagger().explain()
 
 
 def test_allowed_labels_are_kept(tagger):
