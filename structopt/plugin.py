@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from structopt.core.ability import Ability
 from structopt.core.certificate import Certificate
-from structopt.core.coordinates import Coordinate, Named, Names, Occurring
 from structopt.core.cost import Cost
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable

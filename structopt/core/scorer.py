@@ -10,7 +10,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from structopt.core.component import Component
-from structopt.core.coordinates import Coordinate, Named, Names, Occurring
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure

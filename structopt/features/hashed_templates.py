@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structopt.core.coordinates import Named, Names, Occurring
 from structopt.core.data.encoded import Encoded, EncodedTrees
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.sparse_vectors import SparseVectors

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structopt.core.coordinates import Occurring
 from structopt.core.data.encoded import Encoded
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.scorer import Scorer, SparseFeatures
