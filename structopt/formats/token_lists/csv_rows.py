@@ -14,8 +14,12 @@ import ast
 import csv
 import io
 import json
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from structopt.core.data.file_sets import check_one_file
 from structopt.errors import DataError
@@ -29,25 +33,35 @@ SEPARATORS = (",", "\t", ";")
 LONGEST_CELL = 1 << 24
 """Characters."""
 
-Row = tuple[int, list[str]]
-"""The number of a line, and its cells."""
-
-
 @dataclass(frozen=True)
 class Table:
-    """A file of rows.
+    """A file of rows. Their cells are one flat list: a list a row costs the collector of garbage much more time than reading.
 
     Attributes
     ----------
     separator : str
     header : list of str
-    rows : list of (line, cells)
-        An empty line has no cells.
+    cells : list of str
+        Row after row, as many each as the header has.
+    lines : array of int
+        The line in which every row ends.
+    breaks : list of int
+        For every empty line, the number of rows before it.
     """
 
     separator: str
     header: list[str]
-    rows: list[Row]
+    cells: list[str]
+    lines: array[int]
+    breaks: list[int]
+
+    def column(self, field: str) -> list[str]:
+        """The cells of a field."""
+        return self.cells[self.header.index(field) :: len(self.header)]
+
+    def row(self, index: int) -> list[str]:
+        """The cells of a row."""
+        return self.cells[index * len(self.header) : (index + 1) * len(self.header)]
 
 
 def read(path: str, fields: Fields, limit: int | None, encoding: str, separator: str | None = None) -> TokenLists:
@@ -64,23 +78,12 @@ def read(path: str, fields: Fields, limit: int | None, encoding: str, separator:
         With file and line: no header, a row with another number of cells, quotes that do not match, lists of different lengths.
     """
     table = _table(path, read_text(path, encoding), separator)
-    sentences, chosen, number = _fields(path, table, fields)
-    places = {column: table.header.index(field) for column, field in chosen.items()}
+    chosen, number = _fields(path, table, fields)
     if number is None:
-        for line, row in table.rows:
-            if row:
-                sentences.add(line, {column: _list(path, line, row[place]) for column, place in places.items()})
-            if len(sentences) == limit:
-                break
-        return sentences.result()
-    for begins, line, row in _tokens(table, number):
-        if begins:
-            sentences.end_sentence()
-            if len(sentences) == limit:
-                return sentences.result()
-        sentences.add_token(line, {column: row[place] for column, place in places.items()})
-    sentences.end_sentence()
-    return sentences.result()
+        return _of_lists(path, table, chosen, limit)
+    offsets = _offsets(table, number, limit)
+    cells: dict[str, list[Any]] = {column: table.column(field)[: offsets[-1]] for column, field in chosen.items()}
+    return TokenLists(path, chosen, cells, np.array(offsets, np.int64), np.array(table.lines[: offsets[-1]], np.int64))
 
 
 def write(
@@ -89,12 +92,20 @@ def write(
     """Write a file again, value for value, with fields behind those that it has."""
     verbatim = read_verbatim(path, encoding)
     table = _table(path, verbatim.removeprefix("\ufeff").replace("\r\n", "\n"), separator)
-    _, chosen, number = _fields(path, table, fields)
+    chosen, number = _fields(path, table, fields)
+    added = list(_added(path, table, number, chosen[fields.word], predicted))
     written = io.StringIO()
     writer = csv.writer(written, delimiter=table.separator, lineterminator="\r\n" if "\r\n" in verbatim else "\n")
-    writer.writerow([*table.header, *predicted.keys])
-    for row, added in _extended(path, table, number, table.header.index(chosen[fields.word]), predicted):
-        writer.writerow([*row, *added])
+    kept = [place for place, name in enumerate(table.header) if name not in predicted.keys]
+    writer.writerow([*(table.header[place] for place in kept), *predicted.keys])
+    begin = 0
+    for end in (*table.breaks, len(added)):
+        for index in range(begin, end):
+            row = table.row(index)
+            writer.writerow([*(row[place] for place in kept), *added[index]])
+        if end < len(added):
+            writer.writerow([])
+        begin = end
     write_text(target, written.getvalue(), encoding)
 
 
@@ -107,43 +118,62 @@ def _table(path: str, text: str, separator: str | None) -> Table:
         raise DataError(path, None, f"the separator {separator!r} of a CSV file must be one character: set task.separator.")
     csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows: list[Row] = []
     try:
-        for row in reader:
-            rows.append((reader.line_num, row))
-            if row and len(row) != len(rows[0][1]):
-                message = f"this row has {len(row)} cells, but the header has {len(rows[0][1])}"
-                raise DataError(path, reader.line_num, f"{message}: give every row as many, and quote cells with {separator!r}.")
+        table = Table(separator, [name.strip() for name in next(reader, [])], [], array("q"), [])
+        _add_rows(path, table, reader)
     except csv.Error as error:
         message = f"this is no CSV with {separator!r} between cells ({error})"
         raise DataError(path, reader.line_num, f"{message}: check its quotes, or set task.separator.") from None
-    header = [name.strip() for name in rows[0][1]] if rows else []
-    if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
+    if len(set(table.header)) < len(table.header):
+        twice = next(name for name in table.header if table.header.count(name) > 1)
         raise DataError(path, 1, f"two fields have the name {twice!r}: give each a name of its own.")
-    return Table(separator, header, rows[1:])
+    return table
 
 
-def _fields(path: str, table: Table, fields: Fields) -> tuple[Gathering, dict[str, str], int | None]:
-    """Where sentences are gathered, the field of every column, and the place of that of sentences: None with one a row."""
-    chosen = fields.of(path, 1, table.header)
-    number = fields.of_sentences(table.header, chosen)
-    first = next((row for _, row in table.rows if row), [])
-    listed = any(_is_list(first[table.header.index(field)]) for field in chosen.values()) if first else False
-    return Gathering(path, chosen), chosen, None if number is None or listed else table.header.index(number)
-
-
-def _tokens(table: Table, number: int) -> Iterator[tuple[bool, int, list[str]]]:
-    """Every token with whether it begins a sentence, its line, and the cells of its row."""
-    begins, current = True, ""
-    for line, row in table.rows:
+def _add_rows(path: str, table: Table, reader: Any) -> None:
+    """Add the rows below the header."""
+    cells, lines, width = table.cells, table.lines, len(table.header)
+    for row in reader:
         if not row:
-            begins = True
+            table.breaks.append(len(lines))
             continue
-        if row[number] and row[number] != current:
-            begins, current = True, row[number]
-        yield begins, line, row
-        begins = False
+        if len(row) != width:
+            message = f"this row has {len(row)} cells, but the header has {width}: give every row as many, and quote cells with"
+            raise DataError(path, reader.line_num, f"{message} {table.separator!r}.")
+        cells.extend(row)
+        lines.append(reader.line_num)
+
+
+def _fields(path: str, table: Table, fields: Fields) -> tuple[dict[str, str], str | None]:
+    """The field of every column, and that of sentences: None where a row is a sentence."""
+    chosen = fields.of(path, 1, table.header)
+    number, first = fields.of_sentences(table.header, chosen), dict(zip(table.header, table.row(0), strict=False))
+    return chosen, None if any(_is_list(first.get(field, "")) for field in chosen.values()) else number
+
+
+def _offsets(table: Table, number: str, limit: int | None) -> list[int]:
+    """Where sentences begin and end in the rows, of the first `limit` sentences."""
+    offsets, current, breaks = [0], "", set(table.breaks)
+    for index, own in enumerate(table.column(number)):
+        begins = index in breaks
+        if own and own != current:
+            begins, current = True, own
+        if begins and index:
+            offsets.append(index)
+            if len(offsets) - 1 == limit:
+                return offsets
+    return [*offsets, len(table.lines)] if len(table.lines) else offsets
+
+
+def _of_lists(path: str, table: Table, chosen: dict[str, str], limit: int | None) -> TokenLists:
+    """The sentences of a table with one a row."""
+    sentences = Gathering(path, chosen)
+    columns = {column: table.column(field) for column, field in chosen.items()}
+    for index, line in enumerate(table.lines):
+        sentences.add(line, {column: _list(path, line, cells[index]) for column, cells in columns.items()})
+        if len(sentences) == limit:
+            break
+    return sentences.result()
 
 
 def _is_list(cell: str) -> bool:
@@ -165,20 +195,15 @@ def _list(path: str, line: int, cell: str) -> list[object]:
     raise DataError(path, line, f'{message}: write ["Ann", "slept"], or Ann slept.')
 
 
-def _extended(
-    path: str, table: Table, number: int | None, word: int, predicted: PredictedLists
-) -> Iterator[tuple[list[str], Sequence[str]]]:
-    """Every row, and the cells that are added to it."""
-    if number is not None:
-        cells = iter([token for sentence in predicted.cells for token in sentence])
-        count = sum(map(len, predicted.cells))
-        if sum(bool(row) for _, row in table.rows) != count:
-            raise DataError(path, None, "the file has other sentences than were predicted: it has changed since it was read.")
-        for _, row in table.rows:
-            yield row, next(cells) if row else ()
+def _added(
+    path: str, table: Table, number: str | None, word: str, predicted: PredictedLists
+) -> Iterator[Sequence[str]]:
+    """The cells that are added to every row."""
+    if number is None:
+        words = table.column(word)
+        lengths = [len(_list(path, line, cell)) for line, cell in zip(table.lines, words, strict=True)]
+        for cell, lists in zip(words, predicted.rows(path, lengths), strict=True):
+            yield [json.dumps(one, ensure_ascii=False) if _is_list(cell) else " ".join(one) for one in lists.values()]
         return
-    rows = [(line, row) for line, row in table.rows if row]
-    lists = [_list(path, line, row[word]) for line, row in rows]
-    for (_, row), added in zip(rows, predicted.rows(path, list(map(len, lists))), strict=True):
-        as_json = _is_list(row[word])
-        yield row, [json.dumps(one, ensure_ascii=False) if as_json else " ".join(one) for one in added.values()]
+    for lists in predicted.rows(path, np.diff(_offsets(table, number, None)).tolist()):
+        yield from zip(*lists.values(), strict=True)

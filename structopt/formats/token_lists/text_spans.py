@@ -28,7 +28,7 @@ EXAMPLE = '{"text": "Ann slept", "entities": [[0, 3, "PER"]]}'
 
 def has_texts(path: str, encoding: str, fields: Fields) -> bool:
     """Whether the first object of a file has a text, and no field of words."""
-    first = next((line for line in read_text(path, encoding).split("\n") if line.strip()), "")
+    first = read_text(path, encoding).lstrip().partition("\n")[0]
     (_, row), *_ = objects(path, first, EXAMPLE) or [(0, {})]
     words = {name.casefold() for name in fields.names[fields.word]}
     return isinstance(row.get(TEXT), str) and words.isdisjoint(map(str.casefold, row))

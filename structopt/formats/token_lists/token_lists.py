@@ -150,17 +150,6 @@ class Gathering:
             self.lines.extend([line] * size)
             self.offsets.append(len(self.lines))
 
-    def add_token(self, line: int, token: Mapping[str, Any]) -> None:
-        """Add a token to the sentence that is open."""
-        for column, cells in self.cells.items():
-            cells.append(token[column])
-        self.lines.append(line)
-
-    def end_sentence(self) -> None:
-        """Close the sentence, unless it has no tokens."""
-        if len(self.lines) > self.offsets[-1]:
-            self.offsets.append(len(self.lines))
-
     def result(self, names: Mapping[str, list[str]] | None = None) -> TokenLists:
         """The sentences that were read."""
         offsets, lines = np.array(self.offsets, np.int64), np.array(self.lines, np.int64)
