@@ -65,7 +65,7 @@ class RayLauncher(Launcher):
             import ray
         except ImportError:
             raise ConfigError("hydra/launcher=ray needs Ray. Type: pip install 'structopt-trainer[ray]'.") from None
-        alone = {} if self.address else {"include_dashboard": False}
+        alone: dict[str, Any] = {} if self.address else {"include_dashboard": False}
         try:
             ray.init(self.address or "local", log_to_driver=False, logging_level=logging.ERROR, **alone)
         except (ConnectionError, RuntimeError, ValueError) as error:
