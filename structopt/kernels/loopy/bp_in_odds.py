@@ -19,6 +19,8 @@ WIDEST = 400.0
 """Log-odds beyond which the messages of such factors are the same to the last bit."""
 LARGEST = 1e200
 """Odds stay below this number and above its inverse."""
+TINY = 1e-50
+"""Between this number and its inverse, odds may be multiplied."""
 LOST = -1.0
 """Stands for odds that left these limits, or began outside."""
 
@@ -93,15 +95,42 @@ def pairs_in_odds(linked, starts, private, damping, messages, odds):
     """Pass messages through every pair in turn: that of u, whose odds are n, to v is (1 + n e^p) / (1 + n)."""
     for r in range(len(linked) // 2):
         u, v, weight = starts[linked[2 * r]], starts[linked[2 * r + 1]], private[r]
-        first, second = odds[u] / messages[2 * r], odds[v] / messages[2 * r + 1]
-        a, b = min(first, 1e150), min(second, 1e150)
+        without_first, without_second = 1.0 / messages[2 * r], 1.0 / messages[2 * r + 1]
+        a, b = min(odds[u] * without_first, 1e150), min(odds[v] * without_second, 1e150)
         to_first, to_second = (1.0 + b * weight) / (1.0 + b), (1.0 + a * weight) / (1.0 + a)
         if damping > 0.0:
             to_first = to_first ** (1.0 - damping) * messages[2 * r] ** damping
             to_second = to_second ** (1.0 - damping) * messages[2 * r + 1] ** damping
         messages[2 * r], messages[2 * r + 1] = to_first, to_second
-        odds[u] = min(max(first * to_first, 1.0 / LARGEST), LARGEST)
-        odds[v] = min(max(second * to_second, 1.0 / LARGEST), LARGEST)
+        # the next pair often waits for these odds: what changes them is ready by now
+        odds[u] = min(max(odds[u] * (to_first * without_first), 1.0 / LARGEST), LARGEST)
+        odds[v] = min(max(odds[v] * (to_second * without_second), 1.0 / LARGEST), LARGEST)
+
+
+@inlined
+def pair_beliefs(linked, starts, p, messages, b, odds, z, first):
+    """Sum of log Z of the pairs of a row; z[first:], where e^p is, becomes the beliefs that both variables of a pair are on.
+
+    `odds` are e^b, within limits. Pairs whose odds are large or small are computed in logs. The logarithm is that of products.
+    """
+    total, product = 0.0, 1.0
+    for r in range(len(linked) // 2):
+        u, v = starts[linked[2 * r]], starts[linked[2 * r + 1]]
+        on, also = odds[u] / messages[2 * r], odds[v] / messages[2 * r + 1]
+        if TINY < on < 1.0 / TINY and TINY < also < 1.0 / TINY:
+            both = on * also * z[first + r]
+            mass = 1.0 + on + also + both
+            product *= mass
+            if product > 1.0 / TINY:
+                total, product = total + log(product), 1.0
+            z[first + r] = both / mass
+        else:
+            x, y = b[u] - log(messages[2 * r]), b[v] - log(messages[2 * r + 1])
+            top = max(max(0.0, x + y + p[r]), max(x, y))
+            mass = exp(-top) + exp(x - top) + exp(y - top) + exp(x + y + p[r] - top)
+            total += top + log(mass)
+            z[first + r] = exp(x + y + p[r] - top) / mass
+    return total + log(product)
 
 
 @inlined

@@ -49,7 +49,7 @@ def scratch_sizes(record: Record) -> tuple[int, int]:
     f = FACTORS.open(record)
     links = np.diff(f.links)
     most = int(links.max(initial=0)) + 2
-    floats, ints = [3 * most], [most]
+    floats, ints = [max(3 * most, int(f.widths.max(initial=0)))], [most]
     budgets = np.flatnonzero(f.kinds == BUDGET)
     chosen = np.minimum(f.extra[f.extras[budgets]], links[budgets])
     floats.append(int((2 * (links[budgets] + 1) * (chosen + 1)).max(initial=0)))

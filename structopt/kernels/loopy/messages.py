@@ -8,7 +8,7 @@ looks for a best tree for every arc, with and without it.
 
 from __future__ import annotations
 
-from math import inf, log
+from math import exp, inf, log
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from structopt.kernels.loopy.open_kinds import open_messages
 from structopt.kernels.waist.signatures import inlined
 
 LIMIT = 1e5
+LOST = 1e-250
+"""Sums of exponentials below this may have lost terms that matter."""
 
 
 @inlined
@@ -44,7 +46,7 @@ def send(f, i, factor, n, p, hot, out, floats, ints):
     elif kind == EXACTLY_ONE:
         exactly_one_messages(n, hot, out)
     elif kind == TABLE:
-        table_messages(n, p, first_width(f, i, factor), hot, out)
+        table_messages(n, p, first_width(f, i, factor), hot, out, floats)
     elif kind == BUDGET:
         budget_messages(extra[0], n, hot, out, floats)
     else:
@@ -159,16 +161,47 @@ def budget_messages(budget, n, hot, out, floats):
 
 
 @inlined
-def table_messages(n, p, K, hot, out):
+def table_messages(n, p, K, hot, out, floats):
     """Each state of one variable with all states of the other."""
+    top, other, most = n[:K].max(), n[K:].max(), p.max()
+    if not (hot and table_sums(n, p, K, top, other, most, out, floats)):
+        table_logs(n, p, K, hot, out)
+    normalise(out[:K])
+    normalise(out[K:])
+
+
+@inlined
+def table_sums(n, p, K, top, other, most, out, floats):
+    """Sum exponentials, relative to the highest of n, of both variables, and of p; return whether no sum is too small."""
+    L = len(n) - K
+    if not (top > -inf and other > -inf and most > -inf):
+        return False
+    for v in range(L):
+        floats[v] = exp(n[K + v] - other)
+        out[K + v] = 0.0
+    for u in range(K):
+        share, total = exp(n[u] - top), 0.0
+        for v in range(L):
+            weight = exp(p[u * L + v] - most)
+            total += floats[v] * weight
+            out[K + v] += share * weight
+        out[u] = total
+    least = out[0]
+    for r in range(K + L):
+        least = min(least, out[r])
+        out[r] = log(out[r]) if out[r] > 0.0 else -inf
+    return least > LOST
+
+
+@inlined
+def table_logs(n, p, K, hot, out):
+    """The same in logs, or with maxima."""
     width = len(n) - K
     out[:] = -inf
     for r in range(len(p)):
         u, v = r // width, K + r % width
         out[u] = add_or_max(out[u], n[v] + p[r], hot)
         out[v] = add_or_max(out[v], n[u] + p[r], hot)
-    normalise(out[:K])
-    normalise(out[K:])
 
 
 @inlined

@@ -11,7 +11,7 @@ import numpy as np
 
 from structopt.kernels.loopy.factor_kinds import local_marginals, local_max
 from structopt.kernels.loopy.factors import PAIRS, TREE, private_start
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import inlined, merged
 
 
 @inlined
@@ -88,13 +88,7 @@ def evaluate(f, i, cover, s, temperature, x):
         parts = incoming(f, i, factor, x, q)
         out = x.local[q : q + parts]
         if f.kinds[factor] == PAIRS:
-            for r in range(len(linked) // 2):
-                a, b = x.degree[linked[2 * r]], x.degree[linked[2 * r + 1]]
-                most = max(max(a, -1 - a), max(b, -1 - b))  # as `counting_number`
-                c = 0.0 if a < 0 and b < 0 else max(1.0 / a if a > 0 else 0.0, 1.0 / b if b > 0 else 0.0)
-                if x.smoothing > 0.0:
-                    c = max(c, x.smoothing / most)
-                total += one_pair(x.n, out, 2 * r, s[first + r], temperature * c, z, first + r)
+            total += pairs_bound(linked, x.degree, x.n, out, s, first, temperature, x.smoothing, z)
         else:
             heat = temperature * counting_number(linked, x.degree, x.smoothing)
             p = x.p[: last - first]
@@ -160,18 +154,42 @@ def soft_max(f, i, factor, heat, n, p, out, private_out, x):
 
 
 @inlined
-def one_pair(n, out, q, p, heat, z, index):
-    """`soft_max` of one pair of a PAIRS row, whose links are q and q + 1 and whose private part is z[index]."""
+def pairs_bound(linked, degree, n, out, s, first, temperature, smoothing, z):
+    """`soft_max` of every pair of a PAIRS row, whose private parts begin at s[first] and z[first]; their sum."""
+    total = 0.0
+    for r in range(len(linked) // 2):
+        a, b, c = degree[linked[2 * r]], degree[linked[2 * r + 1]], 0.0
+        if a >= 0 or b >= 0 or smoothing > 0.0:  # as `counting_number`
+            most = max(max(a, -1 - a), max(b, -1 - b))
+            c = 0.0 if a < 0 and b < 0 else max(1.0 / a if a > 0 else 0.0, 1.0 / b if b > 0 else 0.0)
+            c = max(c, smoothing / most)
+        if temperature * c == 0.0:
+            total += best_of_pair(n, out, 2 * r, s[first + r], z, first + r)
+        else:
+            total += soft_pair(n, out, 2 * r, s[first + r], temperature * c, z, first + r)
+    return total
+
+
+@merged
+def best_of_pair(n, out, q, p, z, index):
+    """Best score of a pair whose links are q and q + 1 and whose private part is z[index]; there are no branches."""
     u, v = n[q], n[q + 1]
     both = u + v + p
     top = max(max(0.0, both), max(u, v))
-    if heat == 0.0:
-        on = top > 0.0
-        joint = on and top > u and top > v
-        out[q] = 1.0 if on and (joint or top == u) else 0.0
-        out[q + 1] = 1.0 if on and top > u else 0.0
-        z[index] = 1.0 if joint else 0.0
-        return top
+    second = (top > 0.0) & (top > u)
+    joint = second & (top > v)
+    out[q] = 1.0 if joint | ((top > 0.0) & (top == u)) else 0.0
+    out[q + 1] = 1.0 if second else 0.0
+    z[index] = 1.0 if joint else 0.0
+    return top
+
+
+@merged
+def soft_pair(n, out, q, p, heat, z, index):
+    """The same for a log-partition function at a temperature of `heat`."""
+    u, v = n[q], n[q + 1]
+    both = u + v + p
+    top = max(max(0.0, both), max(u, v))
     a, b, c = exp((u - top) / heat), exp((v - top) / heat), exp((both - top) / heat)
     mass = exp(-top / heat) + a + b + c
     z[index] = c / mass

@@ -7,13 +7,13 @@ from math import exp, inf, log
 import numpy as np
 
 from structopt.kernels.loopy.forests.layout import CHILD, COLUMNS, EDGE, FIELDS, FIRST, PARENT, ROWS, SIBLING, SPAN, TABLE
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import inlined, merged
 
 LOST = 1e-250
 """Sums of products of exponentials below this may have lost terms that matter, and are computed anew as logarithms."""
 
 
-@inlined
+@merged
 def gather(nodes, state, W, row, v, without, K, a):
     """Fill a with the potential of v, of K states, and the messages of its neighbours, but for the one `without`."""
     slot = row + v
@@ -32,7 +32,7 @@ def gather(nodes, state, W, row, v, without, K, a):
         u = nodes[(row + u) * FIELDS + SIBLING]
 
 
-@inlined
+@merged
 def send(nodes, edges, state, table, power, a, W, row, v, u, below, hot):
     """Renew the message of v to its neighbour u; `below` is the lower of the two. a[:W] becomes the sum at v without u."""
     node = (row + below) * FIELDS

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import exp, inf, log
 
 from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.views import part
 
 
 @inlined
@@ -20,15 +21,18 @@ def row_start(k, i):
 def automaton_max(s, p, out, private_out, floats, ints):
     """Viterbi. Indicators of a best path are added to the outs, which are zero."""
     k = len(s)
-    best, back = floats[: k + 2], ints[: k + 2]
-    best[0] = 0.0
+    best, back = part(floats, 0, k + 2), part(ints, 0, k + 2)
     for j in range(1, k + 2):
-        top, before = -inf, 0
-        for i in range(j):
-            value = best[i] + p[row_start(k, i) + j]
-            if value > top:
-                top, before = value, i
-        best[j], back[j] = top + (s[j - 1] if j <= k else 0.0), before
+        best[j], back[j] = -inf, 0
+    best[0] = 0.0
+    for i in range(k + 1):
+        row = row_start(k, i)
+        if i > 0:
+            best[i] += s[i - 1]
+        for j in range(i + 1, k + 2):  # forwards from i, so that entries lie side by side
+            value = best[i] + p[row + j]
+            better = value > best[j]
+            best[j], back[j] = value if better else best[j], i if better else back[j]
     if best[k + 1] == -inf:
         return -inf
     j = k + 1

@@ -15,14 +15,10 @@ def pairs_max(s, p, out, private_out):
         u, v = s[2 * r], s[2 * r + 1]
         best = max(max(0.0, u + v + p[r]), max(u, v))
         total += best
-        if best == 0.0:
-            continue
-        if best == u:
-            out[2 * r] = 1.0
-        elif best == v:
-            out[2 * r + 1] = 1.0
-        else:
-            out[2 * r] = out[2 * r + 1] = private_out[r] = 1.0
+        some, first, second = best != 0.0, best == u, best == v  # no branches: in rows of pairs they are not foreseen
+        out[2 * r] = 1.0 if some & (first | (not second)) else 0.0
+        out[2 * r + 1] = 1.0 if some & (not first) else 0.0
+        private_out[r] = 1.0 if some & (not (first | second)) else 0.0
     return total
 
 
