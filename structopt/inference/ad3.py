@@ -16,7 +16,7 @@ from structopt.errors import ConfigError
 from structopt.inference.refusals import admit_kinds, check_kind
 from structopt.kernels.waist.record import Array, Record
 
-TOLERANCE, OF_TABLES = 1e-3, 2e-5
+TOLERANCE, OF_TABLES = 5e-4, 2e-5
 """Default tolerances; the second is for graphs of tables alone, where a pass takes little time and converges fast."""
 
 CONVERGED = {"passes": 20_000, "tolerance": 1e-6}
@@ -33,7 +33,7 @@ class AD3(Inference):
     tolerance : float or None
         Root mean square by which the factors' copies of the variables may disagree, or move in a pass, when the passes end.
         None: 2e-5 in graphs of pairs of variables, which leaves the bound within about 1e-4 of the relaxation's value,
-        relatively; 1e-3 in others, whose passes take longer.
+        relatively; 5e-4 in others, whose passes take longer.
     eta : float
         First penalty of disagreement, in units of the root mean square of the scores; it is adapted as the passes go.
     exact : bool
@@ -54,7 +54,7 @@ class AD3(Inference):
         self,
         passes: int = 1000,
         tolerance: float | None = None,
-        eta: float = 0.5,
+        eta: float = 1.0,
         exact: bool = False,
         warm_start: bool = False,
     ) -> None:
@@ -90,6 +90,7 @@ class AD3(Inference):
     def prepare(self, structure: Structure) -> Structure:
         """Give the structure scratch for its largest instance, and memory where visits start from the last."""
         from structopt.inference.factor_sizes import factor_scratch
+        from structopt.kernels.ad3.extrapolation import PASSES
         from structopt.kernels.ad3.work import WORK
 
         admit_kinds("ad3", self, structure.record)
@@ -102,7 +103,8 @@ class AD3(Inference):
             tolerance=sizes.tolerance if self.tolerance is None else self.tolerance, eta=self.eta,
             part=C, begins=F + 1, counts=F, fixed=P, state=P,
             multipliers=C, copies=C, inputs=C, share=P, degree=P, mean=P, sums=P, output=P, best=N, scores=N,
-            sets=sizes.sets.max(initial=0), members=sizes.members.max(initial=0), total=C, centre=P,
+            sets=sizes.sets.max(initial=0), members=sizes.members.max(initial=0),
+            shifts=P, moves=PASSES * C, products=PASSES * PASSES, shares=PASSES, aside=C + P,
             scratch={
                 "image": kept, "target": kept, "sines": kept, "residual": k, "vector": k,
                 "private": sizes.most_private, "floats": floats, "ints": ints,

@@ -147,11 +147,11 @@ def test_small_integers_end_by_themselves(n):
 def test_ends_where_the_bound_stalls():
     """How long no fall of the bound is waited for is a share of the passes that are allowed."""
     values, spent = [], []
-    for passes in (100, 20_000):
+    for passes in (200, 20_000):
         structure, s = AD3(passes=passes, tolerance=1e-15).prepare(PLAIN), list(draws(5))[3]
         values.append(SOLVE(structure.record, 5, s, 0.0, np.zeros(len(s)), np.zeros(0), structure.work))
         spent.append(passes_spent(structure))
-    assert spent[0] < 100 < spent[1] < 20_000
+    assert spent[0] < 200 < spent[1] < 20_000
     assert values[0] >= values[1] == pytest.approx(run(LP, PLAIN, 5, s, 0.0)[0], abs=1e-6)
 
 
@@ -280,9 +280,9 @@ def test_pairwise_graphs_with_forbidden_parts(K):
 
 
 def test_tolerance_that_was_not_given():
-    """2e-5 where all factors are tables, 1e-3 elsewhere."""
+    """2e-5 where all factors are tables, 5e-4 elsewhere."""
     assert WORK.open(AD3().prepare(structure_of([ROWS[1], ROWS[2]])).work).tolerance == 2e-5
-    assert WORK.open(AD3().prepare(PLAIN).work).tolerance == 1e-3
+    assert WORK.open(AD3().prepare(PLAIN).work).tolerance == 5e-4
     assert WORK.open(AD3(tolerance=0.01).prepare(structure_of([ROWS[1]])).work).tolerance == 0.01
 
 

@@ -58,8 +58,9 @@ def solve_factor(f, i, factor, a, p, eta, slot, member, w, q):
     elif kind == BUDGET:
         project_onto_budget(a, float(f.extra[f.extras[factor]]), q)
     elif kind == PAIRS:
+        inverse = 1.0 / eta
         for r in range(len(p)):
-            q[2 * r], q[2 * r + 1] = project_pair(a[2 * r], a[2 * r + 1], p[r] / eta)
+            q[2 * r], q[2 * r + 1] = project_pair(a[2 * r], a[2 * r + 1], p[r] * inverse)
     elif projects(kind):
         x = w.scratch
         open_project(kind, extra_numbers(f, factor), a, p, eta, q, x.private[: len(p)], x.floats, x.ints)
@@ -77,10 +78,11 @@ def update_inputs(first, last, part, mean, share, multipliers, inverse, unmoved,
     """
     moved = again
     for c in range(first, last):
-        r = part[c]
+        r, before = part[c], inputs[c]
         target = mean[r] + (share[r] + multipliers[c]) * inverse
-        if again or (target != inputs[c] and not abs(target - inputs[c]) <= unmoved):
-            moved, inputs[c] = True, target
+        far = again | ((target != before) & (not abs(target - before) <= unmoved))
+        inputs[c] = target if far else before
+        moved |= far
     return moved
 
 

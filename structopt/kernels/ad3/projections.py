@@ -20,39 +20,29 @@ def unit(x):
 def project_pair(a, b, c):
     """(q, r) of max a q + b r + c p - (q^2 + r^2) / 2, where p is on where both are: max(0, q + r - 1) <= p <= min(q, r).
 
-    Martins et al. (2015), section 5.1. A pair that repels (c < 0) attracts q and 1 - r.
+    Martins et al. (2015), section 5.1. For c >= 0, p = min(q, r), and q and r are the number (a + b + c) / 2 that both would
+    be, brought within [a, a + c] and [b, b + c], and then within [0, 1]. A pair that repels (c < 0) attracts q, which prefers
+    a + c, and 1 - r. There are no branches, which in rows of pairs are often not foreseen; comparisons are false for nan, which
+    sums of opposite infinities are.
     """
-    if c >= 0.0:
-        return attracted(a, b, c)
-    if a == -inf or b == -inf:
-        return unit(a), unit(b)
-    if c == -inf:
-        return excluded(a, b)
-    q, off = attracted(a + c, 1.0 - b, -c)
-    return q, 1.0 - off
+    attracts = c >= 0.0
+    reach = c if attracts else -c
+    other = b if attracts else 1.0 - b
+    low = a if attracts else a + c
+    high = a + c if attracts else a
+    middle = 0.5 * (a + other + c) if attracts else 0.5 * (a + other)
+    q = within(middle, low, high)
+    r = within(middle, other, other + reach)
+    return q, r if attracts else 1.0 - r
 
 
 @inlined
-def attracted(a, b, c):
-    """The same for c >= 0, where p = min(q, r)."""
-    if a == -inf or b == -inf:
-        return unit(a), unit(b)
-    if a > b + c:
-        return unit(a), unit(b + c)
-    if b > a + c:
-        return unit(a + c), unit(b)
-    middle = unit((a + b + c) / 2)
-    return middle, middle
-
-
-@inlined
-def excluded(a, b):
-    """The same for c = -inf: the projection onto q, r >= 0, q + r <= 1."""
-    q, r = unit(a), unit(b)
-    if q + r > 1.0:
-        q = unit((a - b + 1.0) / 2)
-        r = 1.0 - q
-    return q, r
+def within(x, low, high):
+    """The nearest number to x from low to high, and in [0, 1]."""
+    x = x if x > low else low
+    x = x if x < high else high
+    x = x if x > 0.0 else 0.0
+    return x if x < 1.0 else 1.0
 
 
 @inlined
@@ -89,7 +79,7 @@ def project_forbidding_table(a, c, p, first, eta, q):
         nothing = p[first + 3 - forbidden]
         on_x = 0.5 * (a[x] - a[off_x] + 1.0 + (p[first + (forbidden ^ 1)] - nothing) / eta)
         on_y = 0.5 * (a[y] - a[off_y] + 1.0 + (p[first + (forbidden ^ 2)] - nothing) / eta)
-        q[x], q[y] = excluded(on_x, on_y)
+        q[x], q[y] = project_pair(on_x, on_y, -inf)
         q[off_x], q[off_y] = 1.0 - q[x], 1.0 - q[y]
         return
     share = 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, sqrt
 
 from structopt.kernels.ad3.bounds import bound
+from structopt.kernels.ad3.extrapolation import PASSES, extrapolate
 from structopt.kernels.ad3.factor_problems import factor_pass, write_answer
 from structopt.kernels.ad3.rounding import round_output
 from structopt.kernels.ad3.work import divide, gather, remember
@@ -12,15 +13,12 @@ from structopt.kernels.loopy.private_parts import fill_private
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import inlined
 
-RELAXATION = 1.5  # over-relaxation of the copies: steps are longer by this factor
-BALANCED = 10  # passes between two looks at eta
-LOOK = 5  # passes between two looks at the bound and at an output near u
+RELAXATION = 1.8  # over-relaxation of the copies: steps are longer by this factor
 PROVED = 1e-10  # relative difference at which the score of an output is the bound
 STALLED = 1.0  # times the tolerance and the root mean square of the scores: how far the bound must fall
 PATIENCE = 0.2  # within this share of the passes that are allowed
-UNEVEN = 5.0  # ratio of the residuals at which eta is doubled or halved
+UNEVEN = 3.0  # ratio of the residuals at which eta is doubled or halved
 SETTLED = 500  # passes after which eta stays, so that the copies converge
-AVERAGED = 20  # passes between two looks at the average of lambda and u over them
 RANGE = 16.0  # how far eta may go from where it began
 
 
@@ -32,8 +30,6 @@ def start(f, i, copies, memory, w):
     if recalled:
         w.multipliers[:copies] = memory[:copies]
         w.mean[: f.shared[i]] = memory[copies : copies + f.shared[i]]
-    w.total[:copies] = 0.0
-    w.centre[: f.shared[i]] = 0.0
     w.counts[: f.factors[i + 1] - f.factors[i]] = 0
     return recalled
 
@@ -49,54 +45,31 @@ def score_unit(s):
 
 
 @inlined
-def step(f, i, copies, eta, w):
-    """Move u to the mean of the over-relaxed copies, and lambda; root mean squares of disagreement and of movement."""
-    shared, disagreement, movement = f.shared[i], 0.0, 0.0
+def step(f, i, copies, eta, number, w):
+    """Move u to the mean of the over-relaxed copies, and lambda; root mean squares of disagreement and of movement.
+
+    The move of u + lambda / eta is kept as the one of that number.
+    """
+    shared, disagreement, movement, kept = f.shared[i], 0.0, 0.0, number * copies
     sums, part, q, degree, mean, multipliers = w.sums, w.part, w.copies, w.degree, w.mean, w.multipliers
+    moves, shifts = w.moves, w.shifts
     sums[:shared] = 0.0
     for c in range(copies):
         sums[part[c]] += q[c]
     for r in range(shared):
         if degree[r] > 0.0:
             sums[r] /= degree[r]
-            move = sums[r] - mean[r]
-            movement += degree[r] * move * move
-            mean[r] += RELAXATION * move
+            shifts[r] = sums[r] - mean[r]
+            movement += degree[r] * shifts[r] * shifts[r]
+            mean[r] += RELAXATION * shifts[r]
     for c in range(copies):
-        apart = q[c] - sums[part[c]]
+        r = part[c]
+        apart = q[c] - sums[r]
         multipliers[c] -= eta * RELAXATION * apart
+        moves[kept + c] = RELAXATION * (shifts[r] - apart)
         disagreement += apart * apart
     size = max(1, copies)
     return sqrt(disagreement / size), sqrt(movement / size)
-
-
-@inlined
-def add_to_average(copies, shared, w):
-    """Add lambda and u to their sums."""
-    total, multipliers, centre, mean = w.total, w.multipliers, w.centre, w.mean
-    for c in range(copies):
-        total[c] += multipliers[c]
-    for r in range(shared):
-        centre[r] += mean[r]
-
-
-@inlined
-def take_average(f, i, copies, count, s, w):
-    """Go to the average of lambda and u over `count` passes where the bound is lower there; their sums become zero.
-
-    Passes that circle around the solution, slowly where many outputs are nearly the best, are near it on average.
-    """
-    present, _ = bound(f, i, s, w)
-    for c in range(copies):
-        w.multipliers[c], w.total[c] = w.total[c] / count, w.multipliers[c]
-    average, _ = bound(f, i, s, w)
-    if average < present:
-        for r in range(f.shared[i]):
-            w.mean[r] = w.centre[r] / count
-    else:
-        w.multipliers[:copies] = w.total[:copies]
-    w.total[:copies] = 0.0
-    w.centre[: f.shared[i]] = 0.0
 
 
 @inlined
@@ -135,10 +108,10 @@ def relax(f, i, s, memory, worthless, w, z):
     alone = divide(f, i, s, w, z)
     recalled = start(f, i, copies, memory, w)
     value, best_score, t, again, done = inf, -inf, 0, True, False
-    unit = score_unit(s)
+    unit, disagreement, movement = score_unit(s), 0.0, 0.0
     eta, level, since = w.eta * unit, inf, 0
     while True:
-        if done or t == w.passes or t % LOOK == 0:
+        if done or t == w.passes or t % PASSES == 0:
             upper, score = look(f, i, s, alone, t == 0 and not recalled, w, z)
             value = min(value, upper)
             if value == -inf:
@@ -153,17 +126,17 @@ def relax(f, i, s, memory, worthless, w, z):
                 break
             if done or t == w.passes or t - since >= PATIENCE * w.passes or halted():
                 break
+            if t > 0:
+                value = min(value, extrapolate(f, i, copies, s, eta, upper - alone, w) + alone)
+                before = eta
+                if t <= SETTLED:
+                    eta = balance(eta, w.eta * unit, disagreement, movement * eta / unit)
+                again = eta != before
         solved = factor_pass(f, i, s, eta, again, w)
-        disagreement, movement = step(f, i, copies, eta, w)
-        t, before = t + 1, eta
+        disagreement, movement = step(f, i, copies, eta, t % PASSES, w)
+        t, again = t + 1, False
         # a large eta hides that lambda still moves
         done = solved and max(disagreement, movement) * max(1.0, eta / unit) < w.tolerance
-        if t % BALANCED == 0 and t <= SETTLED:
-            eta = balance(eta, w.eta * unit, disagreement, movement * eta / unit)
-        again = eta != before
-        add_to_average(copies, shared, w)
-        if t % AVERAGED == 0 and not done:
-            take_average(f, i, copies, AVERAGED, s, w)
     w.spent[0] = t
     if value - best_score <= PROVED * max(1.0, abs(value)):
         value = best_score

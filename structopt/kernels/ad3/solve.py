@@ -14,7 +14,7 @@ all tied, as at the first weights of learning, that is at once.
 
 Martins, Figueiredo, Aguiar, Smith and Xing (2011; 2015, algorithm 2). The copies are over-relaxed before the step of u and
 lambda, and eta is balanced between the two residuals (Boyd et al. 2011, sections 3.4.1 and 3.4.3). Every few passes they go
-on from the average of the last ones, where its bound is lower (as Applegate et al. 2021 do for linear programs).
+on from where the last ones lead, if the bound is lower there (`structopt.kernels.ad3.extrapolation`).
 """
 
 from __future__ import annotations

@@ -35,7 +35,10 @@ class Work(NamedTuple):
     best : (N,) the best output while branching
     scores : (N,) scores in which parts are fixed
     sets, members : floats and ints of the active sets, one after the other
-    total, centre : (C,) and (P,) sums of lambda and u over passes
+    shifts : (P,) mean of the copies less u
+    moves : (C n,) how the last n passes moved u + lambda / eta
+    products, shares : (n n,) and (n,) products of the moves, and the weights of an extrapolation
+    aside : (C + P,) lambda and u before an extrapolation
     scratch : of the quadratic problems and of `local_max`
     """
 
@@ -61,8 +64,11 @@ class Work(NamedTuple):
     scores: Floats
     sets: Floats
     members: Ints
-    total: Floats
-    centre: Floats
+    shifts: Floats
+    moves: Floats
+    products: Floats
+    shares: Floats
+    aside: Floats
     scratch: Scratch
 
 
