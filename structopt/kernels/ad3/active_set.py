@@ -15,14 +15,18 @@ from __future__ import annotations
 from math import inf
 
 from structopt.kernels.ad3.configuration_set import aim, backward, forward, insert, remove
-from structopt.kernels.loopy.factor_kinds import local_max
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.loopy.factors import AUTOMATON, TREE, extra_numbers
+from structopt.kernels.loopy.kinds.automaton import automaton_max
+from structopt.kernels.loopy.kinds.tree import tree_max
+from structopt.kernels.loopy.open_kinds import open_max
+from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.views import part
 
 CALLS = 4  # best configurations that one visit computes
 STEPS = 20  # walks of one visit
 
 
-@inlined
+@merged
 def walk(x, k, w):
     """Move the weights to the best ones of the set, or until one is zero, and drop that; the multiplier, or inf if dropped.
 
@@ -52,7 +56,7 @@ def walk(x, k, w):
     return multiplier + 1.0  # the 1 that the matrix has everywhere
 
 
-@inlined
+@merged
 def combine(x, k, q):
     """q = sum_y mu_y y."""
     q[:] = 0.0
@@ -72,9 +76,15 @@ def private_score(p, private):
 
 
 @inlined
-def best_vertex(f, i, factor, p, w, k):
-    """Score of the best configuration, written to w.vector and w.private: w.residual scores the linked parts, p the others."""
-    return local_max(f, i, factor, w.residual[:k], p, w.vector[:k], w.private[: len(p)], w.floats, w.ints)
+def best_vertex(kind, extra, s, p, out, private, floats, ints):
+    """Score of the best configuration of a factor without a closed form; its indicators go to `out` and `private`."""
+    out[:] = 0.0
+    private[:] = 0.0
+    if kind == TREE:
+        return tree_max(extra, s, out, floats, ints)
+    if kind == AUTOMATON:
+        return automaton_max(s, p, out, private, floats, ints)
+    return open_max(kind, extra, s, p, out, private, floats, ints)
 
 
 @inlined
@@ -83,15 +93,17 @@ def solve_quadratic(f, i, factor, a, p, eta, x, w, q):
 
     Returns False where CALLS or STEPS ended the visit before: q is then the best so far, and the next visit goes on from it.
     """
-    k, calls = len(a), 0
+    k, calls, kind, extra = len(a), 0, f.kinds[factor], extra_numbers(f, factor)
+    residual, vertex, private = part(w.residual, 0, k), part(w.vector, 0, k), part(w.private, 0, len(p))
+    floats, ints = w.floats, w.ints
     for j in range(x.count[0]):
         w.image[j] = aim(x, j, k, a, eta)
     forward(x, x.count[0], w.image)
     if x.count[0] == 0:
         for r in range(k):
-            w.residual[r] = eta * a[r]
-        best_vertex(f, i, factor, p, w, k)
-        insert(x, a, eta, private_score(p, w.private[: len(p)]), w)
+            residual[r] = eta * a[r]
+        best_vertex(kind, extra, residual, p, vertex, private, floats, ints)
+        insert(x, a, eta, private_score(p, private), w)
         x.weights[0] = 1.0
     for _ in range(STEPS):
         multiplier = walk(x, k, w)
@@ -102,11 +114,11 @@ def solve_quadratic(f, i, factor, a, p, eta, x, w, q):
             return False
         calls += 1
         for r in range(k):
-            w.residual[r] = eta * (a[r] - q[r])
-        value = best_vertex(f, i, factor, p, w, k) / eta
+            residual[r] = eta * (a[r] - q[r])
+        value = best_vertex(kind, extra, residual, p, vertex, private, floats, ints) / eta
         if not value > multiplier + 1e-9 * max(1.0, abs(multiplier)):
             return True
-        if not insert(x, a, eta, private_score(p, w.private[: len(p)]), w):
+        if not insert(x, a, eta, private_score(p, private), w):
             return True
     combine(x, k, q)
     return False

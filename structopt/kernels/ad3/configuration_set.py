@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from structopt.kernels.ad3.inner_product import inner_product
 from structopt.kernels.loopy.factors import AUTOMATON, FIRST_OPEN, TREE
 from structopt.kernels.loopy.open_kinds import projects
 from structopt.kernels.waist.fields import Floats, Ints
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.views import part
 
 MOST = 256  # configurations that are kept of a factor
 RIDGE = 1e-10  # keeps the system regular where configurations are affinely dependent
@@ -87,29 +89,27 @@ def open_set(floats, ints, count, kind, k):
     )  # fmt: skip
 
 
-@inlined
+@merged
 def forward(x, count, b):
     """Replace b by L^-1 b."""
     N = len(x.weights)
     for j in range(count):
-        row, rest = x.root[j * N : j * N + j], b[j]
-        for m in range(j):
-            rest -= row[m] * b[m]
-        b[j] = rest / x.root[j * N + j]
+        b[j] = (b[j] - inner_product(x.root, j * N, b, 0, j)) / x.root[j * N + j]
 
 
-@inlined
+@merged
 def backward(x, count, b):
     """Replace b by L^-T b."""
     N = len(x.weights)
     for j in range(count - 1, -1, -1):
-        row = x.root[j * N : j * N + j]
+        row = part(x.root, j * N, j * N + j)
         b[j] /= x.root[j * N + j]
+        share = b[j]
         for m in range(j):
-            b[m] -= row[m] * b[j]
+            b[m] -= row[m] * share
 
 
-@inlined
+@merged
 def aim(x, j, k, a, eta):
     """a^T y + c_y / eta of configuration j."""
     total = x.values[j] / eta

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from math import inf
 
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import inlined, merged
 
 MOST = 256  # pairs that are kept of a table
 CALLS = 4  # best pairs that one visit computes
@@ -47,7 +47,7 @@ def begin(x, y, floats, weights, inverse, members, member):
     floats[inverse], floats[inverse + 1], floats[inverse + N + 1], floats[inverse + N + 2] = -2.0, 1.0, 1.0, 0.0
 
 
-@inlined
+@merged
 def take_out(gone, count, floats, weights, inverse, members, member):
     """Remove a pair from a set of `count`; the last one takes its index. O(N^2)."""
     M = inverse - weights + 1
@@ -69,7 +69,7 @@ def take_out(gone, count, floats, weights, inverse, members, member):
         members[member + 2 * gone], members[member + 2 * gone + 1] = members[member + 2 * last], members[member + 2 * last + 1]
 
 
-@inlined
+@merged
 def border(x, y, count, floats, weights, inverse, members, member, h):
     """Fill h with A^-1 g, g the new column of A for a pair of states; the pivot 2 - g^T h, and whether the pair is there."""
     M = inverse - weights + 1
@@ -88,7 +88,7 @@ def border(x, y, count, floats, weights, inverse, members, member, h):
     return pivot, False
 
 
-@inlined
+@merged
 def put_in(x, y, count, floats, weights, inverse, members, member, h):
     """Add a pair of states with the weight 0 to a set of `count`; how many there are then, 0 if it is there already. O(N^2).
 
@@ -122,7 +122,7 @@ def put_in(x, y, count, floats, weights, inverse, members, member, h):
     return count + 1
 
 
-@inlined
+@merged
 def walk_weights(count, floats, weights, inverse, aim, target):
     """Move the weights to the best ones of the set, or until one is zero; that pair, or -1, and the multiplier t."""
     M = inverse - weights + 1
@@ -143,7 +143,7 @@ def walk_weights(count, floats, weights, inverse, aim, target):
     return blocking, multiplier
 
 
-@inlined
+@merged
 def best_pair(a, p, first, K, L, inverse_eta):
     """The states of the best a_x + b_y + p_xy / eta, and its value; a holds K and L numbers."""
     top, best_x, best_y, row = -inf, 0, 0, first
