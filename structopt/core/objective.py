@@ -93,8 +93,15 @@ class Objective(Protocol):
     def run(self, driver: Any, *arguments: Any) -> Any:
         """Call a driver on the kernels and the data, in this thread; compiled or not, as the kernels are."""
 
+    @property
+    def steps(self) -> int:
+        """Steps of the optimizer that a pass consists of: more than one only where its plan is divisible."""
+
     def order(self, epoch: int) -> Array:
-        """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
+        """Order of the instances in a step: a permutation of all of them that depends on the seed and the pass alone.
+
+        Where a pass has several `steps`, of those in the window that the step visits.
+        """
 
     def part_vector(self, name: str) -> Array:
         """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""

@@ -15,6 +15,7 @@ from structopt.core.certificate import Certificate
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.targets import Targets
+from structopt.core.data.visits import SHUFFLED, VisitOrder
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -49,6 +50,10 @@ class Settings:
         The regulariser of P: ``l2`` (lambda/2 ||theta||^2) or ``l1`` (lambda ||theta||_1).
     regularization : float or None
         lambda, of problems that are a shard of a larger one; None: 1/(C m).
+    visits : VisitOrder
+        Of the instances in a pass.
+    divided : bool
+        Whether a step of the optimizer (`Plan.divisible`) visits a window of a pass, and not all of them.
     """
 
     C: float
@@ -56,11 +61,14 @@ class Settings:
     variant: str = "max_loss"
     penalty: str = "l2"
     regularization: float | None = None
+    visits: VisitOrder = SHUFFLED
+    divided: bool = False
 
     @classmethod
-    def of(cls, optimizer: Optimizer, seed: int) -> Settings:
+    def of(cls, optimizer: Optimizer, seed: int, visits: VisitOrder = SHUFFLED, divided: bool = False) -> Settings:
         """The settings that an optimizer's plan asks for."""
-        return cls(optimizer.C, seed, optimizer.plan.variant, optimizer.plan.penalty)
+        plan = optimizer.plan
+        return cls(optimizer.C, seed, plan.variant, plan.penalty, visits=visits, divided=divided and plan.divisible)
 
 
 class Problem:
@@ -234,9 +242,21 @@ class Problem:
         }  # fmt: skip
         return Fingerprint(digest_of([*records, *offsets, *arrays.values(), *read], layout), sizes)
 
+    @property
+    def steps(self) -> int:
+        """Steps that a pass consists of: its windows, where it is divided; else one."""
+        return self.settings.visits.count(self.m) if self.settings.divided else 1
+
     def order(self, epoch: int) -> Array:
-        """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
-        return np.random.default_rng([self.seed, epoch]).permutation(self.m)
+        """Order of the instances in a step, which depends on the seed and the number of the step alone.
+
+        A step is a pass, whose order is a permutation; or one of the `steps` of a pass, which visits a window of it.
+        """
+        visits, seed = self.settings.visits, self.seed
+        if self.settings.divided:
+            number, window = divmod(epoch, self.steps)
+            return visits.windows(self.m, seed, number)[window]
+        return np.concatenate(visits.windows(self.m, seed, epoch))
 
     def part_vector(self, name: str) -> Array:
         """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""

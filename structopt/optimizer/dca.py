@@ -84,7 +84,7 @@ class DualCoordinateAscent(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed."""
         modules = ("structopt.kernels.learn.dca", "structopt.kernels.learn.proximal_step")
-        return Plan(mixable=True, variant=self.variant, kernel_modules=modules)
+        return Plan(mixable=True, divisible=True, variant=self.variant, kernel_modules=modules)
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""

@@ -75,7 +75,9 @@ class Pegasos(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed."""
         modules = ("structopt.kernels.learn.pegasos",)
-        return Plan(mixable=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules)
+        return Plan(
+            mixable=True, divisible=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules,
+        )  # fmt: skip
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""

@@ -47,7 +47,7 @@ class AveragedPerceptron(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes that can be mixed."""
-        return Plan(mixable=True, kernel_modules=("structopt.kernels.learn.perceptron",))
+        return Plan(mixable=True, divisible=True, kernel_modules=("structopt.kernels.learn.perceptron",))
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs."""

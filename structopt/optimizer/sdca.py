@@ -87,7 +87,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         modules = (
             "structopt.kernels.learn.sdca", "structopt.kernels.learn.block_frank_wolfe", "structopt.kernels.arrays.sampling",
         )  # fmt: skip
-        return Plan(tolerance=self.tolerance, kernel_modules=modules)
+        return Plan(divisible=True, tolerance=self.tolerance, kernel_modules=modules)
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """Beside the weights and their mean, dual variables of all parts and the outputs kept."""
@@ -139,7 +139,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         return kept
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """One pass: as many visits as there are instances."""
+        """One pass, or a window of one: as many visits as there are instances."""
         from structopt.kernels.learn.block_frank_wolfe import block_frank_wolfe_pass
         from structopt.kernels.learn.sdca import sdca_pass
 
@@ -151,23 +151,29 @@ class StochasticDualCoordinateAscent(Optimizer):
         else:
             kept = (state[f"kept_{name}"][0] for name in ("parts", "values", "counts", "masses", "rooms"))
             problem.run(block_frank_wolfe_pass, *draws, *point, *kept, self.C, visits, totals)
-        state["visits"] += float(problem.m)
+        state["visits"] += float(len(draws[0]))
         state["lag_value"] += float(totals[1])
         state["epoch"] += 1
         return state, Report(loss=float(totals[0]), dual=self._dual(problem, state))
 
     def _draws(self, problem: Objective, state: State) -> tuple[Array, Array, Array]:
-        """Return which instances the visits of a pass take: their numbers (-1: by the gaps), uniform numbers, and a sum tree."""
+        """Return which instances the visits of a step take: their numbers (-1: by the gaps), uniform numbers, and a sum tree.
+
+        The tree has the gaps of the instances of the step alone.
+        """
         from structopt.kernels.arrays.sampling import build
 
         epoch, m = state["epoch"], problem.m
-        if self.sampling == "uniform" or epoch == 0:
-            return problem.order(epoch), np.zeros(0), np.zeros(0)
-        generator = np.random.default_rng([problem.seed, epoch, 1])
-        order = np.where(generator.random(m) < 0.2, generator.integers(0, m, m), -1)
-        tree = np.zeros(2 << max(0, m - 1).bit_length())
-        build(tree, np.ascontiguousarray(state["instances"][0]))
-        return order, generator.random(m), tree
+        instances = problem.order(epoch)
+        if self.sampling == "uniform" or epoch < problem.steps:
+            return instances, np.zeros(0), np.zeros(0)
+        generator, count = np.random.default_rng([problem.seed, epoch, 1]), len(instances)
+        instances.sort()
+        order = np.where(generator.random(count) < 0.2, instances[generator.integers(0, count, count)], -1)
+        tree, gaps = np.zeros(2 << max(0, m - 1).bit_length()), np.zeros(m)
+        gaps[instances] = state["instances"][0, instances]
+        build(tree, gaps)
+        return order, generator.random(count), tree
 
     def _dual(self, problem: Objective, state: State) -> float:
         """Return the larger of D at the dual point and a lower bound of D at the averaged one, the entropy being concave."""

@@ -10,11 +10,13 @@ from typing import Any
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
+from structopt.core.data.visits import VisitOrder
 from structopt.core.loss import Beginning
 from structopt.core.scorer import Scorer
 from structopt.errors import ConfigError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
+from structopt.learning import mixing
 from structopt.model.warm_start import WarmStart, asks_for_counts
 from structopt.objective import unlearned_weights
 from structopt.objective.problem import Problem, Settings
@@ -109,11 +111,25 @@ def _admitted(components: Components, encoded: Encoded) -> Encoded:
     return admitted
 
 
+def visit_order(config: Mapping[str, Any]) -> VisitOrder:
+    """The order of the instances in a pass that a config asks for; shuffled, in configs of earlier versions."""
+    storage = config.get("storage") or {}
+    blocks = (config.get("order") or ("blocks" if storage.get("name") == "disk" else "shuffled")) == "blocks"
+    return VisitOrder(blocks, *(storage[key] for key in ("block", "window"))) if blocks else VisitOrder()
+
+
+def _settings(config: Mapping[str, Any], components: Components) -> Settings:
+    """Of the problem; passes that another optimizer is wrapped around, which counts them, are not divided."""
+    of = components
+    wrapped = mixing.shards_of(of.executor, of.optimizer) or of.loss.begins_with(False)
+    return Settings.of(of.optimizer, config["seed"], visit_order(config), divided=not wrapped)
+
+
 def _problem(config: Mapping[str, Any], components: Components, encoded: Encoded, weights: _Weights, judge: Any) -> Problem:
     of = components
     positional = of.optimizer.needs(of.loss, of.graph).positional
     problem = Problem.of(
-        encoded, of.graph, of.loss, of.inference, weights.lay_out, Settings.of(of.optimizer, config["seed"]),
+        encoded, of.graph, of.loss, of.inference, weights.lay_out, _settings(config, of),
         positional, of.executor, judge,
     )  # fmt: skip
     read = problem.scorer.dense_groups(problem.structure)

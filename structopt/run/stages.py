@@ -253,7 +253,8 @@ class _TrainingRun:
         task, inference, kind = self.components.task, self.components.inference, self.components.graph.kind
         certifies = not task.open_gold and compatibility.certifies(inference.provides(kind))
         every, patience = self.config["objective_every"], self.config.get("patience")
-        return Schedule(task.main_metric, every, patience, certifies, self.judge)
+        between = {"checkpoint_seconds": self.config["storage"]["checkpoint"]} if "storage" in self.config else {}
+        return Schedule(task.main_metric, every, patience, certifies, self.judge, **between)
 
     def observers(self, data: TrainingData) -> list[Observer]:
         """The observers of the passes, in the order in which they are called."""

@@ -56,6 +56,7 @@ def trainer(
     problem: Any = SimpleNamespace(
         examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
+        steps=1,
         fingerprint=Fingerprint(digest, {"instances": 4, "weights": dimension}),
         objective=lambda weights: float(weights[0]),
         certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),
