@@ -111,3 +111,24 @@ class InThisProcess:
         arguments = [()] * len(self.shards) if each is None else [(one,) for one in each]
         tasks = list(zip(self.shards, arguments, strict=True))
         return in_order(lambda task: getattr(task[0], method)(*common, *task[1]), tasks, self.workers)
+
+
+class MadeAnew:
+    """Shards of this process that are made for every call and dropped after it, so that few are in memory; a `Placement`.
+
+    They must not keep anything between calls.
+
+    Parameters
+    ----------
+    make, shard_data, workers
+        As of `InThisProcess`.
+    """
+
+    def __init__(self, make: Callable[[Any], Any], shard_data: Sequence[Any], workers: int = 1) -> None:
+        self.make, self.shard_data, self.workers = make, list(shard_data), workers
+
+    def call(self, method: str, *common: Any, each: Sequence[Any] | None = None) -> Iterator[Any]:
+        """Call a method of every shard, in threads; see `structopt.core.executor.Placement`."""
+        arguments = [()] * len(self.shard_data) if each is None else [(one,) for one in each]
+        tasks = list(zip(self.shard_data, arguments, strict=True))
+        return in_order(lambda task: getattr(self.make(task[0]), method)(*common, *task[1]), tasks, self.workers)

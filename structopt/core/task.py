@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
@@ -168,6 +168,23 @@ class Task(Component):
         Of an `earlier` task, fitted and of the same class, all labels, attributes and values are kept: their weights go on being
         used (``warm_start.vocabulary=union``). A value that is known by its code keeps it.
         """
+
+    def blocks(self, path: Any, limit: int | None = None) -> Iterator[Any]:
+        """Read training data as corpora of consecutive instances, one after the other, of which each fits into memory.
+
+        Raises
+        ------
+        ConfigError
+            By default: the data are read as a whole.
+        """
+        raise ConfigError(
+            "storage=disk reads training data in blocks, and this task reads them as a whole. Type storage=memory. Tasks that read "
+            "in blocks: those on columns of tokens (ner, chunking, tagging), and task=attributes."
+        )
+
+    def learn(self, blocks: Callable[[], Iterator[Any]]) -> None:
+        """Make labels and vocabulary as `fit` does, of a corpus in `blocks`, which every call reads from the first one on."""
+        raise ConfigError("This task learns from a corpus as a whole. Type storage=memory.")
 
     @abstractmethod
     def vocabulary(self) -> Mapping[str, Sequence[str]]:

@@ -9,6 +9,8 @@ import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
+from structopt.core.data.packing import packed
+from structopt.core.data.storage import IN_MEMORY, Storage
 from structopt.core.data.structure import Structure
 from structopt.kernels.waist.record import Array, Record
 
@@ -33,6 +35,7 @@ def pack_rows(
     tables: Sequence[AttributeTable],
     structure: Structure,
     dense: Sequence[Sequence[DenseTable]] = (),
+    storage: Storage = IN_MEMORY,
 ) -> Record:
     """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attribute_rows`.
 
@@ -46,27 +49,31 @@ def pack_rows(
     structure : Structure
     dense : sequence of sequences of DenseTable
         One a group: the numbers of its positions, whose attributes stand behind those of its table; none where it is empty.
+    storage : Storage
+        Of the record.
     """
     from structopt.kernels.features.attribute_rows import ROWS
 
     entries = np.cumsum([0, *(len(table.ids) for table in tables)])
-    offsets = [table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)]
     valued = any(table.values is not None for table in tables)
     values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
     masks, words = _support_words(groups, support)
-    return ROWS.pack(
-        widths=[group.width for group in groups],
-        ids=np.concatenate([table.ids for table in tables]),
-        weights=np.array(starts_of(groups)),
-        attributes=np.cumsum([0, *(group.size for group in groups)]),
-        positions=np.concatenate([group.offsets for group in structure.groups]),
-        starts=np.cumsum([0, *(len(o) for o in offsets)])[:-1],
-        offsets=np.concatenate(offsets),
-        values=np.concatenate([*values, np.zeros(0)]),
-        masks=masks,
-        support=words,
+    fields = {
+        "widths": [group.width for group in groups],
+        "weights": np.array(starts_of(groups)),
+        "attributes": np.cumsum([0, *(group.size for group in groups)]),
+        "starts": np.cumsum([0, *(len(table.offsets) for table in tables)])[:-1],
+        "masks": masks,
+        "support": words,
         **_blocks(tables, dense or [()] * len(groups)),
-    )
+    }
+    pieces = {
+        "ids": [table.ids for table in tables],
+        "positions": [group.offsets for group in structure.groups],
+        "offsets": (table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)),
+        "values": [*values, np.zeros(0)],
+    }
+    return packed(ROWS, storage, fields, pieces)
 
 
 def _blocks(tables: Sequence[AttributeTable], dense: Sequence[Sequence[DenseTable]]) -> dict[str, Array]:

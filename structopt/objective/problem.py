@@ -30,6 +30,7 @@ from structopt.objective.drivers import NO_CLOSED_FORMS, GraphKernels, compose, 
 from structopt.objective.dual_bound import dual_bound
 from structopt.objective.examples import Examples, Layout, target_of
 from structopt.objective.fingerprint import Fingerprint, arrays_in, digest_of
+from structopt.objective.gold_and_costs import gold_and_costs
 from structopt.objective.gold_checks import check_gold, refuse_empty_set
 from structopt.objective.gradient_shards import GradientShards, ShardData, ShardRecipe
 
@@ -126,7 +127,7 @@ class Problem:
 
     def _compose(self) -> None:
         """Put together kernels and data: those that optimizers step by, and those that P is computed by."""
-        features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost)
+        features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost, self.examples.encoded.storage)
         solver, parameters = self.inference.kernels(self.structure.kind), self.loss.parameters()
         self.data = self.examples.data(target, parameters)
         self.kernels = compose(features, solver, self.loss.kernel(self.settings.variant), self._graph_kernels)
@@ -177,13 +178,11 @@ class Problem:
         """
         assert encoded.gold is not None
         structure = inference.prepare(graph.build(encoded, positional))
-        targets = graph.targets(encoded, structure)
+        targets, cost = gold_and_costs(encoded, graph, loss, structure, positional)
         seen = targets.possible(structure.parts) if targets.sets.any() else targets.points
         scorer = features(encoded, structure, seen)
         graphs = partial(graph.build, positional=positional)
         examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs)
-        costs = loss.variable_costs(*graph.counted(loss.role, encoded))
-        cost = graph.cost(encoded, structure, costs, loss.role, targets.points)
         graph_kernels = GraphKernels(graph.calculus if positional else None, graph.rounding)
         return cls(examples, targets, cost, loss, inference, settings, graph_kernels, executor, judge)
 
@@ -261,6 +260,8 @@ class Problem:
     def part_vector(self, name: str) -> Array:
         """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""
         parts, advice = int(self.structure.parts[-1]), "take an optimizer without dual variables: dca, sgd or lbfgs."
+        if self.examples.encoded.storage.in_files:
+            return self.examples.encoded.storage.zeros(parts)
         refuse_what_does_not_fit(8 * parts, f"optimizer: {name} of all {self.m} instances", f"Set task.limit, or {advice}")
         return np.zeros(parts)
 

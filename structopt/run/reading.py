@@ -21,6 +21,7 @@ from structopt.model.warm_start import WarmStart, asks_for_counts
 from structopt.objective import unlearned_weights
 from structopt.objective.problem import Problem, Settings
 from structopt.progress import phases
+from structopt.run import featurised
 from structopt.run.components import Components
 from structopt.run.held_out import HeldOut
 from structopt.run.pruned_splits import PrunedSplits
@@ -82,12 +83,10 @@ class _Weights:
 def read(config: Mapping[str, Any], components: Components) -> TrainingData:
     """Read and encode the training split, build the problem, then read the dev and test splits."""
     task, watch = components.task, Stopwatch()
-    with phases.phase("reading", task.files["train"].name):
-        corpus = task.read(task.files["train"], task.limit)
     warm_start = WarmStart.of(config.get("warm_start"))
+    encoded = featurised.featurised(config, components) if featurised.in_files(config) else _encoded(components, warm_start)
     pruned, held_out = PrunedSplits(components), HeldOut(components)
     with phases.phase("featurising", task.files["train"].name):
-        encoded = _admitted(components, warm_start.fit(task, corpus) if warm_start else task.fit(corpus))
         components.graph.fit(encoded)
         pruned.fit(config, encoded)
         weights = _Weights(components, warm_start, asks_for_counts(config.get("warm_start")), config["seed"])
@@ -101,6 +100,15 @@ def read(config: Mapping[str, Any], components: Components) -> TrainingData:
     )  # fmt: skip
     beginning = components.loss.begins_with(warm_start is not None)
     return TrainingData(problem, weights.initial, beginning, held_out, pruned, seconds)
+
+
+def _encoded(components: Components, warm_start: WarmStart | None) -> Encoded:
+    """Read and encode the training split in memory; the task is then fitted."""
+    task, name = components.task, components.task.files["train"].name
+    with phases.phase("reading", name):
+        corpus = task.read(task.files["train"], task.limit)
+    with phases.phase("featurising", name):
+        return _admitted(components, warm_start.fit(task, corpus) if warm_start else task.fit(corpus))
 
 
 def _admitted(components: Components, encoded: Encoded) -> Encoded:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.errors import ConfigError, DataError
-from structopt.formats import conll_reader, conll_writer
+from structopt.formats import conll_reader, conll_writer, tag_schemes
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
 from structopt.formats.instances_in_memory import MEMORY
@@ -44,6 +44,7 @@ class Reading(DenseReading, total=False):
     transitions: list[str]
     lists: dict[str, str] | None
     min_count: int
+    hash_bits: int | None
 
 
 class SequenceLabelling(TokenLabelling):
@@ -63,7 +64,7 @@ class SequenceLabelling(TokenLabelling):
         What separates columns; None means any white space.
     features : mapping
         ``templates`` on tokens and ``transitions`` on pairs of neighbours (see `structopt.templates.column_templates`), word
-        ``lists``, ``min_count``; and the keys of `structopt.task.dense.dense_columns.DenseColumns`.
+        ``lists``, ``min_count``, ``hash_bits``; and the keys of `structopt.task.dense.dense_columns.DenseColumns`.
     """
 
     reading = Reading
@@ -92,7 +93,7 @@ class SequenceLabelling(TokenLabelling):
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
         self._numbers = DenseColumns.of(features)
-        settings = {"lists": features.get("lists"), "min_count": features.get("min_count", 1)}
+        settings = {"lists": features.get("lists"), "min_count": features.get("min_count", 1), "hash_bits": features.get("hash_bits")}
         self._templates = {"label": FeatureTemplates(features.get("templates", ()), **settings)}
         if features.get("transitions"):
             self._templates["transition"] = FeatureTemplates(features["transitions"], **settings)
@@ -140,6 +141,13 @@ class SequenceLabelling(TokenLabelling):
             self._columns.warn_of_width(corpus)
         return corpus
 
+    def blocks(self, path: str | Path, limit: int | None = None) -> Iterator[Columns]:
+        """Read a training file in blocks; a file of word vectors, and numeric columns, are refused."""
+        if self._numbers.blocks:
+            raise ConfigError("features.vectors and features.dense need the training data in memory. Type storage=memory.")
+        numbers = partial(self._columns.of_file, path, True)
+        return conll_reader.read_blocks(path, numbers, limit, self.encoding, self.separator, (), (TAG,))
+
     def corpus(self, instances: Sequence[Any]) -> Columns:
         """Make an unlabelled corpus of sentences in memory, in a form that `sentence_columns` takes; DataError otherwise."""
         columns = sentence_columns(instances, self.columns, (TAG,))
@@ -173,6 +181,25 @@ class SequenceLabelling(TokenLabelling):
         self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
         tables = _of_pairs(tables, corpus.offsets)
         return self._encoded_with_sets(corpus, tables, tags) if open_labels else self._encoded(corpus, tables, labels)
+
+    def learn(self, blocks: Callable[[], Iterator[Columns]]) -> None:
+        """Learn what `fit` learns: scheme and values of all blocks, then labels and attributes."""
+        self._columns.fit(next(blocks()))
+        self._drop_templates(self._columns.missing)
+        evidence, learners = tag_schemes.SchemeEvidence(), [templates.learner() for templates in self._templates.values()]
+        for corpus in blocks():
+            evidence.add(corpus.sentences(TAG) if self.scheme == "auto" else ())
+            for learner in learners:
+                learner.values(self._inputs(corpus), corpus.offsets)
+        self._take_scheme(evidence)
+        labels: set[str] = set()
+        for corpus in blocks():
+            labels |= set(self._gold_labels(corpus) or ())
+            for learner in learners:
+                learner.keys(self._inputs(corpus), corpus.offsets)
+        self._learn_labels(sorted(labels))
+        for learner in learners:
+            learner.finish()
 
     def encode(self, corpus: Columns, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the vocabulary of the training data; labels of `given` cells are kept."""

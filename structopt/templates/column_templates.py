@@ -13,9 +13,12 @@ from structopt.core.data.saved_state import LARGEST_SIZE, SavedState
 from structopt.errors import ConfigError, did_you_mean
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.kernels.waist.record import Array
+from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, slot_names
 from structopt.templates.column_views import ColumnViews
+from structopt.templates.hashing import hashed_attributes
 from structopt.templates.syntax import BIAS, Template, View, parse
-from structopt.templates.template_keys import TemplateKeys, indices_of, restored_keys
+from structopt.templates.key_counts import KeyCounts
+from structopt.templates.template_keys import LARGEST_KEY, TemplateKeys, indices_of, restored_keys
 from structopt.templates.vocabulary import PADDING, Vocabulary
 from structopt.templates.word_functions import apply
 from structopt.templates.word_lists import BEGIN_INSIDE, Phrases, read_list
@@ -39,6 +42,8 @@ class FeatureTemplates:
         phrases. The functions of the words are applied to the entries too: ``list(lower(word), cities)`` ignores case.
     min_count : int
         Attributes seen fewer times in training are left out.
+    hash_bits : int, optional
+        Attributes are hashed into 2^hash_bits slots, and nothing is learnt; None: they are numbered.
 
     Raises
     ------
@@ -48,15 +53,20 @@ class FeatureTemplates:
         If a word list cannot be read.
     """
 
-    def __init__(self, templates: Sequence[str], lists: Mapping[str, str] | None = None, min_count: int = 1) -> None:
+    def __init__(
+        self, templates: Sequence[str], lists: Mapping[str, str] | None = None, min_count: int = 1, hash_bits: int | None = None
+    ) -> None:
         if min_count < 1:
             raise ConfigError(f"min_count is {min_count}; it must be at least 1.")
-        names = self._prepare(templates, min_count, lists or {})
+        check_bits(hash_bits, min_count)
+        names = self._prepare(templates, min_count, lists or {}, hash_bits)
         self._use_lists({name: read_list((lists or {})[name]) for name in names})
 
-    def _prepare(self, templates: Sequence[str], min_count: int, lists: Collection[str]) -> list[str]:
+    def _prepare(
+        self, templates: Sequence[str], min_count: int, lists: Collection[str], hash_bits: int | None
+    ) -> list[str]:
         """Expand the templates; return the names of the word lists that they use."""
-        self._sources, self._min_count = tuple(templates), min_count
+        self._sources, self._min_count, self._hash_bits = tuple(templates), min_count, hash_bits
         self._origin: dict[Template, str] = {}
         for source in templates:
             for template in parse(source):
@@ -80,14 +90,14 @@ class FeatureTemplates:
 
     @property
     def size(self) -> int:
-        """Number of attributes; 0 before `fit`."""
-        return int(self._starts[-1])
+        """Number of attributes; 0 before `fit`, unless they are hashed."""
+        return int(self._starts[-1]) if self._hash_bits is None else 1 << self._hash_bits
 
     def without(self, missing: Collection[str]) -> tuple[FeatureTemplates, list[str]]:
         """Return the templates that look at none of the `missing` columns, and the others as text; before `fit`."""
         dropped = {s for template, s in self._origin.items() if any(term.view.column in missing for term in template)}
         others = type(self).__new__(type(self))
-        names = others._prepare([source for source in self._sources if source not in dropped], self._min_count, self._entries)
+        names = others._prepare([source for source in self._sources if source not in dropped], self._min_count, self._entries, self._hash_bits)
         others._use_lists({name: self._entries[name] for name in names})
         return others, [source for source in self._sources if source in dropped]
 
@@ -121,6 +131,8 @@ class FeatureTemplates:
         ConfigError
             If a template looks at an unknown column.
         """
+        if self._hash_bits is not None:
+            return self.transform(columns, offsets)
         self._check_columns(columns, ())
         corpus = ColumnViews(columns, offsets)
         self._vocabularies = {view: self._learn_values(view, corpus, earlier) for view in self._views}
@@ -135,6 +147,10 @@ class FeatureTemplates:
             first += len(table.keys)
         self._number()
         return _compress(ids, self.size)
+
+    def learner(self) -> TemplateLearner:
+        """Begin to number the attributes of a training corpus that comes in blocks, as `fit` would number them."""
+        return TemplateLearner(self)
 
     def transform(self, columns: Mapping[str, Sequence[str]], offsets: Array, missing: Collection[str] = ()) -> AttributeTable:
         """Return the attributes of another corpus; those that the training data lack are left out.
@@ -158,6 +174,8 @@ class FeatureTemplates:
         """
         self._check_columns(columns, missing)
         corpus = ColumnViews(columns, offsets, missing)
+        if self._hash_bits is not None:
+            return hashed_attributes(self.templates, corpus, self._phrases, self._hash_bits)
         codes = self._codes(corpus)
         ids = np.empty((len(self.templates), corpus.tokens), dtype=np.int32)
         for row, template, table, first in zip(ids, self.templates, self._learnt, self._starts.tolist(), strict=False):
@@ -166,7 +184,10 @@ class FeatureTemplates:
         return _compress(ids, self.size)
 
     def describe(self, ids: Iterable[int]) -> list[str]:
-        """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``."""
+        """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``; of hashed ones, of their slots."""
+        if self._hash_bits is not None:
+            slots = slot_names(self._hash_bits)
+            return [slots[number] for number in ids]
         names = []
         for number in ids:
             index = int(np.searchsorted(self._starts, number, side="right")) - 1
@@ -179,7 +200,8 @@ class FeatureTemplates:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what `restore` needs: JSON values, and arrays of numbers (strings as UTF-8 bytes and offsets)."""
-        vocabularies = [self._vocabularies[view].values for view in self._views]
+        hashed = self._hash_bits is not None
+        vocabularies = [[] if hashed else self._vocabularies[view].values for view in self._views]
         prefixes = [(row, term, keys) for row, table in enumerate(self._learnt) for term, keys in table.prefixes.items()]
         values = {
             "templates": list(self._sources),
@@ -187,6 +209,7 @@ class FeatureTemplates:
             "lists": {name: len(entries) for name, entries in self._entries.items()},
             "vocabularies": [len(strings) for strings in vocabularies],
             "prefixes": [[row, term, len(keys)] for row, term, keys in prefixes],
+            **({"hash_bits": self._hash_bits} if hashed else {}),
         }
         arrays = {"starts": self._starts, "keys": _joined([table.keys for table in self._learnt])}
         arrays["prefix_keys"] = _joined([keys for _, _, keys in prefixes])
@@ -199,8 +222,11 @@ class FeatureTemplates:
         """Make fitted templates of what `state` returned; no word list is read again."""
         fitted = cls.__new__(cls)
         lists = state.numbered("lists", 0, LARGEST_SIZE)
-        fitted._prepare(state.strings("templates", distinct=False), state.whole("min_count", 1), lists)
+        bits = state.whole("hash_bits", LEAST, MOST) if "hash_bits" in state.values else None
+        fitted._prepare(state.strings("templates", distinct=False), state.whole("min_count", 1), lists, bits)
         fitted._restore_strings(state, lists)
+        if bits is not None:
+            return fitted
         fitted._learnt = restored_keys(state, [fitted._widths(template) for template in fitted.templates])
         fitted._number()
         return fitted
@@ -291,3 +317,59 @@ def _compress(ids: Array, size: int) -> AttributeTable:
 
 def _joined(arrays: Sequence[Array]) -> Array:
     return np.concatenate([np.empty(0, dtype=np.int64), *arrays])
+
+
+class TemplateLearner:
+    """Learns the attributes of a corpus in blocks: first the values of all blocks, then the keys of all blocks.
+
+    Parameters
+    ----------
+    templates : FeatureTemplates
+    """
+
+    def __init__(self, templates: FeatureTemplates) -> None:
+        self.templates = templates
+        self._values: dict[View, dict[str | None, None]] = {view: {} for view in templates._views}
+        self._tables: list[tuple[TemplateKeys, KeyCounts]] = []
+
+    def values(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
+        """Take up the values of a block."""
+        own = self.templates
+        own._check_columns(columns, ())
+        corpus = ColumnViews(columns, offsets)
+        for view, values in self._values.items():
+            if own._hash_bits is None and view not in own._phrases:
+                values.update(dict.fromkeys(corpus.derived(view)))
+
+    def keys(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
+        """Count the keys of a block; `ConfigError` where they are too large to be counted so."""
+        own = self.templates
+        if own._hash_bits is not None:
+            return
+        if not self._tables:
+            self._number_values()
+        corpus = ColumnViews(columns, offsets)
+        codes = own._codes(corpus)
+        for template, (table, counts) in zip(own.templates, self._tables, strict=True):
+            counts.add(table.joined(_terms(template, corpus, codes), corpus.tokens)[0])
+
+    def finish(self) -> None:
+        """Number the attributes."""
+        own = self.templates
+        for table, counts in self._tables:
+            table.keys = counts.frequent(own._min_count)
+        own._learnt = [table for table, _ in self._tables]
+        own._number()
+
+    def _number_values(self) -> None:
+        own = self.templates
+        own._vocabularies = {
+            view: Vocabulary(BEGIN_INSIDE if view in own._phrases else values) for view, values in self._values.items()
+        }
+        self._tables = [(TemplateKeys(own._widths(template)), KeyCounts()) for template in own.templates]
+        for template, (table, _) in zip(own.templates, self._tables, strict=True):
+            if max(table.bounds().values()) > LARGEST_KEY:
+                raise ConfigError(
+                    f"template '{own._origin[template]}': its values have too many combinations to be counted in blocks of the "
+                    "data, as storage=disk does. Type features.hash_bits=20, or leave it out."
+                )
