@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from structopt.core.certificate import Certificate
 from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.storage import Storage
 from structopt.core.data.structure import Structure
 from structopt.core.data.targets import Targets
 from structopt.core.factor_graph import Calculus
@@ -102,6 +103,10 @@ class Objective(Protocol):
 
         Where a pass has several `steps`, of those in the window that the step visits.
         """
+
+    @property
+    def storage(self) -> Storage:
+        """Where arrays as long as the corpus are kept."""
 
     def part_vector(self, name: str) -> Array:
         """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""

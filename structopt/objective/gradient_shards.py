@@ -14,7 +14,7 @@ from structopt.core.data.storage import Storage
 from structopt.core.data.structure import Structure
 from structopt.core.data.targets import Targets
 from structopt.core.executor import Executor, MadeAnew
-from structopt.core.inference import Inference
+from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
 from structopt.kernels.waist.record import Array
@@ -113,7 +113,7 @@ class GradientShards:
     """All shards of a corpus, each where the executor keeps it.
 
     Sums are added up in the order of the shards: their bits are the same whichever executor there is. Shards of a corpus in files
-    are made anew for every evaluation, so that only a few are in memory.
+    are made anew for every evaluation, so that only a few are in memory, unless their inference keeps messages in them.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class GradientShards:
     ) -> None:  # fmt: skip
         self.executor, self.bounds, storage = executor, bounds, data.encoded.storage
         shard_data = data.divided(bounds)
-        streamed = storage.in_files and not executor.remote
+        streamed = storage.in_files and not executor.remote and recipe.inference.messages is not Messages.KEPT
         self.placement = MadeAnew(recipe, shard_data, executor.workers) if streamed else executor.place(recipe, shard_data)
         numbers = self.placement.call("coordinates")
         self.coordinates = [None if one is None else _kept(one, storage) for one in numbers]

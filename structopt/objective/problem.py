@@ -127,7 +127,7 @@ class Problem:
 
     def _compose(self) -> None:
         """Put together kernels and data: those that optimizers step by, and those that P is computed by."""
-        features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost, self.examples.encoded.storage)
+        features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost, self.storage)
         solver, parameters = self.inference.kernels(self.structure.kind), self.loss.parameters()
         self.data = self.examples.data(target, parameters)
         self.kernels = compose(features, solver, self.loss.kernel(self.settings.variant), self._graph_kernels)
@@ -257,11 +257,16 @@ class Problem:
             return visits.windows(self.m, seed, number)[window]
         return np.concatenate(visits.windows(self.m, seed, epoch))
 
+    @property
+    def storage(self) -> Storage:
+        """Where arrays as long as the corpus are kept: beside its own."""
+        return self.examples.encoded.storage
+
     def part_vector(self, name: str) -> Array:
-        """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""
+        """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory, or on the disk."""
         parts, advice = int(self.structure.parts[-1]), "take an optimizer without dual variables: dca, sgd or lbfgs."
-        if self.examples.encoded.storage.in_files:
-            return self.examples.encoded.storage.zeros(parts)
+        if self.storage.in_files:
+            return self.storage.zeros(parts)
         refuse_what_does_not_fit(8 * parts, f"optimizer: {name} of all {self.m} instances", f"Set task.limit, or {advice}")
         return np.zeros(parts)
 

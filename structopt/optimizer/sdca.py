@@ -94,7 +94,8 @@ class StochasticDualCoordinateAscent(Optimizer):
         planes = self.planes if loss.temperature == 0 else 0
         state = weights_and_mean(sizes, self.average) | {"dual variables": sizes.part_vector}
         kept = planes * (12 * sizes.gold_parts + 16 * sizes.instances)
-        return Footprint(state | {"kept outputs": kept, "numbers of the instances": 32 * sizes.instances})
+        state |= {"kept outputs": kept, "numbers of the instances": 32 * sizes.instances}
+        return Footprint(state, mapped=("dual variables", "kept outputs"))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, a dual point whose weights are zero; refuse other weights, which have no dual point."""
@@ -123,15 +124,15 @@ class StochasticDualCoordinateAscent(Optimizer):
         from structopt.kernels.learn.block_frank_wolfe import keep_gold_pass
         from structopt.kernels.waist.target import TARGET
 
-        K = self.planes if problem.loss.temperature == 0 else 0
+        K, zeros = self.planes if problem.loss.temperature == 0 else 0, problem.storage.zeros
         gold = TARGET.open(problem.data.target)
         active = np.diff(np.append(0.0, np.cumsum(gold.gold_values))[gold.gold_offsets])
         rooms = np.cumsum([0, *(K * active.astype(np.int64))])
         kept: State = {
-            "kept_parts": np.zeros((1, rooms[-1]), np.int32),
-            "kept_values": np.zeros((1, rooms[-1])),
-            "kept_counts": np.zeros((1, K * problem.m), np.int64),
-            "kept_masses": np.zeros((1, K * problem.m)),
+            "kept_parts": zeros(int(rooms[-1]), np.int32).reshape(1, -1),
+            "kept_values": zeros(int(rooms[-1])).reshape(1, -1),
+            "kept_counts": zeros(K * problem.m, np.int64).reshape(1, -1),
+            "kept_masses": zeros(K * problem.m).reshape(1, -1),
             "kept_rooms": rooms.reshape(1, -1),
         }
         if K > 0:

@@ -144,7 +144,12 @@ class Trainer:
         if messages.shape != self.problem.messages.shape:
             raise self.checkpoint.refusal("its messages are not as many as those of the data")
         self.problem.messages[:] = messages
-        self.state = {**rest, **notes["scalars"]}
+        self.state = {name: self._placed(array) for name, array in rest.items()} | notes["scalars"]
+
+    def _placed(self, array: Array) -> Array:
+        """An array of the state where it belongs: vectors of all parts or instances, which are rows of a matrix, with the data."""
+        storage = self.problem.storage
+        return storage.joined([array], array.dtype).reshape(array.shape) if array.ndim > 1 and storage.in_files else array
 
     def run(self) -> Array:
         """Do the passes that are left; return the weights.

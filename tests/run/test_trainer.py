@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from structopt.core.data.storage import IN_MEMORY
 from structopt.core.optimizer import Optimizer, Plan, Report
 from structopt.errors import ModelError, NumericalError
 from structopt.formats import durable_files
@@ -57,6 +58,7 @@ def trainer(
         examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
         steps=1,
+        storage=IN_MEMORY,
         fingerprint=Fingerprint(digest, {"instances": 4, "weights": dimension}),
         objective=lambda weights: float(weights[0]),
         certificate=lambda weights: (float(weights[0]), float(weights[0]) - 0.5),

@@ -39,9 +39,17 @@ class Storage(Protocol):
     ----------
     in_files : bool
         Whether they are memory maps of files.
+    folder : Path or None
+        Of the files; None in memory.
     """
 
-    in_files: bool
+    @property
+    def in_files(self) -> bool:
+        """See above."""
+
+    @property
+    def folder(self) -> Path | None:
+        """See above."""
 
     def zeros(self, size: int, dtype: Any = np.float64) -> Array:
         """A vector of zeros."""
@@ -60,7 +68,7 @@ class Storage(Protocol):
 class InMemory:
     """Arrays of numpy."""
 
-    in_files = False
+    in_files, folder = False, None
 
     def zeros(self, size: int, dtype: Any = np.float64) -> Array:
         """Allocate a vector of zeros."""
