@@ -3,10 +3,10 @@
 Usage::
 
     python tools/grow_corpus.py --copies 50 --output grown.conll eng.train.gz
-    python tools/grow_corpus.py --watch task=ner task.train=grown.conll storage=disk features.hash_bits=20 optimizer.epochs=2
+    python tools/grow_corpus.py --watch task=ner task.train=grown.conll storage=disk features.hash_bits=20
 
-``--watch`` runs ``structopt`` with the words that follow, and prints the seconds of its passes and the peak of its anonymous memory (of
-/proc/PID/status, every .1 s): what is no page of a file that can be read again.
+``--watch`` runs ``structopt`` with the words that follow, and prints the peak of its anonymous memory (of /proc/PID/status, every
+.1 s): what is no page of a file that can be read again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ def grow(source: Path, target: Path, copies: int) -> None:
     with target.open("w", encoding="utf8") as out:
         for copy in range(copies):
             mark = "".join(chr(ord("a") + int(digit)) for digit in str(copy)) if copy else ""
-            out.writelines((line[:1] + mark + line[1:] if line and not line.startswith("-DOCSTART-") else line) + "\n" for line in lines)
+            tokens = (line and not line.startswith("-DOCSTART-") for line in lines)
+            out.writelines(
+                (line[:1] + mark + line[1:] if is_token else line) + "\n" for line, is_token in zip(lines, tokens, strict=True)
+            )
             out.write("\n")
 
 

@@ -172,8 +172,8 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
     _check_ranges(checked)
     if settings.get("storage", {}).get("name") == "disk" and settings.get("order") == "shuffled":
         raise ConfigError(
-            "order=shuffled visits the instances all over the corpus, which storage=disk cannot read fast. Leave order=null: blocks "
-            "are shuffled, and the instances within windows of blocks (storage.block, storage.window)."
+            "order=shuffled visits the instances all over the corpus, which storage=disk cannot read fast. Leave order=null: "
+            "blocks are shuffled, and the instances within windows of blocks (storage.block, storage.window)."
         )
     return {key: schema.plain(checked[key]) for key in config if key in checked}
 

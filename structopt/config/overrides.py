@@ -22,7 +22,8 @@ HYDRA = re.compile(r"[+~]*hydra[./@=]")
 def spelled_out(words: Sequence[str]) -> list[str]:
     """Replace what is shorter than Hydra takes it, in sweeps too.
 
-    ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, ``storage=disk`` becomes ``storage.name=disk``, ``experiment=NAME`` gets its sign +, and texts their quotes.
+    ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, ``storage=disk`` becomes ``storage.name=disk``,
+    ``experiment=NAME`` gets its sign +, and texts their quotes.
     ``optimizer.initial=counts`` is ``warm_start=counts``.
     """
     return [made_readable(_spelled_out(word)) for word in words]

@@ -108,7 +108,7 @@ def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
 
 
 def refuse_what_the_disk_lacks(size: float, folder: Path, what: str, advice: str) -> None:
-    """Refuse what needs more room than the disk of a folder, which exists, has; `ConfigError` as of `refuse_what_does_not_fit`."""
+    """Refuse what needs more room than the disk of a folder, which exists, has; `ConfigError` as above."""
     if size > (free := shutil.disk_usage(folder).free):
         raise ConfigError(f"{what} need {in_words(size)} of the disk of {folder}, and {in_words(free)} are free. {advice}")
 

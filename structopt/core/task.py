@@ -178,8 +178,8 @@ class Task(Component):
             By default: the data are read as a whole.
         """
         raise ConfigError(
-            "storage=disk reads training data in blocks, and this task reads them as a whole. Type storage=memory. Tasks that read "
-            "in blocks: those on columns of tokens (ner, chunking, tagging), and task=attributes."
+            "storage=disk reads training data in blocks, and this task reads them as a whole. Type storage=memory. Tasks that "
+            "read in blocks: those on columns of tokens (ner, chunking, tagging), and task=attributes."
         )
 
     def learn(self, blocks: Callable[[], Iterator[Any]]) -> None:

@@ -48,7 +48,9 @@ class ArrayFolderWriter:
     def __init__(self, folder: Path, key: Mapping[str, Any]) -> None:
         self.folder, self.key = folder, key
         self.beside = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
-        shutil.rmtree(self.beside, ignore_errors=True)
+        for left in folder.parent.glob(f".{folder.name}.*.partial"):
+            if not _is_running(left.name.split(".")[-2]) or left == self.beside:
+                shutil.rmtree(left, ignore_errors=True)  # of a process that was killed
         self.beside.mkdir(parents=True)
         self._files: dict[str, _VectorFile] = {}
 
@@ -60,8 +62,8 @@ class ArrayFolderWriter:
             self._files[name].add(piece)
         except OSError as error:
             raise ConfigError(
-                f"{self.folder}: {in_words(piece.nbytes)} more cannot be written ({error.strerror or error}). Free some room, or set "
-                "storage.folder to a folder of another disk."
+                f"{self.folder}: {in_words(piece.nbytes)} more cannot be written ({error.strerror or error}). Free some room, "
+                "or set storage.folder to a folder of another disk."
             ) from error
 
     def size(self, name: str) -> int:
@@ -198,6 +200,17 @@ def _header(dtype: np.dtype[Any], size: int) -> bytes:
     """The header of a ``.npy`` file of a vector, version 1.0, `HEADER` bytes long."""
     text = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': ({size},), }}"
     return b"\x93NUMPY\x01\x00" + (HEADER - 10).to_bytes(2, "little") + f"{text:<{HEADER - 11}}\n".encode("ascii")
+
+
+def _is_running(process: str) -> bool:
+    """Whether there may be a process of this number."""
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
 
 
 def _sync(folder: Path) -> None:

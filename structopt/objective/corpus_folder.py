@@ -73,7 +73,8 @@ def open_shard(folder: Path, first: int, last: int) -> Encoded:
 
 
 def _check(block: Encoded) -> None:
-    if type(block) is not Encoded or block.dense or block.gold is None or block.gold_sets is not None or block.allowed is not None:
+    partial = block.gold is None or block.gold_sets is not None or block.allowed is not None
+    if type(block) is not Encoded or block.dense or partial:
         raise ConfigError(
             "storage=disk keeps sparse attributes and labels that are known in full; this task and its settings make other data. "
             "Type storage=memory."

@@ -14,8 +14,8 @@ from structopt.config import registry
 from structopt.core.certificate import Certificate
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
+from structopt.core.data.storage import Storage
 from structopt.core.data.targets import Targets
-from structopt.core.data.visits import SHUFFLED, VisitOrder
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -25,6 +25,7 @@ from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
+from structopt.learning.visits import SHUFFLED, VisitOrder
 from structopt.objective import scoring
 from structopt.objective.drivers import NO_CLOSED_FORMS, GraphKernels, compose, run_driver
 from structopt.objective.dual_bound import dual_bound
@@ -263,7 +264,7 @@ class Problem:
         return self.examples.encoded.storage
 
     def part_vector(self, name: str) -> Array:
-        """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory, or on the disk."""
+        """Return zeros over the parts of all instances, or raise `ConfigError` where there is no room for them."""
         parts, advice = int(self.structure.parts[-1]), "take an optimizer without dual variables: dca, sgd or lbfgs."
         if self.storage.in_files:
             return self.storage.zeros(parts)

@@ -1,4 +1,4 @@
-"""The training split in files: featurised once, kept under the digests of data and settings, opened by every run that has these."""
+"""The training split in files: featurised once, kept under the digests of data and settings, opened by every run with these."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
     of, warm_start = components, config.get("warm_start") or {}
     reasons = {
         "task.partial=true makes sets of labels": of.task.partial,
-        f"features={config['features']['name']} scores by other data than sparse attributes": not isinstance(of.scorer, SparseFeatures),
+        f"features={config['features']['name']} reads other data": not isinstance(of.scorer, SparseFeatures),
         "factor_graph.pruner marks the candidates of every instance": of.graph.pruning is not None,
         "task.tagger gives the training data a column": of.task.annotates,
         "warm_start keeps the vocabulary of another model (warm_start.vocabulary=new does not)": bool(warm_start.get("model"))
@@ -95,4 +95,5 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
     }
     for reason, applies in reasons.items():
         if applies:
-            raise ConfigError(f"storage=disk keeps sparse attributes and known labels in files, and {reason}. Type storage=memory.")
+            message = f"storage=disk keeps sparse attributes and known labels in files, and {reason}. Type storage=memory."
+            raise ConfigError(message)

@@ -10,13 +10,13 @@ from typing import Any
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
-from structopt.core.data.visits import VisitOrder
 from structopt.core.loss import Beginning
 from structopt.core.scorer import Scorer
 from structopt.errors import ConfigError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
 from structopt.learning import mixing
+from structopt.learning.visits import VisitOrder
 from structopt.model.warm_start import WarmStart, asks_for_counts
 from structopt.objective import unlearned_weights
 from structopt.objective.problem import Problem, Settings

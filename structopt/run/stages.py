@@ -37,7 +37,7 @@ from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
 
-KEPT = "the model of the last finished pass is saved"
+KEPT, KEPT_INSIDE = "the model of the last finished pass is saved", "the model of the last checkpoint is saved"
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,8 @@ def _fit(trainer: Trainer, data: TrainingData, resuming: bool) -> tuple[Array, K
         return trainer.run(), None
     except KeyboardInterrupt as interrupt:
         with interruption.put_off():
-            console.say(f"structopt: interrupted; {KEPT} (Ctrl-C again: at once)", error=True)
+            kept = KEPT if data.problem.steps == 1 else KEPT_INSIDE
+            console.say(f"structopt: interrupted; {kept} (Ctrl-C again: at once)", error=True)
             if not trainer.resume():  # the last pass that was finished, whatever the interrupt left half done
                 trainer.start(data.initial)
             return trainer.weights(), interrupt

@@ -147,7 +147,7 @@ class Trainer:
         self.state = {name: self._placed(array) for name, array in rest.items()} | notes["scalars"]
 
     def _placed(self, array: Array) -> Array:
-        """An array of the state where it belongs: vectors of all parts or instances, which are rows of a matrix, with the data."""
+        """An array of the state where it belongs: with the data, if it is of all parts or instances, and a row of a matrix."""
         storage = self.problem.storage
         return storage.joined([array], array.dtype).reshape(array.shape) if array.ndim > 1 and storage.in_files else array
 

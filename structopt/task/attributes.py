@@ -23,7 +23,7 @@ from structopt.task.attribute_entries import known_entries
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
-from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, hashes_of, slot_names, slots_of, hashed_rows
+from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, hashed_rows, hashes_of, slot_names, slots_of
 
 FORM = Form(
     "sentence",

@@ -31,6 +31,7 @@ from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
 from structopt.templates.column_templates import FeatureTemplates
+from structopt.templates.template_learner import TemplateLearner
 
 KEYS = {"label": "features.templates", "transition": "features.transitions"}
 
@@ -93,7 +94,7 @@ class SequenceLabelling(TokenLabelling):
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
         self._numbers = DenseColumns.of(features)
-        settings = {"lists": features.get("lists"), "min_count": features.get("min_count", 1), "hash_bits": features.get("hash_bits")}
+        settings = {key: features.get(key) for key in ("lists", "hash_bits")} | {"min_count": features.get("min_count", 1)}
         self._templates = {"label": FeatureTemplates(features.get("templates", ()), **settings)}
         if features.get("transitions"):
             self._templates["transition"] = FeatureTemplates(features["transitions"], **settings)
@@ -186,7 +187,7 @@ class SequenceLabelling(TokenLabelling):
         """Learn what `fit` learns: scheme and values of all blocks, then labels and attributes."""
         self._columns.fit(next(blocks()))
         self._drop_templates(self._columns.missing)
-        evidence, learners = tag_schemes.SchemeEvidence(), [templates.learner() for templates in self._templates.values()]
+        evidence, learners = tag_schemes.SchemeEvidence(), [TemplateLearner(one) for one in self._templates.values()]
         for corpus in blocks():
             evidence.add(corpus.sentences(TAG) if self.scheme == "auto" else ())
             for learner in learners:

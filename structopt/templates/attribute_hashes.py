@@ -1,7 +1,7 @@
 """Slots of attributes by a stable hash of their names, where no vocabulary is kept: equal on every machine, in every version.
 
-The hash of a string is the first 64 bits of its BLAKE2b digest; that of an attribute of a template mixes the hashes of its terms and
-of their values, one after the other. The upper `bits` bits are the slot.
+The hash of a string is its BLAKE2b digest of 64 bits; that of an attribute of a template mixes the hashes of the template and of
+the values of its terms, one after the other. The upper `bits` bits are the slot.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def slot_names(bits: int) -> list[str]:
 
 
 def hashed_table(slots: Sequence[Array] | Array, bits: int) -> AttributeTable:
-    """The table of positions given one array of slots a template, -1 for none; a slot stands once in a row, in ascending order."""
+    """The table of positions given one array of slots a template, -1 for none; slots of a row ascend, and none stands twice."""
     ids = np.sort(np.asarray(slots, np.int32).reshape(len(slots), -1), axis=0)
     kept = ids >= 0
     kept[1:] &= ids[1:] != ids[:-1]

@@ -17,8 +17,7 @@ from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, slot_n
 from structopt.templates.column_views import ColumnViews
 from structopt.templates.hashing import hashed_attributes
 from structopt.templates.syntax import BIAS, Template, View, parse
-from structopt.templates.key_counts import KeyCounts
-from structopt.templates.template_keys import LARGEST_KEY, TemplateKeys, indices_of, restored_keys
+from structopt.templates.template_keys import TemplateKeys, indices_of, restored_keys
 from structopt.templates.vocabulary import PADDING, Vocabulary
 from structopt.templates.word_functions import apply
 from structopt.templates.word_lists import BEGIN_INSIDE, Phrases, read_list
@@ -97,7 +96,8 @@ class FeatureTemplates:
         """Return the templates that look at none of the `missing` columns, and the others as text; before `fit`."""
         dropped = {s for template, s in self._origin.items() if any(term.view.column in missing for term in template)}
         others = type(self).__new__(type(self))
-        names = others._prepare([source for source in self._sources if source not in dropped], self._min_count, self._entries, self._hash_bits)
+        kept = [source for source in self._sources if source not in dropped]
+        names = others._prepare(kept, self._min_count, self._entries, self._hash_bits)
         others._use_lists({name: self._entries[name] for name in names})
         return others, [source for source in self._sources if source in dropped]
 
@@ -141,16 +141,12 @@ class FeatureTemplates:
         for row, template in zip(ids, self.templates, strict=True):
             kept = earlier._codes_of(template) if earlier is not None else None
             table = TemplateKeys(self._widths(template))
-            keys, radix = table.learn(_terms(template, corpus, codes), corpus.tokens, self._min_count, kept)
+            keys, radix = table.learn(terms_of(template, corpus, codes), corpus.tokens, self._min_count, kept)
             row[:] = indices_of(keys, table.keys, radix, first)
             self._learnt.append(table)
             first += len(table.keys)
         self._number()
         return _compress(ids, self.size)
-
-    def learner(self) -> TemplateLearner:
-        """Begin to number the attributes of a training corpus that comes in blocks, as `fit` would number them."""
-        return TemplateLearner(self)
 
     def transform(self, columns: Mapping[str, Sequence[str]], offsets: Array, missing: Collection[str] = ()) -> AttributeTable:
         """Return the attributes of another corpus; those that the training data lack are left out.
@@ -179,7 +175,7 @@ class FeatureTemplates:
         codes = self._codes(corpus)
         ids = np.empty((len(self.templates), corpus.tokens), dtype=np.int32)
         for row, template, table, first in zip(ids, self.templates, self._learnt, self._starts.tolist(), strict=False):
-            keys, radix = table.joined(_terms(template, corpus, codes), corpus.tokens)
+            keys, radix = table.joined(terms_of(template, corpus, codes), corpus.tokens)
             row[:] = indices_of(keys, table.keys, radix, first)
         return _compress(ids, self.size)
 
@@ -297,7 +293,7 @@ def _phrases(view: View, entries: Iterable[str]) -> Phrases:
     return Phrases([token for token in tokens if token is not None] for tokens in mapped if None not in tokens)
 
 
-def _terms(template: Template, corpus: ColumnViews, codes: Mapping[View, Array]) -> Iterator[Array]:
+def terms_of(template: Template, corpus: ColumnViews, codes: Mapping[View, Array]) -> Iterator[Array]:
     """Codes of the terms of a template at all tokens, one after another."""
     return (codes[term.view].take(corpus.shifted(term.offset)) for term in template)
 
@@ -317,59 +313,3 @@ def _compress(ids: Array, size: int) -> AttributeTable:
 
 def _joined(arrays: Sequence[Array]) -> Array:
     return np.concatenate([np.empty(0, dtype=np.int64), *arrays])
-
-
-class TemplateLearner:
-    """Learns the attributes of a corpus in blocks: first the values of all blocks, then the keys of all blocks.
-
-    Parameters
-    ----------
-    templates : FeatureTemplates
-    """
-
-    def __init__(self, templates: FeatureTemplates) -> None:
-        self.templates = templates
-        self._values: dict[View, dict[str | None, None]] = {view: {} for view in templates._views}
-        self._tables: list[tuple[TemplateKeys, KeyCounts]] = []
-
-    def values(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
-        """Take up the values of a block."""
-        own = self.templates
-        own._check_columns(columns, ())
-        corpus = ColumnViews(columns, offsets)
-        for view, values in self._values.items():
-            if own._hash_bits is None and view not in own._phrases:
-                values.update(dict.fromkeys(corpus.derived(view)))
-
-    def keys(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
-        """Count the keys of a block; `ConfigError` where they are too large to be counted so."""
-        own = self.templates
-        if own._hash_bits is not None:
-            return
-        if not self._tables:
-            self._number_values()
-        corpus = ColumnViews(columns, offsets)
-        codes = own._codes(corpus)
-        for template, (table, counts) in zip(own.templates, self._tables, strict=True):
-            counts.add(table.joined(_terms(template, corpus, codes), corpus.tokens)[0])
-
-    def finish(self) -> None:
-        """Number the attributes."""
-        own = self.templates
-        for table, counts in self._tables:
-            table.keys = counts.frequent(own._min_count)
-        own._learnt = [table for table, _ in self._tables]
-        own._number()
-
-    def _number_values(self) -> None:
-        own = self.templates
-        own._vocabularies = {
-            view: Vocabulary(BEGIN_INSIDE if view in own._phrases else values) for view, values in self._values.items()
-        }
-        self._tables = [(TemplateKeys(own._widths(template)), KeyCounts()) for template in own.templates]
-        for template, (table, _) in zip(own.templates, self._tables, strict=True):
-            if max(table.bounds().values()) > LARGEST_KEY:
-                raise ConfigError(
-                    f"template '{own._origin[template]}': its values have too many combinations to be counted in blocks of the "
-                    "data, as storage=disk does. Type features.hash_bits=20, or leave it out."
-                )

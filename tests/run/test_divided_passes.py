@@ -12,8 +12,8 @@ from structopt.errors import ConfigError
 from structopt.run import stages
 
 WORDS = [
-    "task=ner", "task.limit=60", "task.dev=null", "task.test=null", "tracker=none", "quiet=true", "order=blocks", "storage.block=4",
-    "storage.window=3", "storage.checkpoint=0", "optimizer.epochs=2",
+    "task=ner", "task.limit=60", "task.dev=null", "task.test=null", "tracker=none", "quiet=true", "order=blocks",
+    "storage.block=4", "storage.window=3", "storage.checkpoint=0", "optimizer.epochs=2",
 ]  # fmt: skip
 
 
@@ -26,7 +26,9 @@ class Cut(BaseException):
 
 
 @pytest.mark.parametrize(
-    "words", [["optimizer=dca"], ["optimizer=sdca", "optimizer.sampling=gap"], ["optimizer=pegasos", "optimizer.batch_size=5"]], ids=" ".join
+    "words",
+    [["optimizer=dca"], ["optimizer=sdca", "optimizer.sampling=gap"], ["optimizer=pegasos", "optimizer.batch_size=5"]],
+    ids=" ".join,
 )  # fmt: skip
 def test_a_run_that_is_cut_off_inside_a_pass_goes_on_to_the_same_bits(tmp_path, monkeypatch, words):
     structopt.train([*WORDS, *words], tmp_path / "whole")

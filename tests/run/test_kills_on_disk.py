@@ -12,8 +12,8 @@ import pytest
 pytestmark = pytest.mark.slow
 KILLS = int(os.environ.get("STRUCTOPT_KILLS", "2"))
 WORDS = [
-    "task=ner", "task.dev=null", "task.test=null", "tracker=none", "quiet=true", "storage=disk", "storage.block=4", "storage.window=2",
-    "storage.checkpoint=0", "optimizer.epochs=3", "objective_every=0",
+    "task=ner", "task.dev=null", "task.test=null", "tracker=none", "quiet=true", "storage=disk", "storage.block=4",
+    "storage.window=2", "storage.checkpoint=0", "optimizer.epochs=3", "objective_every=0",
 ]  # fmt: skip
 
 

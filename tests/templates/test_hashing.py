@@ -9,7 +9,7 @@ from structopt.templates.column_templates import FeatureTemplates
 from structopt.templates.key_counts import KeyCounts
 from structopt.templates.template_keys import distinct_keys
 
-WORDS = "the cat sat on the mat the dog".split()
+WORDS = ["the", "cat", "sat", "on", "the", "mat", "the", "dog"]
 OFFSETS = np.array([0, 3, 8])
 TEMPLATES = ["bias", "word[-1..1]", "word[-1] & word", "prefix(word, 3)"]
 

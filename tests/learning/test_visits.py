@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from structopt.core.data.visits import SHUFFLED, VisitOrder
+from structopt.learning.visits import SHUFFLED, VisitOrder
 
 
 @pytest.mark.parametrize("m", [0, 1, 7, 40, 41])
