@@ -64,6 +64,8 @@ class Task(Component):
     rounds_marginals : bool
         Whether outputs are made of the marginals by the inference (`structopt.core.structure_kind.InferenceKernels.round`), and
         not the best ones.
+    reads_blocks : bool
+        Whether training data may be read in blocks, for ``storage=disk``.
     late : tuple of str
         Parameters that may be typed anew when a model is applied: how files are read, and what outputs are to be.
     reading : TypedDict
@@ -82,6 +84,7 @@ class Task(Component):
     partial: bool = False
     pictures: bool = False
     rounds_marginals: bool = False
+    reads_blocks: bool = False
     late: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -172,19 +175,13 @@ class Task(Component):
     def blocks(self, path: Any, limit: int | None = None) -> Iterator[Any]:
         """Read training data as corpora of consecutive instances, one after the other, of which each fits into memory.
 
-        Raises
-        ------
-        ConfigError
-            By default: the data are read as a whole.
+        Only tasks that declare `reads_blocks` are asked; these also `learn` from blocks.
         """
-        raise ConfigError(
-            "storage=disk reads training data in blocks, and this task reads them as a whole. Type storage=memory. Tasks that "
-            "read in blocks: those on columns of tokens (ner, chunking, tagging), and task=attributes."
-        )
+        raise NotImplementedError
 
     def learn(self, blocks: Callable[[], Iterator[Any]]) -> None:
         """Make labels and vocabulary as `fit` does, of a corpus in `blocks`, which every call reads from the first one on."""
-        raise ConfigError("This task learns from a corpus as a whole. Type storage=memory.")
+        raise NotImplementedError
 
     @abstractmethod
     def vocabulary(self) -> Mapping[str, Sequence[str]]:

@@ -181,8 +181,8 @@ class SchemeEvidence:
     """What tells the scheme of tags, gathered from sentences that need not come at once.
 
     `scheme` is bioes, iob2 or iob1 by the prefixes of the tags, none when they have no prefixes. Tags with B- and I- only are
-    iob2 or iob1: the one that forbids fewer of the sentences, since files have slips (one entity of all of CoNLL-2002's Spanish ones
-    begins with I-); iob2 if both forbid as many.
+    iob2 or iob1: the one that forbids fewer of the sentences, since files have slips (one entity of all of CoNLL-2002's Spanish
+    ones begins with I-); iob2 if both forbid as many.
     """
 
     def __init__(self) -> None:

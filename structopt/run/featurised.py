@@ -85,6 +85,11 @@ def _key(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
 def _refuse(config: Mapping[str, Any], components: Components) -> None:
     """Refuse what needs the training split in memory, with the reason."""
     of, warm_start = components, config.get("warm_start") or {}
+    if not of.task.reads_blocks:
+        raise ConfigError(
+            f"storage=disk reads training data in blocks, and task={config['task']['name']} reads them as a whole. Type "
+            "storage=memory. Tasks that read in blocks: those on columns of tokens (ner, chunking, tagging), and task=attributes."
+        )
     reasons = {
         "task.partial=true makes sets of labels": of.task.partial,
         f"features={config['features']['name']} reads other data": not isinstance(of.scorer, SparseFeatures),

@@ -83,8 +83,9 @@ class _Weights:
 def read(config: Mapping[str, Any], components: Components) -> TrainingData:
     """Read and encode the training split, build the problem, then read the dev and test splits."""
     task, watch = components.task, Stopwatch()
+    mapped = featurised.featurised(config, components) if featurised.in_files(config) else None
     warm_start = WarmStart.of(config.get("warm_start"))
-    encoded = featurised.featurised(config, components) if featurised.in_files(config) else _encoded(components, warm_start)
+    encoded = _encoded(components, warm_start) if mapped is None else mapped
     pruned, held_out = PrunedSplits(components), HeldOut(components)
     with phases.phase("featurising", task.files["train"].name):
         components.graph.fit(encoded)

@@ -52,6 +52,7 @@ class AttributeLabelling(TokenLabelling):
     """
 
     reading = Reading
+    reads_blocks = True
 
     shipped_format = "crfsuite"
     columns = ("attributes",)

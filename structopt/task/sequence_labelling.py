@@ -69,6 +69,7 @@ class SequenceLabelling(TokenLabelling):
     """
 
     reading = Reading
+    reads_blocks = True
 
     def __init__(
         self,
