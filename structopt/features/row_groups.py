@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
-from structopt.core.data.packing import packed
+from structopt.core.data.packing import Pieces, packed
 from structopt.core.data.storage import IN_MEMORY, Storage
 from structopt.core.data.structure import Structure
 from structopt.kernels.waist.record import Array, Record
@@ -58,7 +59,7 @@ def pack_rows(
     valued = any(table.values is not None for table in tables)
     values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
     masks, words = _support_words(groups, support)
-    fields = {
+    fields: dict[str, Any] = {
         "widths": [group.width for group in groups],
         "weights": np.array(starts_of(groups)),
         "attributes": np.cumsum([0, *(group.size for group in groups)]),
@@ -67,7 +68,7 @@ def pack_rows(
         "support": words,
         **_blocks(tables, dense or [()] * len(groups)),
     }
-    pieces = {
+    pieces: dict[str, Pieces] = {
         "ids": [table.ids for table in tables],
         "positions": [group.offsets for group in structure.groups],
         "offsets": (table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)),

@@ -163,7 +163,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise UnusableFolder("its manifest was altered")
     if content["format"] != FORMAT:
         raise UnusableFolder("it was written by another version")
-    return content
+    return dict(content)
 
 
 def _check(path: Path, entry: Mapping[str, Any], checked: bool) -> None:

@@ -13,7 +13,7 @@ from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.storage import Storage
 from structopt.core.data.structure import Structure
 from structopt.core.data.targets import Targets
-from structopt.core.executor import Executor, MadeAnew
+from structopt.core.executor import Executor, MadeAnew, Placement
 from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
@@ -136,6 +136,7 @@ class GradientShards:
         self.executor, self.bounds, storage = executor, bounds, data.encoded.storage
         shard_data = data.divided(bounds)
         streamed = storage.in_files and not executor.remote and recipe.inference.messages is not Messages.KEPT
+        self.placement: Placement
         self.placement = MadeAnew(recipe, shard_data, executor.workers) if streamed else executor.place(recipe, shard_data)
         numbers = self.placement.call("coordinates")
         self.coordinates = [None if one is None else _kept(one, storage) for one in numbers]

@@ -137,10 +137,9 @@ class InFiles:
     def _reserve(self, descriptor: int, count: int) -> None:
         """Take room on the disk, where the system can; else set the length alone."""
         try:
-            if hasattr(os, "posix_fallocate"):  # of the system, not of a component
-                os.posix_fallocate(descriptor, 0, count)
-            else:
-                os.ftruncate(descriptor, count)
+            os.posix_fallocate(descriptor, 0, count)
+        except AttributeError:  # not on this system
+            os.ftruncate(descriptor, count)
         except OSError as error:
             raise self.full(count, error) from error
 
