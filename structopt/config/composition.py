@@ -37,6 +37,16 @@ class WarmStart(TypedDict, total=False):
     state: Literal["none", "new", "all"]
 
 
+class Storage(TypedDict, total=False):
+    """The keys of the node ``storage``."""
+
+    name: Literal["memory", "disk"]
+    folder: str | None
+    block: int
+    window: int
+    checkpoint: float
+
+
 class Settings(TypedDict, total=False):
     """The keys of the config beside the components; conf/config.yaml holds the defaults."""
 
@@ -45,6 +55,8 @@ class Settings(TypedDict, total=False):
     threads: int
     resume: str | None
     warm_start: WarmStart
+    storage: Storage
+    order: Literal["shuffled", "blocks"] | None
     check: bool
     data: str | None
     scale: Literal["small", "full"] | None
@@ -58,7 +70,10 @@ class Settings(TypedDict, total=False):
 
 SAVED = ("seed", "threads", "check", "objective_every", "patience")
 """Settings that a run's saved config has always had."""
-LOWEST = {"seed": 0, "threads": 1, "max_expansion": 1, "objective_every": 0, "patience": 1, "features.min_count": 1}
+LOWEST = {
+    "seed": 0, "threads": 1, "max_expansion": 1, "objective_every": 0, "patience": 1, "features.min_count": 1,
+    "storage.block": 1, "storage.window": 1, "storage.checkpoint": 0,
+}  # fmt: skip
 
 
 def compose(overrides: list[str]) -> dict[str, Any]:
@@ -148,12 +163,19 @@ def validate(config: Mapping[str, Any], typed: Sequence[str] = ()) -> dict[str, 
             raise ConfigError(unknown_keys.unknown(str(key), dict.fromkeys(known), config))
     if "warm_start" in config:
         config = {**config, "warm_start": _warm_start(config["warm_start"])}
+    if not isinstance(config.get("storage", {}), Mapping):
+        raise ConfigError("storage has keys of its own: in YAML write 'storage: {name: disk}'; type storage=disk.")
     settings = {key: _setting(key, config[key]) for key in config if key in Settings.__annotations__}
     common, rest = settings | {"features": {}}, [kind for kind in registry.KINDS if kind != "features"]
     nodes = {kind: registry.checked(kind, config.get(kind, {}), common) for kind in rest}
     keys = [key_of(word) for word in spelled_out(typed)]
     checked = settings | nodes | {"features": feature_keys.checked(config.get("features", {}), nodes["task"], common, keys)}
     _check_ranges(checked)
+    if settings.get("storage", {}).get("name") == "disk" and settings.get("order") == "shuffled":
+        raise ConfigError(
+            "order=shuffled visits the instances all over the corpus, which storage=disk cannot read fast. Leave order=null: "
+            "blocks are shuffled, and the instances within windows of blocks (storage.block, storage.window)."
+        )
     return {key: schema.plain(checked[key]) for key in config if key in checked}
 
 
@@ -224,6 +246,6 @@ def _warm_start(value: Any) -> dict[str, Any]:
 def _check_ranges(config: Mapping[str, Any]) -> None:
     for key, lowest in LOWEST.items():
         node, _, name = key.rpartition(".")
-        value = (config[node] if node else config).get(name)
+        value = (config.get(node, {}) if node else config).get(name)
         if value is not None and value < lowest:
             raise ConfigError(f"{key}={value} is too small: at least {lowest}.")

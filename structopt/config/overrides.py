@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from structopt.config.unreadable_words import made_readable
 from structopt.errors import ConfigError
 
-SHORT = {"warm_start": "warm_start.model"}
+SHORT = {"warm_start": "warm_start.model", "storage": "storage.name"}
 """Keys that stand for another one where a plain value follows: a key cannot be both a value and a node."""
 SAME = {"optimizer.initial=counts": "warm_start.model=counts"}
 """Words that mean others."""
@@ -22,7 +22,8 @@ HYDRA = re.compile(r"[+~]*hydra[./@=]")
 def spelled_out(words: Sequence[str]) -> list[str]:
     """Replace what is shorter than Hydra takes it, in sweeps too.
 
-    ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, ``experiment=NAME`` gets its sign +, and texts their quotes.
+    ``warm_start=MODEL`` becomes ``warm_start.model=MODEL``, ``storage=disk`` becomes ``storage.name=disk``,
+    ``experiment=NAME`` gets its sign +, and texts their quotes.
     ``optimizer.initial=counts`` is ``warm_start=counts``.
     """
     return [made_readable(_spelled_out(word)) for word in words]

@@ -175,20 +175,65 @@ class InThisProcess:
             self._restored = True
         arguments = [()] * len(self.shards) if each is None else [(one,) for one in each]
         tasks = list(zip(self.shards, arguments, strict=True))
-        self.account.rounds += 1
-        results = in_order(lambda task: timed(getattr(task[0], method), *common, *task[1]), tasks, self.workers)
-        while True:
-            started = time.perf_counter()
-            result = next(results, None)
-            if result is None:
-                return
-            self.account.waiting_seconds += time.perf_counter() - started
-            self.account.compute_seconds += result[1]
-            yield result[0]
+        yield from accounted(
+            self.account, lambda task: getattr(task[0], method)(*common, *task[1]), tasks, self.workers
+        )  # fmt: skip
 
     def renew(self) -> None:
         """Count all shards as made anew."""
         self._restored = False
+
+
+class MadeAnew:
+    """Shards of this process that are made for every call and dropped after it, so that few are in memory; a `Placement`.
+
+    What they keep from call to call they must be given anew (`restore`).
+
+    Parameters
+    ----------
+    make, shard_data, workers, account
+        As of `InThisProcess`.
+    """
+
+    def __init__(
+        self, make: Callable[[Any], Any], shard_data: Sequence[Any], workers: int = 1, account: Account | None = None
+    ) -> None:
+        self.make, self.shard_data, self.workers = make, list(shard_data), workers
+        self.account = account or Account()
+
+    def call(
+        self, method: str, *common: Any, each: Sequence[Any] | None = None, restore: Sequence[Any] | None = None
+    ) -> Iterator[Any]:
+        """Call a method of every shard, in threads; see `structopt.core.executor.Placement`."""
+        count = len(self.shard_data)
+        arguments = [()] * count if each is None else [(one,) for one in each]
+        kept = [()] * count if restore is None else [(one,) for one in restore]
+        tasks = list(zip(self.shard_data, kept, arguments, strict=True))
+        yield from accounted(self.account, lambda task: self._called(method, common, *task), tasks, self.workers)
+
+    def _called(self, method: str, common: tuple[Any, ...], data: Any, kept: tuple[Any, ...], own: tuple[Any, ...]) -> Any:
+        """Make a shard, and call its method."""
+        shard = self.make(data)
+        for one in kept:
+            shard.restore(one)
+        return getattr(shard, method)(*common, *own)
+
+    def renew(self) -> None:
+        """Do nothing: all shards are made anew."""
+
+
+def accounted(account: Account, function: Callable[[Any], Any], tasks: Sequence[Any], workers: int) -> Iterator[Any]:
+    """Results of a round's tasks in their order, the round and its seconds added to an account."""
+    account.rounds += 1
+    results = in_order(lambda task: timed(function, task), tasks, workers)
+    while True:
+        started = time.perf_counter()
+        result = next(results, None)
+        if result is None:
+            return
+        account.waiting_seconds += time.perf_counter() - started
+        account.compute_seconds += result[1]
+        yield result[0]
 
 
 def timed(function: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:

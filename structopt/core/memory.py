@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -66,6 +67,10 @@ class Footprint:
     ----------
     state : mapping of str to int
         Of the arrays of its state, by what they are.
+    mapped : tuple of str
+        Those of `state` that are vectors of all parts or instances: memory maps, where the training data are in files.
+    mapped_step : int
+        Of such vectors, what `init` and `step` take beside them; it is not part of `step`.
     kept : int
         Of what else it keeps from step to step.
     step : int
@@ -78,6 +83,8 @@ class Footprint:
     kept: int = 0
     step: int = 0
     gradients: bool = False
+    mapped: tuple[str, ...] = ()
+    mapped_step: int = 0
 
 
 def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
@@ -98,6 +105,12 @@ def refuse_what_does_not_fit(size: float, what: str, advice: str) -> None:
     """
     if size > (free := free_bytes()):
         raise ConfigError(f"{what} need {in_words(size)} of memory, and {in_words(free)} are free. {advice}")
+
+
+def refuse_what_the_disk_lacks(size: float, folder: Path, what: str, advice: str) -> None:
+    """Refuse what needs more room than the disk of a folder, which exists, has; `ConfigError` as above."""
+    if size > (free := shutil.disk_usage(folder).free):
+        raise ConfigError(f"{what} need {in_words(size)} of the disk of {folder}, and {in_words(free)} are free. {advice}")
 
 
 def in_words(size: float) -> str:

@@ -13,6 +13,7 @@ from structopt.core.factor_graph import Calculus
 from structopt.core.inference import Inference
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
+from structopt.core.storage.arrays import Storage
 from structopt.core.weights.penalty import Penalty
 from structopt.kernels.waist.record import Array
 
@@ -104,8 +105,19 @@ class Objective(Protocol):
     def run(self, driver: Any, *arguments: Any) -> Any:
         """Call a driver on the kernels and the data, in this thread; compiled or not, as the kernels are."""
 
+    @property
+    def steps(self) -> int:
+        """Steps of the optimizer that a pass consists of: more than one only where its plan is divisible."""
+
     def order(self, epoch: int) -> Array:
-        """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
+        """Order of the instances in a step: a permutation of all of them that depends on the seed and the pass alone.
+
+        Where a pass has several `steps`, of those in the window that the step visits.
+        """
+
+    @property
+    def storage(self) -> Storage:
+        """Where arrays as long as the corpus are kept."""
 
     def part_vector(self, name: str) -> Array:
         """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""

@@ -53,6 +53,9 @@ class Plan:
         Whether the trainer shall bound the optimum after every pass, since its steps do not.
     shortens : bool
         Whether the length of its steps is a setting: a pass that raises P is then repeated with shorter steps.
+    divisible : bool
+        Whether a step may visit a window of a pass: it takes the instances of ``problem.order(state["epoch"])``, counts them
+        itself, and nothing else in it goes by passes.
     tried : tuple of str
         Parameters that trial passes have chosen, which the run logs: names of state entries.
     kernel_modules : tuple of str
@@ -75,6 +78,7 @@ class Plan:
     tolerance: float = 0.0
     certificate: bool = False
     shortens: bool = False
+    divisible: bool = False
     tried: tuple[str, ...] = ()
     kernel_modules: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()

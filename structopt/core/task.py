@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
@@ -65,6 +65,8 @@ class Task(Component):
     rounds_marginals : bool
         Whether outputs are made of the marginals by the inference (`structopt.core.structure_kind.InferenceKernels.round`), and
         not the best ones.
+    reads_blocks : bool
+        Whether training data may be read in blocks, for ``storage=disk``.
     late : tuple of str
         Parameters that may be typed anew when a model is applied: how files are read, and what outputs are to be.
     reading : TypedDict
@@ -83,6 +85,7 @@ class Task(Component):
     partial: bool = False
     pictures: bool = False
     rounds_marginals: bool = False
+    reads_blocks: bool = False
     late: ClassVar[tuple[str, ...]] = ()
 
     @property
@@ -190,6 +193,17 @@ class Task(Component):
         Of an `earlier` task, fitted and of the same class, all labels, attributes and values are kept: their weights go on being
         used (``warm_start.vocabulary=union``). A value that is known by its code keeps it.
         """
+
+    def blocks(self, path: Any, limit: int | None = None) -> Iterator[Any]:
+        """Read training data as corpora of consecutive instances, one after the other, of which each fits into memory.
+
+        Only tasks that declare `reads_blocks` are asked; these also `learn` from blocks.
+        """
+        raise NotImplementedError
+
+    def learn(self, blocks: Callable[[], Iterator[Any]]) -> None:
+        """Make labels and vocabulary as `fit` does, of a corpus in `blocks`, which every call reads from the first one on."""
+        raise NotImplementedError
 
     @abstractmethod
     def vocabulary(self) -> Mapping[str, Sequence[str]]:

@@ -72,7 +72,8 @@ class AttributeRows(Supported):
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attribute_rows`."""
         tables, dense = self.tables(encoded, structure)
-        return pack_rows(_record_groups(structure, tables, dense), self.support, tables, structure, dense)
+        groups = _record_groups(structure, tables, dense)
+        return pack_rows(groups, self.support, tables, structure, dense, encoded.storage)
 
     def tables(self, encoded: Encoded, structure: Structure) -> Tables:
         """Attributes of the positions of every group, and their dense tables.
@@ -231,8 +232,9 @@ def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseV
     support = np.zeros(table.size * group.width)
     if group.tied or not (group.weights or group.name in encoded.tables):
         return np.ones(len(support), bool)
-    positions, configurations = _gold_positions(index, structure, gold)
-    mark_support(support, table.offsets, table.ids, positions, configurations, group.width)
+    for bounds in encoded.storage.ranges(len(structure)):
+        positions, configurations = _gold_positions(index, structure, gold, *bounds)
+        mark_support(support, table.offsets, table.ids, positions, configurations, group.width)
     if group.weights:
         ends = np.cumsum([width * size for _, width, size in group.weights])
         for (name, width, size), end in zip(group.weights, ends.tolist(), strict=True):
@@ -242,14 +244,17 @@ def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseV
     return support.astype(bool)
 
 
-def _gold_positions(index: int, structure: Structure, gold: SparseVectors) -> tuple[Array, Array]:
-    """Positions of a group, and the gold configuration at each."""
-    group = structure.groups[index]
-    instance = np.repeat(np.arange(len(structure)), np.diff(gold.offsets))
-    start = sum((np.diff(g.offsets) * g.width for g in structure.groups[:index]), np.zeros(len(structure), np.int64))
-    local = gold.parts - start[instance]
-    inside = (local >= 0) & (local < (np.diff(group.offsets) * group.width)[instance])
-    position = group.offsets[instance[inside]] + local[inside] // group.width
+def _gold_positions(
+    index: int, structure: Structure, gold: SparseVectors, first: int, last: int
+) -> tuple[Array, Array]:
+    """Positions of a group in the instances first <= i < last, and the gold configuration at each."""
+    group, own = structure.groups[index], slice(first, last + 1)
+    begin, end = gold.offsets[[first, last]]
+    instance = np.repeat(np.arange(last - first), np.diff(gold.offsets[own]))
+    before = (np.diff(g.offsets[own]) * g.width for g in structure.groups[:index])
+    local = gold.parts[begin:end] - sum(before, np.zeros(last - first, np.int64))[instance]
+    inside = (local >= 0) & (local < (np.diff(group.offsets[own]) * group.width)[instance])
+    position = group.offsets[own][instance[inside]] + local[inside] // group.width
     return position, local[inside] % group.width
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.structure import Structure
+from structopt.core.storage.arrays import IN_MEMORY, Storage
+from structopt.core.storage.packing import Pieces, packed
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -34,6 +37,7 @@ def pack_rows(
     tables: Sequence[AttributeTable],
     structure: Structure,
     dense: Sequence[Sequence[DenseTable]] = (),
+    storage: Storage = IN_MEMORY,
 ) -> Record:
     """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attribute_rows`.
 
@@ -47,50 +51,73 @@ def pack_rows(
     structure : Structure
     dense : sequence of sequences of DenseTable
         One a group: the numbers of its positions, whose attributes stand behind those of its table; none where it is empty.
+    storage : Storage
+        Of the record.
     """
     from structopt.kernels.features.attribute_rows import ROWS
 
     entries = np.cumsum([0, *(len(table.ids) for table in tables)])
-    offsets = [table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)]
     valued = any(table.values is not None for table in tables)
     values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
     masks, words = _support_words(groups, support)
-    lists = [_lists(table, group.offsets) for table, group in zip(tables, structure.groups, strict=True)]
-    listed = np.cumsum([0, *(len(one.listed) for one in lists)])
-    return ROWS.pack(
-        widths=[group.width for group in groups],
-        listed=np.concatenate([one.listed for one in lists]),
-        ids=np.concatenate([one.indices for one in lists]),
-        weights=np.array(starts_of(groups)),
-        attributes=np.cumsum([0, *(group.size for group in groups)]),
-        positions=np.concatenate([group.offsets for group in structure.groups]),
-        lists=np.concatenate([one.starts + start for one, start in zip(lists, listed[:-1], strict=True)]),
-        starts=np.cumsum([0, *(len(o) for o in offsets)])[:-1],
-        offsets=np.concatenate(offsets),
-        values=np.concatenate([*values, np.zeros(0)]),
-        masks=masks,
-        support=words,
+    lists = _listing(tables, structure)
+    fields: dict[str, Any] = {
+        "widths": [group.width for group in groups],
+        "weights": np.array(starts_of(groups)),
+        "attributes": np.cumsum([0, *(group.size for group in groups)]),
+        "starts": np.cumsum([0, *(len(table.offsets) for table in tables)])[:-1],
+        "masks": masks,
+        "support": words,
         **_blocks(tables, dense or [()] * len(groups)),
-    )
+    }
+    ranges = [(g, *bounds) for g in range(len(tables)) for bounds in storage.ranges(len(structure))]
+    pieces: dict[str, Pieces] = {
+        "listed": (lists(*one).listed for one in ranges),
+        "ids": (lists(*one).indices for one in ranges),
+        "positions": [group.offsets for group in structure.groups],
+        "lists": _starts(lists, ranges, len(structure)),
+        "offsets": (table.offsets + start for table, start in zip(tables, entries[:-1], strict=True)),
+        "values": [*values, np.zeros(0)],
+    }
+    return packed(ROWS, storage, fields, pieces)
 
 
 class _Lists(NamedTuple):
-    """The attributes of each instance, each once; where each list begins; and every occurrence as an index into its list."""
+    """The attributes of each of some instances, each once; where the lists begin; and occurrences as indices into their list."""
 
     listed: Array
     starts: Array
     indices: Array
 
 
-def _lists(table: AttributeTable, positions: Array) -> _Lists:
-    """List the attributes of the instances of a group, whose positions begin at `positions`."""
-    from structopt.kernels.features.attribute_rows import list_once
+def _listing(tables: Sequence[AttributeTable], structure: Structure) -> Callable[[int, int, int], _Lists]:
+    """Return the function that lists the attributes of a group's instances first <= i < last; it remembers what it made last."""
 
-    if len(table.ids) == 0:  # of a group without features, whose table has no positions either
-        return _Lists(table.ids, np.zeros(len(positions), np.int64), table.ids)
-    listed, indices, starts = np.empty_like(table.ids), np.empty_like(table.ids), np.empty(len(positions), np.int64)
-    last = np.full(table.size, -1, np.int64)
-    return _Lists(listed[: list_once(table.ids, table.offsets, positions, last, listed, starts, indices)], starts, indices)
+    @lru_cache(maxsize=len(tables))
+    def listing(g: int, first: int, last: int) -> _Lists:
+        from structopt.kernels.features.attribute_rows import list_once
+
+        table, positions = tables[g], structure.groups[g].offsets[first : last + 1]
+        if len(table.ids) == 0:  # of a group without features, whose table has no positions either
+            return _Lists(table.ids, np.zeros(len(positions), np.int64), table.ids)
+        some = table.subset(int(positions[0]), int(positions[-1]))
+        ids, seen = np.asarray(some.ids), np.full(table.size, -1, np.int64)
+        listed, indices, starts = np.empty_like(ids), np.empty_like(ids), np.empty(len(positions), np.int64)
+        count = list_once(ids, some.offsets, positions - positions[0], seen, listed, starts, indices)
+        return _Lists(listed[:count], starts, indices)
+
+    return listing
+
+
+def _starts(lists: Callable[[int, int, int], _Lists], ranges: Sequence[tuple[int, int, int]], m: int) -> Iterator[Array]:
+    """Where all lists begin, one after the other, range by range; behind those of a group, where its last one ends."""
+    begin = 0
+    for one in ranges:
+        some = lists(*one)
+        yield some.starts[:-1] + begin
+        begin += len(some.listed)
+        if one[2] == m:
+            yield np.array([begin])
 
 
 def _blocks(tables: Sequence[AttributeTable], dense: Sequence[Sequence[DenseTable]]) -> dict[str, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from structopt.errors import ConfigError, DataError, line_name
 from structopt.formats.conll_layouts import column_numbers
 from structopt.formats.tag_schemes import TagError, convert
 from structopt.formats.text_files import check_limit, read_text
+from structopt.formats.text_pieces import read_pieces
 
 DOCUMENT_START = "-DOCSTART-"
 UNICODE_SPACE = re.compile("[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -110,21 +111,69 @@ def read(
         A limit below 1, an empty separator, or an unknown encoding.
     """
     tokens = token_lines(path, read_text(path, encoding), limit, separator)
+    if not tokens.lines:
+        raise no_sentences(path)
     first, width = tokens.lines[0], tokens.width
     numbers = column_numbers(path, first, width, columns(first, width) if callable(columns) else columns, optional, shared)
+    return _columns(path, tokens, numbers)
+
+
+def read_blocks(
+    path: str | Path,
+    columns: Mapping[str, int] | ColumnsByWidth,
+    limit: int | None = None,
+    encoding: str = "utf8",
+    separator: str | None = None,
+    optional: Collection[str] = (),
+    shared: Collection[str] = (),
+) -> Iterator[Columns]:
+    """Yield the sentences that `read` reads, block by block, of which one at a time is in memory; the parameters of `read`.
+
+    Raises
+    ------
+    DataError, ConfigError
+        Those of `read`; an error behind the first block comes when its block is read.
+    """
+    check_limit(limit)
+    width, first, left = 0, 0, limit
+    numbers: dict[str, int] = {}
+    for piece in read_pieces(path, encoding):
+        tokens = token_lines(piece.path, piece.text, left, separator, piece.line, width, first)
+        if not tokens.lines:
+            continue
+        if not numbers:
+            first, width = tokens.lines[0], tokens.width
+            chosen = columns(first, width) if callable(columns) else columns
+            numbers = column_numbers(piece.path, first, width, chosen, optional, shared)
+        yield _columns(piece.path, tokens, numbers)
+        if left is not None and (left := left - len(tokens.offsets) + 1) == 0:
+            return
+    if not numbers:
+        raise no_sentences(path)
+
+
+def _columns(path: str | Path, tokens: TokenLines, numbers: dict[str, int]) -> Columns:
     share: dict[str, str] = {}
     cells = {}
     for name, number in numbers.items():
-        column = tokens.cells[number::width]
+        column = tokens.cells[number :: tokens.width]
         cells[name] = list(map(share.setdefault, column, column))
     lines = np.array(tokens.lines, np.int64)
-    return Columns(str(path), np.array(tokens.offsets, np.int64), cells, lines, numbers, width)
+    return Columns(str(path), np.array(tokens.offsets, np.int64), cells, lines, numbers, tokens.width)
+
+
+def no_sentences(path: str | Path) -> DataError:
+    """The error for a file without sentences."""
+    return DataError(path, None, "the file has no sentences: check the path, or make the file again.")
 
 
 def first_line(path: str | Path, encoding: str = "utf8", separator: str | None = None) -> tuple[int, int]:
     """Return the number of the first token line of a file, and how many columns it has; the errors of `read`."""
-    tokens = token_lines(path, read_text(path, encoding), 1, separator)
-    return tokens.lines[0], tokens.width
+    for piece in read_pieces(path, encoding):
+        tokens = token_lines(piece.path, piece.text, 1, separator, piece.line)
+        if tokens.lines:
+            return tokens.lines[0], tokens.width
+    raise no_sentences(path)
 
 
 def convert_tags(columns: Columns, name: str, source: str, target: str) -> list[str]:
@@ -157,13 +206,19 @@ def _splitter(text: str, separator: str | None) -> Callable[[str], Sequence[str]
     return ASCII_CELLS.findall if UNICODE_SPACE.search(text) else str.split
 
 
-def token_lines(path: str | Path, text: str, limit: int | None, separator: str | None) -> TokenLines:
-    """Split a text, or its first `limit` sentences, into cells; the errors of `read` but for those of columns."""
+def token_lines(
+    path: str | Path, text: str, limit: int | None, separator: str | None, begin: int = 1, width: int = 0, first: int = 0
+) -> TokenLines:
+    """Split a text, or its first `limit` sentences, into cells; the errors of `read` but for those of columns.
+
+    Of a piece of a file, its lines are counted from `begin`, and `first` is the number of the file's first token line, which has
+    `width` columns; 0 where that is not known.
+    """
     check_limit(limit)
-    split, width, end = _splitter(text, separator), 0, -1 if limit is None else limit + 1
+    split, end = _splitter(text, separator), -1 if limit is None else limit + 1
     cells: list[str] = []
     offsets, lines = [0], array("q")
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), begin):
         row = split(line)
         if not row or row[0] == DOCUMENT_START:
             if len(lines) > offsets[-1]:
@@ -173,14 +228,12 @@ def token_lines(path: str | Path, text: str, limit: int | None, separator: str |
             continue
         if len(row) != width:
             if width:
-                raise _ragged(path, number, len(row), width, lines[0])
+                raise _ragged(path, number, len(row), width, first or lines[0])
             width = len(row)
         cells.extend(row)
         lines.append(number)
     if len(lines) > offsets[-1]:
         offsets.append(len(lines))
-    if not lines:
-        raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
     return TokenLines(cells, width, offsets, lines)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from structopt.errors import DataError
-from structopt.formats.conll_reader import ASCII_SPACE, token_lines
+from structopt.formats.conll_reader import ASCII_SPACE, no_sentences, token_lines
 from structopt.formats.text_files import read_verbatim, write_text
 
 
@@ -35,6 +35,8 @@ def write(
     """
     text = read_verbatim(source, encoding)
     tokens = token_lines(source, text.removeprefix("\ufeff").replace("\r\n", "\n"), None, separator)
+    if not tokens.lines:
+        raise no_sentences(source)
     check_counts(source, tokens.offsets, tokens.lines, added)
     lines = text.split("\n")
     cells = (token for sentence in added for token in sentence)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from structopt.errors import DataError
 from structopt.formats.conll_writer import check_counts
 from structopt.formats.numbering import Numbering
 from structopt.formats.text_files import check_limit, read_text, write_text
+from structopt.formats.text_pieces import read_pieces
 
 ESCAPED = re.compile(r"\\([:\\])")
 NAME_AND_VALUE = re.compile(r"((?:[^\\:]|\\.|\\$)*)(?::(.*))?", re.DOTALL)
@@ -77,6 +78,23 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     return reader.result()
 
 
+def read_blocks(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> Iterator[AttributeText]:
+    """Yield the sentences that `read` reads, block by block, each with attributes of its own; the errors of `read`."""
+    check_limit(limit)
+    left, empty = limit, True
+    for piece in read_pieces(path, encoding):
+        reader = _Reader(piece.path, piece.line)
+        reader.read(piece.text.split("\n"), left)
+        if not reader.labels:
+            continue
+        empty = False
+        yield reader.result()
+        if left is not None and (left := left - len(reader.offsets) + 1) == 0:
+            return
+    if empty:
+        raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
+
+
 def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]], encoding: str = "utf8") -> None:
     """Write the label of each token of `source` and the added cells, tab-separated, a blank line after each sentence.
 
@@ -110,10 +128,12 @@ class _Reader:
     ----------
     path : str or Path
         For messages.
+    begin : int
+        The number of the first line.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = path
+    def __init__(self, path: str | Path, begin: int = 1) -> None:
+        self.path, self.begin = path, begin
         self.numbers = Numbering()
         self.share: dict[str, str] = {}
         self.labels: list[str] = []
@@ -123,7 +143,7 @@ class _Reader:
     def read(self, lines: Sequence[str], limit: int | None) -> None:
         """Read lines, or those of the first `limit` sentences; DataError at a line that is malformed."""
         ids, number_of = self.ids, self.numbers.__getitem__
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(lines, self.begin):
             if not line or line.isspace():
                 self.end_sentence()
                 if limit is not None and len(self.offsets) > limit:

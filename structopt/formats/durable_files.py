@@ -17,6 +17,10 @@ from structopt.kernels.waist.record import Array
 
 LARGEST_JSON = 1 << 30
 """Bytes of JSON that are read at most."""
+SMALL = 256 << 20
+"""Bytes of arrays from which a file is written array by array, and not made in memory first."""
+SAFETENSORS = {"i8": "I64", "f8": "F64", "f4": "F32", "i4": "I32", "i2": "I16", "i1": "I8", "u1": "U8", "b1": "BOOL"}
+"""Names of types in safetensors, in the order in which its files have them."""
 TAKE_ANOTHER = "Take it from a backup, or train again."
 OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
@@ -44,11 +48,11 @@ def naming(path: Path) -> Iterator[None]:
         raise
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace(path: Path, data: bytes | Iterator[bytes | memoryview]) -> None:
     beside = path.with_name(f".{path.name[:40]}.{os.getpid()}.partial")
     try:
         with beside.open("wb") as stream:
-            stream.write(data)
+            stream.writelines([data] if isinstance(data, bytes) else data)
             stream.flush()
             os.fsync(stream.fileno())
         beside.replace(path)
@@ -126,12 +130,32 @@ def _reason(error: Exception) -> str:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array], notes: Mapping[str, Any] | None = None) -> None:
-    """Write arrays, and notes as JSON, into one safetensors file."""
+    """Write arrays, and notes as JSON, into one safetensors file; no copy of an array is made."""
     from safetensors.numpy import save
 
     metadata = {"notes": json.dumps(_plain(notes or {}), sort_keys=True)}
     contiguous = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items())}
-    write_bytes(path, save(contiguous, metadata))
+    if sum(array.nbytes for array in contiguous.values()) < SMALL:
+        write_bytes(path, save(contiguous, metadata))
+    else:
+        with naming(path):
+            _replace(Path(os.path.realpath(path)), _safetensors(contiguous, metadata))
+
+
+def _safetensors(arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+    """The bytes of a safetensors file, array by array, those of the widest numbers first, so that all are aligned."""
+    types = list(SAFETENSORS)
+    ordered = sorted(arrays.items(), key=lambda item: (types.index(item[1].dtype.str[1:]), item[0]))
+    entries: dict[str, Any] = {"__metadata__": dict(metadata)}
+    end = 0
+    for name, array in ordered:
+        begin, end = end, end + array.nbytes
+        entries[name] = {"dtype": SAFETENSORS[array.dtype.str[1:]], "shape": list(array.shape), "data_offsets": [begin, end]}
+    header = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    yield len(header).to_bytes(8, "little") + header
+    for _, array in ordered:
+        yield array.reshape(-1).view(np.uint8).data
 
 
 def read_arrays(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:

@@ -177,22 +177,48 @@ def compatible(tag: str, scheme: str, other: str, other_scheme: str) -> bool:
     return tag[1:] == other[1:] and not set(first).isdisjoint(second)
 
 
-def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:
-    """Detect the scheme of tags: bioes, iob2 or iob1 by their prefixes, none when they have no prefixes.
+class SchemeEvidence:
+    """What tells the scheme of tags, gathered from sentences that need not come at once.
 
-    Tags with B- and I- only are iob2 or iob1: the one that forbids fewer of the sentences, since files have slips (one entity
-    of all of CoNLL-2002's Spanish ones begins with I-); iob2 if both forbid as many.
+    `scheme` is bioes, iob2 or iob1 by the prefixes of the tags, none when they have no prefixes. Tags with B- and I- only are
+    iob2 or iob1: the one that forbids fewer of the sentences, since files have slips (one entity of all of CoNLL-2002's Spanish
+    ones begins with I-); iob2 if both forbid as many.
     """
-    distinct = {tag for sentence in sentences for tag in sentence}
-    prefixed = {tag for tag in distinct if tag[1:2] == "-" and tag[:1] in "BIES" and len(tag) > 2}
-    if not prefixed or any(tag != "O" for tag in distinct - prefixed):
-        return "none"
-    if any(tag[0] in "ES" for tag in prefixed):
-        return "bioes"
-    slips = {
-        scheme: sum(valid(sentence, scheme) is not None for sentence in sentences) for scheme in ("iob2", "iob1")
-    }
-    return min(slips, key=slips.__getitem__)
+
+    def __init__(self) -> None:
+        self._distinct: set[str] = set()
+        self._slips = {"iob2": 0, "iob1": 0}
+
+    def add(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Take up sentences."""
+        self._distinct |= {tag for sentence in sentences for tag in sentence}
+        if self._by_prefixes() is None:
+            for scheme in self._slips:
+                self._slips[scheme] += sum(valid(sentence, scheme) is not None for sentence in sentences)
+
+    @property
+    def only_outside(self) -> bool:
+        """Whether no tag is another than O."""
+        return self._distinct <= {"O"}
+
+    @property
+    def scheme(self) -> str:
+        """The scheme of all tags so far."""
+        return self._by_prefixes() or min(self._slips, key=self._slips.__getitem__)
+
+    def _by_prefixes(self) -> str | None:
+        """The scheme where the prefixes of the tags alone decide; None: it is iob2 or iob1."""
+        prefixed = {tag for tag in self._distinct if tag[1:2] == "-" and tag[:1] in "BIES" and len(tag) > 2}
+        if not prefixed or any(tag != "O" for tag in self._distinct - prefixed):
+            return "none"
+        return "bioes" if any(tag[0] in "ES" for tag in prefixed) else None
+
+
+def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:
+    """Detect the scheme of tags: see `SchemeEvidence`."""
+    evidence = SchemeEvidence()
+    evidence.add(sentences)
+    return evidence.scheme
 
 
 def _starts(before: str, prefix: str, kind: str, now: str) -> bool:

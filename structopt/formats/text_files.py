@@ -55,7 +55,7 @@ def read_each(path: str | Path, encoding: str = AUTO) -> Iterator[tuple[str, str
         See `read_text`.
     """
     if encoding != AUTO:
-        _check_encoding(encoding)
+        check_encoding(encoding)
     files = data_path(path)
     for name, data in _contents(files) if isinstance(files, FileSet) else [(str(path), read_bytes(path))]:
         text = _recognised(data) if encoding == AUTO else _decoded(name, data, encoding)
@@ -79,7 +79,8 @@ def check_limit(limit: int | None) -> None:
         raise ConfigError(f"limit={limit} reads no sentence: give a number of sentences from 1 on, or null for all of them.")
 
 
-def _check_encoding(encoding: str) -> None:
+def check_encoding(encoding: str) -> None:
+    """Raise ConfigError for an encoding that Python does not know, or that is of no text."""
     try:
         name = lookup(encoding).name
     except (LookupError, ValueError):  # ValueError: a name with a NUL character or a lone surrogate
@@ -99,7 +100,7 @@ def _is_of_text(encoding: str) -> bool:
 
 
 def _decode(path: str | Path, encoding: str) -> str:
-    _check_encoding(encoding)
+    check_encoding(encoding)
     files = data_path(path)
     if isinstance(files, FileSet):
         return _joined(files, encoding)
@@ -179,7 +180,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def _encode(path: Path, text: str, encoding: str) -> bytes:
-    _check_encoding(encoding)
+    check_encoding(encoding)
     try:
         data = text.encode(encoding)
     except UnicodeEncodeError as error:

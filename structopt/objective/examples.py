@@ -17,6 +17,8 @@ from structopt.core.data.targets import AllowedParts, Targets
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
 from structopt.core.scorer import FeatureScratch, Scorer, SparseFeatures
+from structopt.core.storage.arrays import IN_MEMORY, Storage
+from structopt.core.storage.packing import packed
 from structopt.kernels.waist.record import EMPTY, Array, Record
 from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
@@ -98,7 +100,7 @@ class Examples:
 
     def data(self, target: Record = EMPTY, parameters: Array | None = None) -> Data:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
-        messages = np.zeros(int(self.structure.memory[-1]))
+        messages = self.encoded.storage.zeros(int(self.structure.memory[-1]))
         numbers = np.zeros(2) if parameters is None else np.ascontiguousarray(parameters, dtype=np.float64)
         structure, weights = self.structure, np.zeros(0) if self.encoded.weights is None else self.encoded.weights
         return Data(self.features, structure.record, target, numbers, structure.parts, structure.memory, messages, weights)
@@ -118,14 +120,15 @@ class Examples:
         return [(int(a), int(b)) for a, b in pairwise(bounds) if a < b]
 
 
-def target_of(targets: Targets, cost: SparseVectors) -> Record:
+def target_of(targets: Targets, cost: SparseVectors, storage: Storage = IN_MEMORY) -> Record:
     """Pack targets and costs for the losses' kernels."""
     from structopt.kernels.waist.target import TARGET
 
     points, allowed = targets.points, targets.allowed
-    return TARGET.pack(
-        gold_offsets=points.offsets, gold_parts=points.parts, gold_values=points.values,
-        cost_offsets=cost.offsets, cost_parts=cost.parts, cost_values=cost.values,
-        sets=targets.sets, variables=allowed.variables, starts=allowed.starts, ends=allowed.ends,
-        allowed_offsets=allowed.offsets, allowed=allowed.parts,
-    )  # fmt: skip
+    values = {
+        "gold_offsets": points.offsets, "gold_parts": points.parts, "gold_values": points.values,
+        "cost_offsets": cost.offsets, "cost_parts": cost.parts, "cost_values": cost.values,
+        "sets": targets.sets, "variables": allowed.variables, "starts": allowed.starts, "ends": allowed.ends,
+        "allowed_offsets": allowed.offsets, "allowed": allowed.parts,
+    }  # fmt: skip
+    return packed(TARGET, storage, values, {})

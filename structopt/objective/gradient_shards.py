@@ -12,10 +12,11 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.data.sparse_vectors import SparseVectors
 from structopt.core.data.structure import Structure
 from structopt.core.data.targets import Targets
-from structopt.core.executor import Executor
-from structopt.core.inference import Inference
+from structopt.core.executor import Executor, MadeAnew, Placement
+from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
+from structopt.core.storage.arrays import Storage
 from structopt.kernels.waist.record import Array
 from structopt.objective import scoring
 from structopt.objective.drivers import compose, run_driver
@@ -111,7 +112,8 @@ class GradientShard:
 class GradientShards:
     """All shards of a corpus, each where the executor keeps it.
 
-    Sums are added up in the order of the shards: their bits are the same whichever executor there is.
+    Sums are added up in the order of the shards: their bits are the same whichever executor there is. Shards of a corpus in files
+    are made anew for every evaluation, so that only a few are in memory, unless their inference keeps messages in them.
 
     Parameters
     ----------
@@ -131,10 +133,13 @@ class GradientShards:
     def __init__(
         self, executor: Executor, recipe: ShardRecipe, data: ShardData, bounds: Sequence[tuple[int, int]]
     ) -> None:  # fmt: skip
-        self.executor, self.bounds = executor, bounds
-        self.placement = executor.place(recipe, data.divided(bounds))
+        self.executor, self.bounds, storage = executor, bounds, data.encoded.storage
+        shard_data = data.divided(bounds)
+        streamed = storage.in_files and not executor.remote and recipe.inference.messages is not Messages.KEPT
+        self.placement: Placement
+        self.placement = MadeAnew(recipe, shard_data, executor.workers, executor.account) if streamed else executor.place(recipe, shard_data)
         numbers = self.placement.call("coordinates")
-        self.coordinates = [one if one is None or one.flags.writeable else one.copy() for one in numbers]
+        self.coordinates = [None if one is None else _kept(one, storage) for one in numbers]
 
     def evaluate(self, moving: Array, gradient: Array) -> Iterator[tuple[tuple[int, int], Evaluation]]:
         """Evaluate every shard at the weights that may move, and add up their gradients; the results, shard by shard."""
@@ -148,6 +153,13 @@ class GradientShards:
         gradients = self.placement.call("pullback", each=[residuals[parts[a] : parts[b]] for a, b in self.bounds])
         for coordinates, values in zip(self.coordinates, gradients, strict=True):
             _add(values, coordinates, gradient)
+
+
+def _kept(coordinates: Array, storage: Storage) -> Array:
+    """Coordinates as kernels take them, where the corpus is kept."""
+    if storage.in_files:
+        return storage.joined([coordinates], coordinates.dtype)
+    return coordinates if coordinates.flags.writeable else coordinates.copy()
 
 
 def _add(values: Array, coordinates: Array | None, sums: Array) -> None:

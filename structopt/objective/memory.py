@@ -29,12 +29,16 @@ def scratch_bytes(problem: Problem) -> int:
 
 
 def gradient_bytes(problem: Problem) -> int:
-    """Bytes of the shards that evaluate gradients over all instances in this process, as `GradientShards` makes them."""
+    """Bytes of the shards that evaluate gradients over all instances in this process, as `GradientShards` makes them.
+
+    Of a corpus in files there are as many at a time as there are workers.
+    """
     if problem.executor.remote:
         return 0
     examples, structure, executor = problem.examples, problem.structure, problem.executor
     shards = examples.shards(executor.shards if examples.graphs else 1)
-    total = sum(problem.scorer.batch_bytes(examples.encoded.subset(*bounds), structure) for bounds in shards)
+    together = executor.workers if problem.storage.in_files else len(shards)
+    total = sum(sorted(problem.scorer.batch_bytes(examples.encoded.subset(*bounds), structure) for bounds in shards)[-together:])
     most = [int(np.diff(structure.parts[first : last + 1]).max(initial=0)) for first, last in shards]
     scratch = _bytes(structure.work) * len(shards) + WRITTEN * NUMBER * sum(most)
     vectors = 2 * min(executor.workers, len(shards)) + 2  # borrowed, and sums

@@ -22,14 +22,17 @@ from structopt.core.loss import Loss
 from structopt.core.memory import refuse_what_does_not_fit
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import SparseFeatures
+from structopt.core.storage.arrays import Storage
 from structopt.core.weights.penalty import L2, Penalty
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
+from structopt.learning.visits import SHUFFLED, VisitOrder
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose, run_driver
 from structopt.objective.dual_bound import dual_bound
 from structopt.objective.examples import Examples, Layout, target_of
 from structopt.objective.fingerprint import Fingerprint, arrays_in, digest_of
+from structopt.objective.gold_and_costs import gold_and_costs
 from structopt.objective.gold_checks import check_gold, refuse_empty_set
 from structopt.objective.gradient_shards import GradientShards, ShardData, ShardRecipe
 
@@ -52,6 +55,10 @@ class Settings:
         lambda, of problems that are a shard of a larger one; None: 1/(C (before + m)).
     before : float
         Instances that were seen before these, by a run that goes on; of a shard its share.
+    visits : VisitOrder
+        Of the instances in a pass.
+    divided : bool
+        Whether a step of the optimizer (`Plan.divisible`) visits a window of a pass, and not all of them.
     """
 
     C: float
@@ -60,11 +67,18 @@ class Settings:
     penalty: Penalty = L2
     regularization: float | None = None
     before: float = 0.0
+    visits: VisitOrder = SHUFFLED
+    divided: bool = False
 
     @classmethod
-    def of(cls, optimizer: Optimizer, seed: int, before: float = 0.0) -> Settings:
+    def of(
+        cls, optimizer: Optimizer, seed: int, before: float = 0.0, visits: VisitOrder = SHUFFLED, divided: bool = False
+    ) -> Settings:
         """The settings that an optimizer's plan asks for."""
-        return cls(optimizer.C, seed, optimizer.plan.variant, optimizer.plan.penalty, before=before)
+        plan = optimizer.plan
+        return cls(
+            optimizer.C, seed, plan.variant, plan.penalty, before=before, visits=visits, divided=divided and plan.divisible
+        )  # fmt: skip
 
 
 class Problem:
@@ -124,7 +138,7 @@ class Problem:
 
     def _compose(self) -> None:
         """Put together kernels and data: those that optimizers step by, and those that P is computed by."""
-        features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost)
+        features, target = scoring.kernels_of(self.scorer), target_of(self.targets, self.cost, self.storage)
         solver, parameters = self.inference.kernels(self.structure.kind), self.loss.parameters()
         self.data = self.examples.data(target, parameters)
         self.kernels = compose(features, solver, self.loss.kernel(self.settings.variant), self.graph_kernels())
@@ -175,13 +189,11 @@ class Problem:
         """
         assert encoded.gold is not None
         structure = inference.prepare(graph.build(encoded, positional))
-        targets = graph.targets(encoded, structure)
+        targets, cost = gold_and_costs(encoded, graph, loss, structure, positional)
         seen = targets.possible(structure.parts) if targets.sets.any() else targets.points
         scorer = features(encoded, structure, seen)
         graphs = partial(graph.build, positional=positional)
         examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs)
-        costs = loss.variable_costs(*graph.counted(loss.role, encoded))
-        cost = graph.cost(encoded, structure, costs, loss.role, targets.points)
         graph_kernels = partial(GraphKernels.of, graph, positional)
         return cls(examples, targets, cost, loss, inference, settings, graph_kernels, executor, judge)
 
@@ -251,13 +263,32 @@ class Problem:
         }  # fmt: skip
         return Fingerprint(digest_of([*records, *offsets, *arrays.values(), *read], layout), sizes)
 
+    @property
+    def steps(self) -> int:
+        """Steps that a pass consists of: its windows, where it is divided; else one."""
+        return self.settings.visits.count(self.m) if self.settings.divided else 1
+
     def order(self, epoch: int) -> Array:
-        """Order of the instances in a pass: a permutation that depends on the seed and the pass alone."""
-        return np.random.default_rng([self.seed, epoch]).permutation(self.m)
+        """Order of the instances in a step, which depends on the seed and the number of the step alone.
+
+        A step is a pass, whose order is a permutation; or one of the `steps` of a pass, which visits a window of it.
+        """
+        visits, seed = self.settings.visits, self.seed
+        if self.settings.divided:
+            number, window = divmod(epoch, self.steps)
+            return visits.windows(self.m, seed, number)[window]
+        return np.concatenate(visits.windows(self.m, seed, epoch))
+
+    @property
+    def storage(self) -> Storage:
+        """Where arrays as long as the corpus are kept: beside its own."""
+        return self.examples.encoded.storage
 
     def part_vector(self, name: str) -> Array:
-        """Return zeros over the parts of all instances, or raise `ConfigError` where they do not fit into memory."""
+        """Return zeros over the parts of all instances, or raise `ConfigError` where there is no room for them."""
         parts, advice = int(self.structure.parts[-1]), "take an optimizer without dual variables: dca, sgd or lbfgs."
+        if self.storage.in_files:
+            return self.storage.zeros(parts)
         refuse_what_does_not_fit(8 * parts, f"optimizer: {name} of all {self.m} instances", f"Set task.limit, or {advice}")
         return np.zeros(parts)
 

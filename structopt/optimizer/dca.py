@@ -85,7 +85,7 @@ class DualCoordinateAscent(Optimizer):
         """Passes that can be mixed."""
         modules = ("structopt.kernels.learn.dca", "structopt.kernels.learn.proximal_step")
         return Plan(
-            mixable=True, variant=self.variant, kernel_modules=modules,
+            mixable=True, divisible=True, variant=self.variant, kernel_modules=modules,
             weights=("theta", "lag"), numbers=("visits", "epoch"), bound="",
         )  # fmt: skip
 

@@ -129,7 +129,8 @@ class ExponentiatedGradient(Optimizer):
         state = {"weights": weights, "potentials": parts}
         state |= {"dual variables": parts, "numbers of the instances": 16 * sizes.instances} if self.online else {}
         beside = 3 if self.initial == "auto" else 1  # a start is made beside the best so far
-        return Footprint(state, step=2 * weights + beside * parts, gradients=True)
+        vectors = "potentials", "dual variables"
+        return Footprint(state, step=2 * weights, gradients=True, mapped=vectors, mapped_step=beside * parts)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the Gibbs distributions of the initial potentials, or for SMO from the gold outputs."""
@@ -210,7 +211,7 @@ class ExponentiatedGradient(Optimizer):
         """Return the potentials after a batch step at theta, with their theta and D."""
         from structopt.kernels.learn.eg import batch_pass
 
-        loss, moved, residuals = problem.loss, np.empty_like(potentials), np.empty_like(potentials)
+        loss, moved, residuals = problem.loss, _no_potentials(problem), _no_potentials(problem)
         entropies = np.zeros((1, problem.m))
         rows = potentials[0], moved[0], residuals[0], entropies[0]
         total = problem.run(batch_pass, theta, eta * self.C, loss.temperature, loss.gamma, *rows)

@@ -76,7 +76,7 @@ class Pegasos(Optimizer):
         """Passes that can be mixed."""
         modules = ("structopt.kernels.learn.pegasos",)
         return Plan(
-            mixable=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules,
+            mixable=True, divisible=True, tolerance=self.tolerance, certificate=self.certificate, kernel_modules=modules,
             weights=("theta", "total"), numbers=("steps", "epoch", "delay"), bound="",
         )  # fmt: skip
 

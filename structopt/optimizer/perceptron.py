@@ -48,7 +48,7 @@ class AveragedPerceptron(Optimizer):
     def plan(self) -> Plan:
         """Passes that can be mixed."""
         return Plan(
-            mixable=True, kernel_modules=("structopt.kernels.learn.perceptron",),
+            mixable=True, divisible=True, kernel_modules=("structopt.kernels.learn.perceptron",),
             weights=("theta", "lag"), numbers=("visits", "epoch"), bound="",
         )  # fmt: skip
 

@@ -104,7 +104,7 @@ class StochasticDualCoordinateAscent(Optimizer):
             "structopt.kernels.learn.sdca", "structopt.kernels.learn.block_frank_wolfe", "structopt.kernels.arrays.sampling",
         )  # fmt: skip
         return Plan(
-            additive=True, tolerance=self.tolerance, kernel_modules=modules,
+            additive=True, divisible=True, tolerance=self.tolerance, kernel_modules=modules,
             weights=("theta", "lag"), numbers=("lag_value", "visits", "epoch"), bound="",
         )  # fmt: skip
 
@@ -113,7 +113,8 @@ class StochasticDualCoordinateAscent(Optimizer):
         planes = self.planes if loss.temperature == 0 else 0
         state = weights_and_mean(sizes, self.average) | {"dual variables": sizes.part_vector}
         kept = planes * (12 * sizes.gold_parts + 16 * sizes.instances)
-        return Footprint(state | {"kept outputs": kept, "numbers of the instances": 32 * sizes.instances})
+        state |= {"kept outputs": kept, "numbers of the instances": 32 * sizes.instances}
+        return Footprint(state, mapped=("dual variables", "kept outputs"))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, a dual point whose weights are zero; refuse other weights, which have no dual point."""
@@ -185,15 +186,15 @@ class StochasticDualCoordinateAscent(Optimizer):
         from structopt.kernels.learn.block_frank_wolfe import keep_gold_pass
         from structopt.kernels.waist.target import TARGET
 
-        K = self.planes if problem.loss.temperature == 0 else 0
+        K, zeros = self.planes if problem.loss.temperature == 0 else 0, problem.storage.zeros
         gold = TARGET.open(problem.data.target)
         active = np.diff(np.append(0.0, np.cumsum(gold.gold_values))[gold.gold_offsets])
         rooms = np.cumsum([0, *(K * active.astype(np.int64))])
         kept: State = {
-            "kept_parts": np.zeros((1, rooms[-1]), np.int32),
-            "kept_values": np.zeros((1, rooms[-1])),
-            "kept_counts": np.zeros((1, K * problem.m), np.int64),
-            "kept_masses": np.zeros((1, K * problem.m)),
+            "kept_parts": zeros(int(rooms[-1]), np.int32).reshape(1, -1),
+            "kept_values": zeros(int(rooms[-1])).reshape(1, -1),
+            "kept_counts": zeros(K * problem.m, np.int64).reshape(1, -1),
+            "kept_masses": zeros(K * problem.m).reshape(1, -1),
             "kept_rooms": rooms.reshape(1, -1),
         }
         if K > 0:
@@ -201,7 +202,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         return kept
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
-        """One pass: as many visits as there are instances."""
+        """One pass, or a window of one: as many visits as there are instances."""
         from structopt.kernels.learn.block_frank_wolfe import block_frank_wolfe_pass
         from structopt.kernels.learn.sdca import sdca_pass
 
@@ -213,7 +214,7 @@ class StochasticDualCoordinateAscent(Optimizer):
         else:
             kept = (state[f"kept_{name}"][0] for name in ("parts", "values", "counts", "masses", "rooms"))
             problem.run(block_frank_wolfe_pass, *draws, *point, *kept, self.C, visits, totals)
-        state["visits"] += float(problem.m)
+        state["visits"] += float(len(draws[0]))
         state["lag_value"] += float(totals[1])
         state["epoch"] += 1
         return state, Report(loss=float(totals[0]), dual=self.dual(problem, state))
@@ -243,17 +244,23 @@ class StochasticDualCoordinateAscent(Optimizer):
         }  # fmt: skip
 
     def _draws(self, problem: Objective, state: State) -> tuple[Array, Array, Array]:
-        """Return which instances the visits of a pass take: their numbers (-1: by the gaps), uniform numbers, and a sum tree."""
+        """Return which instances the visits of a step take: their numbers (-1: by the gaps), uniform numbers, and a sum tree.
+
+        The tree has the gaps of the instances of the step alone.
+        """
         from structopt.kernels.arrays.sampling import build
 
         epoch, m = state["epoch"], problem.m
-        if self.sampling == "uniform" or epoch == 0:
-            return problem.order(epoch), np.zeros(0), np.zeros(0)
-        generator = np.random.default_rng([problem.seed, epoch, 1])
-        order = np.where(generator.random(m) < 0.2, generator.integers(0, m, m), -1)
-        tree = np.zeros(2 << max(0, m - 1).bit_length())
-        build(tree, np.ascontiguousarray(state["instances"][0]))
-        return order, generator.random(m), tree
+        instances = problem.order(epoch)
+        if self.sampling == "uniform" or epoch < problem.steps:
+            return instances, np.zeros(0), np.zeros(0)
+        generator, count = np.random.default_rng([problem.seed, epoch, 1]), len(instances)
+        instances.sort()
+        order = np.where(generator.random(count) < 0.2, instances[generator.integers(0, count, count)], -1)
+        tree, gaps = np.zeros(2 << max(0, m - 1).bit_length()), np.zeros(m)
+        gaps[instances] = state["instances"][0, instances]
+        build(tree, gaps)
+        return order, generator.random(count), tree
 
     def dual(self, problem: Objective, state: State) -> float | None:
         """Return the larger of D at the dual point and a lower bound of D at the averaged one, the entropy being concave.

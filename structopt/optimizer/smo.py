@@ -61,7 +61,7 @@ class FactoredSMO(Optimizer):
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights, and dual variables of all parts."""
         state = {"weights": sizes.weight_vector, "dual variables": sizes.part_vector}
-        return Footprint(state, step=sizes.weight_vector, gradients=True)
+        return Footprint(state, step=sizes.weight_vector, gradients=True, mapped=("dual variables",))
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Start from the gold outputs, hence from zero weights."""

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from structopt.core.memory import Footprint, ProblemSizes, in_words, refuse_what_does_not_fit
+from structopt.core.memory import Footprint, ProblemSizes, in_words, refuse_what_does_not_fit, refuse_what_the_disk_lacks
 from structopt.core.optimizer import Optimizer
 from structopt.objective.memory import gradient_bytes, scratch_bytes, sizes_of
 from structopt.objective.problem import Problem
@@ -41,7 +41,9 @@ def check(config: Mapping[str, Any], problem: Problem, optimizer: Optimizer) -> 
         With the largest amounts, and the settings of this run by which it takes less.
     """
     sizes, name = sizes_of(problem), config["optimizer"]["name"]
-    items = amounts(problem, optimizer.footprint(sizes, problem.loss), sizes, config.get("patience") is not None)
+    footprint = optimizer.footprint(sizes, problem.loss)
+    check_disk(problem, footprint)
+    items = amounts(problem, footprint, sizes, config.get("patience") is not None)
     largest = sorted((one for one in items.items() if one[1] > 0), key=lambda one: -one[1])
     total, listed = sum(items.values()), ", ".join(f"{what} {in_words(size)}" for what, size in largest)
     log.info("memory: training takes up to %s with optimizer=%s: %s", in_words(total), name, listed)
@@ -63,14 +65,30 @@ def amounts(problem: Problem, footprint: Footprint, sizes: ProblemSizes, best: b
     best : bool
         Whether the best weights are kept beside the last ones.
     """
-    state = {**footprint.state, **({"best weights so far": sizes.weight_vector} if best else {})}
+    mapped = footprint.mapped if problem.storage.in_files else ()
+    state = {name: size for name, size in footprint.state.items() if name not in mapped}
+    state |= {"best weights so far": sizes.weight_vector} if best else {}
+    step = footprint.step + (0 if problem.storage.in_files else footprint.mapped_step)
     shown = 2 * sizes.weight_vector if len(footprint.state) > 1 else 0  # the mean of the iterates, and its computation
     return state | {
         "vectors of the optimizer": footprint.kept,
-        "a pass, or its checkpoint": max(footprint.step, shown, checkpoint_bytes(state, sizes)),
+        "a pass, or its checkpoint": max(step, shown, checkpoint_bytes(state, sizes)),
         "scratch of threads": scratch_bytes(problem),
         "shards of the gradient": gradient_bytes(problem) if footprint.gradients else 0,
     }
+
+
+def check_disk(problem: Problem, footprint: Footprint) -> None:
+    """Refuse vectors of all parts or instances for which the disk has no room, where they are to be files."""
+    storage = problem.storage
+    if storage.folder is None:
+        return
+    size = footprint.mapped_step + sum(footprint.state.get(name, 0) for name in footprint.mapped)
+    log.info("storage: the optimizer maps %s of files in %s", in_words(size), storage.folder)
+    refuse_what_the_disk_lacks(
+        2 * size, storage.folder, f"{', '.join(footprint.mapped)} of all {problem.m:,} instances, and their checkpoint,",
+        f"Set storage.folder to a folder of another disk, task.limit, or take optimizer={FRUGAL}, which keeps none.",
+    )  # fmt: skip
 
 
 def checkpoint_bytes(state: Mapping[str, int], sizes: ProblemSizes) -> int:

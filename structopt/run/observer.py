@@ -45,6 +45,10 @@ class Progress:
         Highest dev score and its pass.
     stopped : str
         Why training ended before its last pass, or the empty string.
+    steps : int
+        Steps done of a pass that consists of several (`Problem.steps`) and is not finished; else 0.
+    step_seconds, step_loss : float
+        Time of these steps, and the sum of their losses.
     """
 
     epoch: int = 0
@@ -59,6 +63,9 @@ class Progress:
     best: float = -inf
     best_epoch: int = 0
     stopped: str = ""
+    steps: int = 0
+    step_seconds: float = 0.0
+    step_loss: float = 0.0
 
 
 def restored_progress(saved: Mapping[str, Any]) -> Progress:

@@ -16,11 +16,14 @@ from structopt.core.scorer import Scorer
 from structopt.errors import ConfigError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
+from structopt.learning import mixing
+from structopt.learning.visits import VisitOrder
 from structopt.model.model import Model
 from structopt.model.warm_start import WarmStart, asks_for_counts
 from structopt.objective import unlearned_weights
 from structopt.objective.problem import Problem, Settings
 from structopt.progress import phases
+from structopt.run import featurised
 from structopt.run.components import Components
 from structopt.run.continuing.earlier_runs import EarlierRun, earlier_run
 from structopt.run.held_out import HeldOut
@@ -93,18 +96,15 @@ def read(config: Mapping[str, Any], components: Components, model: Model | None 
     model : Model or None
         Whose training goes on, where it is in memory.
     """
-    task, watch, node = components.task, Stopwatch(), config.get("warm_start")
+    watch, node = Stopwatch(), config.get("warm_start")
     run = earlier_run(node, model)
     if run is not None:
         run.check(config, components.optimizer)
-    name = components.files["train"].name
-    with phases.phase("reading", name):
-        corpus = components.read("train")
+    mapped = featurised.featurised(config, components) if featurised.in_files(config) else None
     warm_start = WarmStart.of(node, None if run is None else run.model)
+    encoded = _encoded(components, warm_start) if mapped is None else mapped
     pruned, held_out = PrunedSplits(components), HeldOut(components)
-    with phases.phase("featurising", name):
-        fitted = warm_start.fit(task, corpus) if warm_start else task.fit(corpus)
-        encoded = _admitted(components, components.weighted(fitted))
+    with phases.phase("featurising", components.files["train"].name):
         components.graph.fit(encoded, *([] if warm_start is None else warm_start.kept_graph(components.graph)))
         pruned.fit(config, encoded)
         weights = _Weights(components, warm_start, asks_for_counts(node), config["seed"])
@@ -129,6 +129,16 @@ def _earlier(run: EarlierRun, problem: Problem, components: Components, warm_sta
     return run.state(problem, of.optimizer, warm_start, of.optimizer.needs(of.loss, of.graph).positional)
 
 
+def _encoded(components: Components, warm_start: WarmStart | None) -> Encoded:
+    """Read and encode the training split in memory; the task is then fitted."""
+    task, name = components.task, components.files["train"].name
+    with phases.phase("reading", name):
+        corpus = components.read("train")
+    with phases.phase("featurising", name):
+        fitted = warm_start.fit(task, corpus) if warm_start else task.fit(corpus)
+        return _admitted(components, components.weighted(fitted))
+
+
 def _admitted(components: Components, encoded: Encoded) -> Encoded:
     """The training split as the graph can represent it."""
     admitted, changes = components.graph.admit(encoded)
@@ -137,13 +147,27 @@ def _admitted(components: Components, encoded: Encoded) -> Encoded:
     return admitted
 
 
+def visit_order(config: Mapping[str, Any]) -> VisitOrder:
+    """The order of the instances in a pass that a config asks for; shuffled, in configs of earlier versions."""
+    storage = config.get("storage") or {}
+    blocks = (config.get("order") or ("blocks" if storage.get("name") == "disk" else "shuffled")) == "blocks"
+    return VisitOrder(blocks, *(storage[key] for key in ("block", "window"))) if blocks else VisitOrder()
+
+
+def _settings(config: Mapping[str, Any], components: Components, before: int) -> Settings:
+    """Of the problem; passes that another optimizer is wrapped around, which counts them, are not divided."""
+    of = components
+    wrapped = mixing.shards_of(of.executor, of.optimizer) or of.loss.begins_with(False)
+    return Settings.of(of.optimizer, config["seed"], before, visit_order(config), divided=not wrapped)
+
+
 def _problem(
     config: Mapping[str, Any], components: Components, encoded: Encoded, weights: _Weights, judge: Any, before: int
 ) -> Problem:
     of = components
     positional = of.optimizer.needs(of.loss, of.graph).positional
     problem = Problem.of(
-        encoded, of.graph, of.loss, of.inference, weights.lay_out, Settings.of(of.optimizer, config["seed"], before),
+        encoded, of.graph, of.loss, of.inference, weights.lay_out, _settings(config, of, before),
         positional, of.executor, judge,
     )  # fmt: skip
     read = problem.scorer.dense_groups(problem.structure)

@@ -40,7 +40,7 @@ from structopt.run.trainer import Judge, Schedule, Trainer
 
 log = logging.getLogger(__name__)
 
-KEPT = "the model of the last finished pass is saved"
+KEPT, KEPT_INSIDE = "the model of the last finished pass is saved", "the model of the last checkpoint is saved"
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,8 @@ def _fit(trainer: Trainer, data: TrainingData, resuming: bool) -> tuple[Array, K
         return trainer.run(), None
     except KeyboardInterrupt as interrupt:
         with interruption.put_off():
-            console.say(f"structopt: interrupted; {KEPT} (Ctrl-C again: at once)", error=True)
+            kept = KEPT if data.problem.steps == 1 else KEPT_INSIDE
+            console.say(f"structopt: interrupted; {kept} (Ctrl-C again: at once)", error=True)
             if not trainer.resume():  # the last pass that was finished, whatever the interrupt left half done
                 trainer.start(data.initial, data.earlier)
             return trainer.weights(), interrupt
@@ -269,7 +270,8 @@ class _TrainingRun:
         task, inference, kind = self.components.task, self.components.inference, self.components.graph.kind
         certifies = not task.open_gold and compatibility.certifies(inference.provides(kind))
         every, patience = self.config["objective_every"], self.config.get("patience")
-        return Schedule(task.main_metric, every, patience, certifies, self.judge)
+        between = {"checkpoint_seconds": self.config["storage"]["checkpoint"]} if "storage" in self.config else {}
+        return Schedule(task.main_metric, every, patience, certifies, self.judge, **between)
 
     def observers(self, data: TrainingData) -> list[Observer]:
         """The observers of the passes, in the order in which they are called."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -51,6 +52,8 @@ class Schedule:
         Whether the inference's values are exact or upper bounds, so that P - D bounds how far P is from its minimum.
     judge : callable or None
         Given the row of a pass, gives the reason to stop after it, or the empty string; asked while passes are left.
+    checkpoint_seconds : float
+        Least time between two checkpoints within a pass, where it consists of several steps.
     """
 
     metric: str = "f1"
@@ -58,6 +61,7 @@ class Schedule:
     patience: int | None = None
     certifies: bool = True
     judge: Judge | None = None
+    checkpoint_seconds: float = 60.0
 
 
 SCHEDULE = Schedule()
@@ -146,7 +150,12 @@ class Trainer:
         if messages.shape != self.problem.messages.shape:
             raise self.checkpoint.refusal("its messages are not as many as those of the data")
         self.problem.messages[:] = messages
-        self.state = {**rest, **notes["scalars"]}
+        self.state = {name: self._placed(array) for name, array in rest.items()} | notes["scalars"]
+
+    def _placed(self, array: Array) -> Array:
+        """An array of the state where it belongs: with the data, if it is of all parts or instances, and a row of a matrix."""
+        storage = self.problem.storage
+        return storage.joined([array], array.dtype).reshape(array.shape) if array.ndim > 1 and storage.in_files else array
 
     def run(self) -> Array:
         """Do the passes that are left; return the weights.
@@ -191,16 +200,37 @@ class Trainer:
             observer.passed(self, row)
 
     def _step(self) -> Report:
-        watch = Stopwatch()
-        self.state, report = self.optimizer.step(self.problem, self.state)
-        seconds = watch.seconds - report.judging_seconds
-        self.progress.epoch += 1
-        self.progress.repeated += report.repeated
-        self.progress.seconds += seconds
-        self.progress.passes.append(seconds)
-        self.progress.evaluations += report.evaluations
-        self.progress.negative_losses += report.negative_losses
+        """Make the steps of a pass, or those that are left of it; the report of the last, with the loss of all."""
+        progress, saved = self.progress, time.monotonic()
+        while True:
+            watch = Stopwatch()
+            self.state, report = self.optimizer.step(self.problem, self.state)
+            self._count(report, watch.seconds - report.judging_seconds)
+            if progress.steps >= self.problem.steps:
+                break
+            if time.monotonic() - saved >= self.schedule.checkpoint_seconds and self._sound(report):
+                self._save()
+                saved = time.monotonic()
+        progress.epoch += 1
+        progress.passes.append(progress.step_seconds)
+        report = replace(report, loss=progress.step_loss)
+        progress.steps, progress.step_seconds, progress.step_loss = 0, 0.0, 0.0
         return report
+
+    def _count(self, report: Report, seconds: float) -> None:
+        """Count a step."""
+        progress = self.progress
+        progress.steps += 1
+        progress.step_seconds += seconds
+        progress.step_loss += report.loss
+        progress.repeated += report.repeated
+        progress.seconds += seconds
+        progress.evaluations += report.evaluations
+        progress.negative_losses += report.negative_losses
+
+    def _sound(self, report: Report) -> bool:
+        """Whether a run may go on from the state of a step: numbers that are not finite are refused after the pass."""
+        return isfinite(report.loss) and ranges.finite(self.optimizer.weights(self.state))
 
     def _row(self, report: Report) -> Row:
         progress, weights = self.progress, self.optimizer.weights(self.state)

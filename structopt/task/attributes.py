@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import ConfigError
-from structopt.formats import crfsuite
+from structopt.formats import crfsuite, tag_schemes
 from structopt.formats.attributes_in_memory import attribute_text
 from structopt.formats.crfsuite import AttributeText
 from structopt.formats.string_arrays import pack_strings, restored_strings
@@ -25,12 +26,14 @@ from structopt.task.attribute_entries import known_entries
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
+from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, hashed_rows, hashes_of, slot_names, slots_of
 
 
 class Reading(TypedDict, total=False):
     """The keys of the config's node ``features`` that this task takes."""
 
     min_count: int
+    hash_bits: int | None
 
 
 class AttributeLabelling(TokenLabelling):
@@ -41,10 +44,12 @@ class AttributeLabelling(TokenLabelling):
     train, dev, test, limit, encoding, scheme, valid_tags, default_C, default_C_by, partial
         See `structopt.task.token_labelling.TokenLabelling`; the scheme matters to scores and constraints only.
     features : mapping
-        ``min_count``: attributes that occur less often in training are left out.
+        ``min_count``: attributes that occur less often in training are left out. ``hash_bits``: attributes are hashed into
+        2^hash_bits slots, without a vocabulary.
     """
 
     reading = Reading
+    reads_blocks = True
 
     shipped_format = "crfsuite"
     columns = ("attributes",)
@@ -74,11 +79,17 @@ class AttributeLabelling(TokenLabelling):
         self.min_count = int((features or {}).get("min_count", 1))
         if self.min_count < 1:
             raise ConfigError(f"features.min_count={self.min_count} must be at least 1.")
+        self.hash_bits: int | None = (features or {}).get("hash_bits")
+        check_bits(self.hash_bits, self.min_count)
         self._attributes: dict[str, int] = {}
 
     def read(self, path: str | Path, limit: int | None = None, labelled: bool = True) -> AttributeText:
         """Read a file of attribute text."""
         return crfsuite.read(path, limit, self.encoding)
+
+    def blocks(self, path: str | Path, limit: int | None = None) -> Iterator[AttributeText]:
+        """Read a training file in blocks."""
+        return crfsuite.read_blocks(path, limit, self.encoding)
 
     def corpus(self, instances: Sequence[Any]) -> AttributeText:
         """Make an unlabelled corpus: a sentence is a sequence of tokens, in the forms of `attributes_in_memory`; or a matrix.
@@ -116,13 +127,39 @@ class AttributeLabelling(TokenLabelling):
             self.target_scheme = self.scheme
         open_labels = self.partial and any(map(is_open, set(corpus.labels)))
         self._learn_labels(self._labels_in_target_scheme(corpus.labels) if open_labels else corpus.labels, earlier)
-        counts = np.bincount(corpus.ids, minlength=len(corpus.attributes))
-        kept = [name for name, count in zip(corpus.attributes, counts.tolist(), strict=True) if count >= self.min_count]
-        known = () if earlier is None else earlier._attributes
-        self._attributes = {name: j for j, name in enumerate(dict.fromkeys([*known, *kept]))}
+        counts: Counter[str] = Counter()
+        if self.hash_bits is None:
+            self._count(corpus, counts)
+        self._number(counts, () if earlier is None else earlier._attributes)
         if open_labels:
             return self._encoded_with_sets(corpus, {"label": self._table(corpus)}, corpus.labels)
         return self.encode(corpus)
+
+    def learn(self, blocks: Callable[[], Iterator[AttributeText]]) -> None:
+        """Learn what `fit` learns, of one block after the other."""
+        evidence, labels, counts = tag_schemes.SchemeEvidence(), set[str](), Counter[str]()
+        for corpus in blocks():
+            labels |= set(corpus.labels)
+            if self.scheme == "auto":
+                bounds = corpus.offsets.tolist()
+                evidence.add([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
+            if self.hash_bits is None:
+                self._count(corpus, counts)
+        self._take_scheme(evidence)
+        if self.scheme != "none":
+            self.target_scheme = self.scheme
+        self._learn_labels(sorted(labels))
+        self._number(counts, ())
+
+    def _count(self, corpus: AttributeText, counts: Counter[str]) -> None:
+        """Count the attributes of a corpus; the counter has them in the order of their first occurrences."""
+        numbers = np.bincount(corpus.ids, minlength=len(corpus.attributes)).tolist()
+        counts.update(dict(zip(corpus.attributes, numbers, strict=True)))
+
+    def _number(self, counts: Mapping[str, int], known: Iterable[str]) -> None:
+        """Number the attributes that are known or frequent enough."""
+        kept = (name for name, count in counts.items() if count >= self.min_count)
+        self._attributes = {name: j for j, name in enumerate(dict.fromkeys([*known, *kept]))}
 
     def encode(self, corpus: AttributeText, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the attributes of the training data; labels of `given` cells are kept."""
@@ -153,7 +190,9 @@ class AttributeLabelling(TokenLabelling):
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """Return the names of all attributes of a part group."""
-        return list(self._attributes) if group == "label" else []
+        if group != "label":
+            return []
+        return list(self._attributes) if self.hash_bits is None else slot_names(self.hash_bits)
 
     def pruned(self, kept: Mapping[str, Array]) -> tuple[AttributeLabelling, Mapping[str, Array]]:
         """See `structopt.core.task.Task`."""
@@ -167,12 +206,14 @@ class AttributeLabelling(TokenLabelling):
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return labels, scheme and attribute names."""
         packed, offsets = pack_strings(self._attributes)
-        return self._label_state(), {"attribute_bytes": packed, "attribute_offsets": offsets}
+        hashed = {} if self.hash_bits is None else {"hash_bits": self.hash_bits}
+        return self._label_state() | hashed, {"attribute_bytes": packed, "attribute_offsets": offsets}
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
         state = SavedState(values, arrays)
         self._restore_labels(state)
+        self.hash_bits = state.whole("hash_bits", LEAST, MOST) if "hash_bits" in values else None
         self._attributes = {name: j for j, name in enumerate(restored_strings(state, "attribute_"))}
 
     def _file_labels(self, corpus: AttributeText) -> list[str] | None:
@@ -183,4 +224,7 @@ class AttributeLabelling(TokenLabelling):
 
     def _table(self, corpus: AttributeText) -> AttributeTable:
         offsets, ids, values = corpus.attribute_offsets, corpus.ids, corpus.values
+        if self.hash_bits is not None:
+            slots = slots_of(hashes_of(corpus.attributes), self.hash_bits)
+            return hashed_rows(offsets, slots[ids] if len(slots) else ids, values, self.hash_bits)
         return AttributeTable(*known_entries(self._attributes, corpus.attributes, offsets, ids, values), len(self._attributes))

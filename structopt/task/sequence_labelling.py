@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,7 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
 from structopt.core.task import Ranked
 from structopt.errors import ConfigError, DataError
-from structopt.formats import conll_reader, conll_writer
+from structopt.formats import conll_reader, conll_writer, tag_schemes
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
 from structopt.formats.instances_in_memory import MEMORY
@@ -36,6 +36,7 @@ from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
 from structopt.templates.column_templates import FeatureTemplates
+from structopt.templates.template_learner import TemplateLearner
 
 FIELDS = {"word": ["tokens"], "tag": ["tags"]}
 KEYS = {"label": "features.templates", "transition": "features.transitions"}
@@ -50,6 +51,7 @@ class Reading(DenseReading, total=False):
     transitions: list[str]
     lists: dict[str, str] | None
     min_count: int
+    hash_bits: int | None
 
 
 class SequenceLabelling(TokenLabelling):
@@ -76,11 +78,12 @@ class SequenceLabelling(TokenLabelling):
         File with the names of labels that are integers: see `structopt.formats.token_lists.class_names.ClassNames`.
     features : mapping
         ``templates`` on tokens and ``transitions`` on pairs of neighbours (see `structopt.templates.column_templates`), word
-        ``lists``, ``min_count``; and the keys of `structopt.task.dense.dense_columns.DenseColumns`.
+        ``lists``, ``min_count``, ``hash_bits``; and the keys of `structopt.task.dense.dense_columns.DenseColumns`.
     """
 
     reading = Reading
     late = ("format", "encoding", "separator")
+    reads_blocks = True
 
     def __init__(
         self,
@@ -110,7 +113,7 @@ class SequenceLabelling(TokenLabelling):
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
         self._numbers = DenseColumns.of(features)
-        settings = {"lists": features.get("lists"), "min_count": features.get("min_count", 1)}
+        settings = {key: features.get(key) for key in ("lists", "hash_bits")} | {"min_count": features.get("min_count", 1)}
         self._templates = {"label": FeatureTemplates(features.get("templates", ()), **settings)}
         if features.get("transitions"):
             self._templates["transition"] = FeatureTemplates(features["transitions"], **settings)
@@ -161,6 +164,13 @@ class SequenceLabelling(TokenLabelling):
             self._columns.warn_of_width(corpus)
         return corpus
 
+    def blocks(self, path: str | Path, limit: int | None = None) -> Iterator[Columns]:
+        """Read a training file in blocks; a file of word vectors, and numeric columns, are refused."""
+        if self._numbers.blocks:
+            raise ConfigError("features.vectors and features.dense need the training data in memory. Type storage=memory.")
+        numbers = partial(self._columns.of_file, path, True)
+        return conll_reader.read_blocks(path, numbers, limit, self.encoding, self.separator, (), (TAG,))
+
     def corpus(self, instances: Sequence[Any]) -> Columns:
         """Make an unlabelled corpus of sentences in memory, in a form that `sentence_columns` takes; DataError otherwise."""
         columns = sentence_columns(instances, self.columns, (TAG,))
@@ -204,6 +214,25 @@ class SequenceLabelling(TokenLabelling):
         self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
         tables = _of_pairs(tables, corpus.offsets)
         return self._encoded_with_sets(corpus, tables, tags) if open_labels else self._encoded(corpus, tables, labels)
+
+    def learn(self, blocks: Callable[[], Iterator[Columns]]) -> None:
+        """Learn what `fit` learns: scheme and values of all blocks, then labels and attributes."""
+        self._columns.fit(next(blocks()))
+        self._drop_templates(self._columns.missing)
+        evidence, learners = tag_schemes.SchemeEvidence(), [TemplateLearner(one) for one in self._templates.values()]
+        for corpus in blocks():
+            evidence.add(corpus.sentences(TAG) if self.scheme == "auto" else ())
+            for learner in learners:
+                learner.values(self._inputs(corpus), corpus.offsets)
+        self._take_scheme(evidence)
+        labels: set[str] = set()
+        for corpus in blocks():
+            labels |= set(self._gold_labels(corpus) or ())
+            for learner in learners:
+                learner.keys(self._inputs(corpus), corpus.offsets)
+        self._learn_labels(sorted(labels))
+        for learner in learners:
+            learner.finish()
 
     def encode(self, corpus: Columns, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the vocabulary of the training data; labels of `given` cells are kept."""

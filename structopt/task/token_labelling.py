@@ -214,9 +214,14 @@ class TokenLabelling(Task):
         """Replace the scheme ``auto`` by that of the training tags, or of an earlier task where all tags are O."""
         if self.partial:
             sentences = known_runs(sentences)
+        evidence = tag_schemes.SchemeEvidence()
+        evidence.add(sentences if self.scheme == "auto" else ())
+        self._take_scheme(evidence, earlier)
+
+    def _take_scheme(self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None = None) -> None:
+        """Replace the scheme ``auto`` by what training tags tell."""
         if self.scheme == "auto":
-            no_entities = all(tag == "O" for sentence in sentences for tag in sentence)
-            self.scheme = earlier.scheme if earlier is not None and no_entities else tag_schemes.detect_scheme(sentences)
+            self.scheme = earlier.scheme if earlier is not None and evidence.only_outside else evidence.scheme
         if self.scheme == "none":
             self.target_scheme = "none"
 

@@ -15,7 +15,9 @@ from structopt.core.data.saved_state import LARGEST_SIZE, SavedState
 from structopt.errors import ConfigError, did_you_mean
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.kernels.waist.record import Array
+from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, slot_names
 from structopt.templates.column_views import ColumnViews
+from structopt.templates.hashing import hashed_attributes
 from structopt.templates.syntax import BIAS, Template, View, parse
 from structopt.templates.template_keys import TemplateKeys, indices_of, restored_keys
 from structopt.templates.vocabulary import PADDING, Vocabulary
@@ -41,6 +43,8 @@ class FeatureTemplates:
         phrases. The functions of the words are applied to the entries too: ``list(lower(word), cities)`` ignores case.
     min_count : int
         Attributes seen fewer times in training are left out.
+    hash_bits : int, optional
+        Attributes are hashed into 2^hash_bits slots, and nothing is learnt; None: they are numbered.
 
     Raises
     ------
@@ -50,15 +54,20 @@ class FeatureTemplates:
         If a word list cannot be read.
     """
 
-    def __init__(self, templates: Sequence[str], lists: Mapping[str, str] | None = None, min_count: int = 1) -> None:
+    def __init__(
+        self, templates: Sequence[str], lists: Mapping[str, str] | None = None, min_count: int = 1, hash_bits: int | None = None
+    ) -> None:
         if min_count < 1:
             raise ConfigError(f"min_count is {min_count}; it must be at least 1.")
-        names = self._prepare(templates, min_count, lists or {})
+        check_bits(hash_bits, min_count)
+        names = self._prepare(templates, min_count, lists or {}, hash_bits)
         self._use_lists({name: read_list((lists or {})[name]) for name in names})
 
-    def _prepare(self, templates: Sequence[str], min_count: int, lists: Collection[str]) -> list[str]:
+    def _prepare(
+        self, templates: Sequence[str], min_count: int, lists: Collection[str], hash_bits: int | None
+    ) -> list[str]:
         """Expand the templates; return the names of the word lists that they use."""
-        self._sources, self._min_count = tuple(templates), min_count
+        self._sources, self._min_count, self._hash_bits = tuple(templates), min_count, hash_bits
         self._origin: dict[Template, str] = {}
         for source in templates:
             for template in parse(source):
@@ -82,14 +91,15 @@ class FeatureTemplates:
 
     @property
     def size(self) -> int:
-        """Number of attributes; 0 before `fit`."""
-        return int(self._starts[-1])
+        """Number of attributes; 0 before `fit`, unless they are hashed."""
+        return int(self._starts[-1]) if self._hash_bits is None else 1 << self._hash_bits
 
     def without(self, missing: Collection[str]) -> tuple[FeatureTemplates, list[str]]:
         """Return the templates that look at none of the `missing` columns, and the others as text; before `fit`."""
         dropped = {s for template, s in self._origin.items() if any(term.view.column in missing for term in template)}
         others = type(self).__new__(type(self))
-        names = others._prepare([source for source in self._sources if source not in dropped], self._min_count, self._entries)
+        kept = [source for source in self._sources if source not in dropped]
+        names = others._prepare(kept, self._min_count, self._entries, self._hash_bits)
         others._use_lists({name: self._entries[name] for name in names})
         return others, [source for source in self._sources if source in dropped]
 
@@ -123,6 +133,8 @@ class FeatureTemplates:
         ConfigError
             If a template looks at an unknown column.
         """
+        if self._hash_bits is not None:
+            return self.transform(columns, offsets)
         self._check_columns(columns, ())
         corpus = ColumnViews(columns, offsets)
         self._vocabularies = {view: self._learn_values(view, corpus, earlier) for view in self._views}
@@ -131,7 +143,7 @@ class FeatureTemplates:
         for row, template in zip(ids, self.templates, strict=True):
             kept = earlier._codes_of(template) if earlier is not None else None
             table = TemplateKeys(self._widths(template))
-            keys, radix = table.learn(_terms(template, corpus, codes), corpus.tokens, self._min_count, kept)
+            keys, radix = table.learn(terms_of(template, corpus, codes), corpus.tokens, self._min_count, kept)
             row[:] = indices_of(keys, table.keys, radix, first)
             self._learnt.append(table)
             first += len(table.keys)
@@ -160,15 +172,20 @@ class FeatureTemplates:
         """
         self._check_columns(columns, missing)
         corpus = ColumnViews(columns, offsets, missing)
+        if self._hash_bits is not None:
+            return hashed_attributes(self.templates, corpus, self._phrases, self._hash_bits)
         codes = self._codes(corpus)
         ids = np.empty((len(self.templates), corpus.tokens), dtype=np.int32)
         for row, template, table, first in zip(ids, self.templates, self._learnt, self._starts.tolist(), strict=False):
-            keys, radix = table.joined(_terms(template, corpus, codes), corpus.tokens)
+            keys, radix = table.joined(terms_of(template, corpus, codes), corpus.tokens)
             row[:] = indices_of(keys, table.keys, radix, first)
         return _compress(ids, self.size)
 
     def describe(self, ids: Iterable[int]) -> list[str]:
-        """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``."""
+        """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``; of hashed ones, of their slots."""
+        if self._hash_bits is not None:
+            slots = slot_names(self._hash_bits)
+            return [slots[number] for number in ids]
         names = []
         for number in ids:
             index = int(np.searchsorted(self._starts, number, side="right")) - 1
@@ -189,7 +206,8 @@ class FeatureTemplates:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what `restore` needs: JSON values, and arrays of numbers (strings as UTF-8 bytes and offsets)."""
-        vocabularies = [self._vocabularies[view].values for view in self._views]
+        hashed = self._hash_bits is not None
+        vocabularies = [[] if hashed else self._vocabularies[view].values for view in self._views]
         prefixes = [(row, term, keys) for row, table in enumerate(self._learnt) for term, keys in table.prefixes.items()]
         values = {
             "templates": list(self._sources),
@@ -197,6 +215,7 @@ class FeatureTemplates:
             "lists": {name: len(entries) for name, entries in self._entries.items()},
             "vocabularies": [len(strings) for strings in vocabularies],
             "prefixes": [[row, term, len(keys)] for row, term, keys in prefixes],
+            **({"hash_bits": self._hash_bits} if hashed else {}),
         }
         arrays = {"starts": self._starts, "keys": _joined([table.keys for table in self._learnt])}
         arrays["prefix_keys"] = _joined([keys for _, _, keys in prefixes])
@@ -209,8 +228,11 @@ class FeatureTemplates:
         """Make fitted templates of what `state` returned; no word list is read again."""
         fitted = cls.__new__(cls)
         lists = state.numbered("lists", 0, LARGEST_SIZE)
-        fitted._prepare(state.strings("templates", distinct=False), state.whole("min_count", 1), lists)
+        bits = state.whole("hash_bits", LEAST, MOST) if "hash_bits" in state.values else None
+        fitted._prepare(state.strings("templates", distinct=False), state.whole("min_count", 1), lists, bits)
         fitted._restore_strings(state, lists)
+        if bits is not None:
+            return fitted
         fitted._learnt = restored_keys(state, [fitted._widths(template) for template in fitted.templates])
         fitted._number()
         return fitted
@@ -281,7 +303,7 @@ def _phrases(view: View, entries: Iterable[str]) -> Phrases:
     return Phrases([token for token in tokens if token is not None] for tokens in mapped if None not in tokens)
 
 
-def _terms(template: Template, corpus: ColumnViews, codes: Mapping[View, Array]) -> Iterator[Array]:
+def terms_of(template: Template, corpus: ColumnViews, codes: Mapping[View, Array]) -> Iterator[Array]:
     """Codes of the terms of a template at all tokens, one after another."""
     return (codes[term.view].take(corpus.shifted(term.offset)) for term in template)
 

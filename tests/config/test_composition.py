@@ -124,6 +124,8 @@ def test_defaults() -> None:
         "threads": 1,
         "resume": None,
         "warm_start": {"model": None, "vocabulary": "union", "state": "none"},
+        "storage": {"name": "memory", "folder": None, "block": 256, "window": 64, "checkpoint": 60.0},
+        "order": None,
         "check": False,
         "data": None,
         "scale": None,

@@ -61,3 +61,18 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(OSError, match="no space"):
         durable_files.write_bytes(path, b"new")
     assert path.read_bytes() == b"old"
+
+
+def test_large_arrays_are_written_one_by_one_to_the_same_bytes(tmp_path, monkeypatch):
+    arrays = {
+        "b": np.arange(5, dtype=np.int32), "a": np.zeros((2, 3)), "c": np.array([True, False]), "none": np.zeros((1, 0)),
+        "z": np.arange(3), "bytes": np.frombuffer(b"xyz", np.uint8), "single": np.ones(3, np.float32),
+    }  # fmt: skip
+    durable_files.write_arrays(tmp_path / "small", arrays, {"é": [1]})
+    monkeypatch.setattr(durable_files, "SMALL", 0)
+    durable_files.write_arrays(tmp_path / "large", arrays, {"é": [1]})
+    read, notes = durable_files.read_arrays(tmp_path / "large")
+    assert notes == {"é": [1]} and {name: array.tolist() for name, array in read.items()} == {
+        name: array.tolist() for name, array in arrays.items()
+    }
+    assert (tmp_path / "large").read_bytes() == (tmp_path / "small").read_bytes()

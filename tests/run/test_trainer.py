@@ -11,6 +11,7 @@ import pytest
 
 from structopt.core.executor import Account
 from structopt.core.optimizer import Optimizer, Plan, Report
+from structopt.core.storage.arrays import IN_MEMORY
 from structopt.errors import ModelError, NumericalError
 from structopt.formats import durable_files
 from structopt.objective.fingerprint import Fingerprint
@@ -59,6 +60,8 @@ def trainer(
         before=0.0,
         examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
+        steps=1,
+        storage=IN_MEMORY,
         executor=SimpleNamespace(account=account),
         fingerprint=Fingerprint(digest, {"instances": 4, "weights": dimension}),
         objective=lambda weights: float(weights[0]),

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.dense_table import DenseTable
+from structopt.core.storage.arrays import IN_MEMORY, Storage
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 
@@ -44,6 +45,8 @@ class Encoded:
         The word of every variable, where the task knows words; else empty.
     weights : float64, shape (instances,), or None
         w_i, by which the loss of each instance counts in training; None: all are 1.
+    storage : Storage
+        Where arrays as long as the corpus belong that are made of it: beside its own.
     """
 
     offsets: Array
@@ -58,13 +61,17 @@ class Encoded:
     dense: Mapping[str, tuple[DenseTable, ...]] = field(default_factory=dict)
     words: Sequence[str] = ()
     weights: Array | None = None
+    storage: Storage = IN_MEMORY
 
     def __len__(self) -> int:
         """Number of instances."""
         return len(self.offsets) - 1
 
     def subset(self, first: int, last: int) -> Self:
-        """The instances first <= i < last, in arrays that are views where they can be. A class with more data extends it."""
+        """The instances first <= i < last, in arrays that are views where they can be, and `storage` in memory.
+
+        A class with more data extends it.
+        """
         return replace(self, **self._sliced(Encoded, first, last))
 
     def _sliced(self, known: type[Encoded], first: int, last: int) -> dict[str, Any]:
@@ -83,6 +90,7 @@ class Encoded:
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         return {
             "offsets": self.offsets[first : last + 1] - begin,
+            "storage": IN_MEMORY,
             "tables": {name: table.subset(*self._rows(name, first, last)) for name, table in self.tables.items()},
             "dense": {
                 name: tuple(table.subset(*self._rows(name, first, last)) for table in tables)

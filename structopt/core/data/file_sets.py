@@ -68,6 +68,11 @@ class FileSet(os.PathLike[str]):
             return names
         return name_patterns.chosen(self.pattern, _globbed, self._neighbours)
 
+    @property
+    def is_archive(self) -> bool:
+        """Whether the files are members of an archive."""
+        return self._archive() is not None
+
     def contents(self) -> Iterator[tuple[str, bytes]]:
         """Yield the path of every file, for messages, and its bytes."""
         archive = self._archive()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from structopt.core.storage.arrays import Storage
 from structopt.kernels.waist.record import Array
 
 
@@ -40,3 +41,27 @@ class SparseVectors:
         """Those of the instances first <= i < last."""
         begin, end = int(self.offsets[first]), int(self.offsets[last])
         return SparseVectors(self.offsets[first : last + 1] - begin, self.parts[begin:end], self.values[begin:end])
+
+
+class GrowingVectors:
+    """Sparse vectors of a corpus, made of those of consecutive ranges of its instances.
+
+    Parameters
+    ----------
+    storage : Storage
+        Where they are kept.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._lengths, self._parts, self._values = (storage.growing(kind) for kind in (np.int64, np.int32, np.float64))
+
+    def add(self, vectors: SparseVectors) -> None:
+        """Append those of the next range."""
+        self._lengths.add(np.diff(vectors.offsets))
+        self._parts.add(vectors.parts)
+        self._values.add(vectors.values)
+
+    def vectors(self) -> SparseVectors:
+        """Those of all instances."""
+        offsets = np.concatenate([[0], np.cumsum(self._lengths.array())]).astype(np.int64)
+        return SparseVectors(offsets, self._parts.array(), self._values.array())

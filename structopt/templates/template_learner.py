@@ -1,0 +1,71 @@
+"""Attributes of templates learnt from a corpus in blocks: the same numbers as of the corpus as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from structopt.errors import ConfigError
+from structopt.kernels.waist.record import Array
+from structopt.templates.column_templates import FeatureTemplates, terms_of
+from structopt.templates.column_views import ColumnViews
+from structopt.templates.key_counts import KeyCounts
+from structopt.templates.syntax import View
+from structopt.templates.template_keys import LARGEST_KEY, TemplateKeys
+from structopt.templates.vocabulary import Vocabulary
+from structopt.templates.word_lists import BEGIN_INSIDE
+
+
+class TemplateLearner:
+    """Learns the attributes of a corpus in blocks: first the values of all blocks, then the keys of all blocks.
+
+    Parameters
+    ----------
+    templates : FeatureTemplates
+    """
+
+    def __init__(self, templates: FeatureTemplates) -> None:
+        self.templates = templates
+        self._values: dict[View, dict[str | None, None]] = {view: {} for view in templates._views}
+        self._tables: list[tuple[TemplateKeys, KeyCounts]] = []
+
+    def values(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
+        """Take up the values of a block."""
+        own = self.templates
+        own._check_columns(columns, ())
+        corpus = ColumnViews(columns, offsets)
+        for view, values in self._values.items():
+            if own._hash_bits is None and view not in own._phrases:
+                values.update(dict.fromkeys(corpus.derived(view)))
+
+    def keys(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
+        """Count the keys of a block; `ConfigError` where they are too large to be counted so."""
+        own = self.templates
+        if own._hash_bits is not None:
+            return
+        if not self._tables:
+            self._number_values()
+        corpus = ColumnViews(columns, offsets)
+        codes = own._codes(corpus)
+        for template, (table, counts) in zip(own.templates, self._tables, strict=True):
+            counts.add(table.joined(terms_of(template, corpus, codes), corpus.tokens)[0])
+
+    def finish(self) -> None:
+        """Number the attributes."""
+        own = self.templates
+        for table, counts in self._tables:
+            table.keys = counts.frequent(own._min_count)
+        own._learnt = [table for table, _ in self._tables]
+        own._number()
+
+    def _number_values(self) -> None:
+        own = self.templates
+        own._vocabularies = {
+            view: Vocabulary(BEGIN_INSIDE if view in own._phrases else values) for view, values in self._values.items()
+        }
+        self._tables = [(TemplateKeys(own._widths(template)), KeyCounts()) for template in own.templates]
+        for template, (table, _) in zip(own.templates, self._tables, strict=True):
+            if max(table.bounds().values()) > LARGEST_KEY:
+                raise ConfigError(
+                    f"template '{own._origin[template]}': its values have too many combinations to be counted in blocks of the "
+                    "data, as storage=disk does. Type features.hash_bits=20, or leave it out."
+                )
