@@ -137,7 +137,10 @@ class GradientShards:
         shard_data = data.divided(bounds)
         streamed = storage.in_files and not executor.remote and recipe.inference.messages is not Messages.KEPT
         self.placement: Placement
-        self.placement = MadeAnew(recipe, shard_data, executor.workers, executor.account) if streamed else executor.place(recipe, shard_data)
+        if streamed:
+            self.placement = MadeAnew(recipe, shard_data, executor.workers, executor.account)
+        else:
+            self.placement = executor.place(recipe, shard_data)
         numbers = self.placement.call("coordinates")
         self.coordinates = [None if one is None else _kept(one, storage) for one in numbers]
 

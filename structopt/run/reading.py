@@ -96,7 +96,7 @@ def read(config: Mapping[str, Any], components: Components, model: Model | None 
     model : Model or None
         Whose training goes on, where it is in memory.
     """
-    watch, node = Stopwatch(), config.get("warm_start")
+    watch, node, name = Stopwatch(), config.get("warm_start"), components.files["train"].name
     run = earlier_run(node, model)
     if run is not None:
         run.check(config, components.optimizer)
@@ -104,7 +104,7 @@ def read(config: Mapping[str, Any], components: Components, model: Model | None 
     warm_start = WarmStart.of(node, None if run is None else run.model)
     encoded = _encoded(components, warm_start) if mapped is None else mapped
     pruned, held_out = PrunedSplits(components), HeldOut(components)
-    with phases.phase("featurising", components.files["train"].name):
+    with phases.phase("featurising", name):
         components.graph.fit(encoded, *([] if warm_start is None else warm_start.kept_graph(components.graph)))
         pruned.fit(config, encoded)
         weights = _Weights(components, warm_start, asks_for_counts(node), config["seed"])
