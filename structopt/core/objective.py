@@ -57,7 +57,6 @@ class Objective(Protocol):
     """
 
     m: int
-    before: float
     dimension: int
     C: float
     seed: int
@@ -70,6 +69,10 @@ class Objective(Protocol):
     calculus: Calculus | None
     kernels: Kernels
     data: Data
+
+    @property
+    def before(self) -> float:
+        """See above."""
 
     @property
     def regularization(self) -> float:

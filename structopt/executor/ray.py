@@ -67,7 +67,7 @@ class Ray(Executor):
         if self._team is None:
             self._start()
             self._team = Team(self.workers, self.folder)
-        return RayPlacement(self._team, self._team.place(make, shard_data), len(shard_data), self.account)
+        return RayPlacement(self._team, self._team.place(make, shard_data), len(shard_data), self.account or Account())
 
     def close(self) -> None:
         """Let the workers go, and shut Ray down if it was started here."""

@@ -201,10 +201,11 @@ class RayPlacement:
         import ray
 
         self.account.waiting_seconds += timed(ray.wait, [reference])[1]
-        result, seconds = timed(ray.get, reference)
+        fetched: tuple[Any, float]
+        fetched, seconds = timed(ray.get, reference)
         self.account.serialization_seconds = (self.account.serialization_seconds or 0.0) + seconds
-        self.account.bytes_in = (self.account.bytes_in or 0) + _bytes(result)
-        return result
+        self.account.bytes_in = (self.account.bytes_in or 0) + _bytes(fetched)
+        return fetched
 
     def _report_stragglers(self, method: str, seconds: Sequence[float]) -> None:
         """Warn, once a worker, of workers whose shards take far longer than others."""
@@ -224,5 +225,5 @@ def _bytes(value: Any) -> int:
     from ray import cloudpickle
 
     buffers: list[Any] = []
-    rest = len(cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append))
-    return rest + sum(buffer.raw().nbytes for buffer in buffers)
+    rest = len(cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append))  # type: ignore[no-untyped-call]
+    return rest + sum(int(buffer.raw().nbytes) for buffer in buffers)

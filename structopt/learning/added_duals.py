@@ -102,7 +102,7 @@ class AddedDuals(Wrapped):
         for ascent in self._over_shards(problem).run(state):
             opened = ascent.state.opened(scorer)
             for name in weights_in(opened):
-                sums[name] = self._added(sums.get(name, state[name]), state[name], opened.pop(name))
+                sums[name] = self._added(sums[name] if name in sums else state[name], state[name], opened.pop(name))
             shares.append(opened)
             losses += ascent.report.loss
         after = self.optimizer.united(state, shares) | sums

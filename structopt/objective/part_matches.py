@@ -78,4 +78,5 @@ def _starts(structure: Structure, group: PartGroup, m: int) -> Array:
     """Where the parts of every position of a group begin, in a vector over all parts; of the first m instances."""
     lengths, (begins, _) = np.diff(group.offsets[: m + 1]), structure.spans(group.name)
     local = np.arange(int(group.offsets[m])) - np.repeat(group.offsets[:m], lengths)
-    return np.repeat(structure.parts[:m] + begins[:m], lengths) + local * group.width
+    starts: Array = np.repeat(structure.parts[:m] + begins[:m], lengths) + local * group.width
+    return starts

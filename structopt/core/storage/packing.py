@@ -44,7 +44,8 @@ def packed(layout: RecordLayout[Any], storage: Storage, values: Mapping[str, Any
                 ends[-1] += np.size(piece)
         buffers.append(growing.array())
         offsets.append(np.array(ends, np.int64))
-    return layout.borrow(*buffers, np.concatenate(offsets))
+    ints, longs, floats = buffers
+    return layout.borrow(ints, longs, floats, np.concatenate(offsets))
 
 
 def _joined(arrays: list[Array]) -> Array:
