@@ -170,7 +170,7 @@ def _of_shared(
     """Tables by part group of the features that have names; those without are a table of their own."""
     high, low = _extremes(weights, np.arange(len(weights)), ASKED * top)
     indices = np.unique(np.concatenate([high, low]))
-    named = _joined([scorer.named(indices, names, one) for one in (occurring or [None])])
+    named = _joined([scorer.named(indices, names), *(scorer.named(indices, names, one) for one in occurring)])
     groups = list(dict.fromkeys(names[0].group for names in named.values() if names))
     found = []
     for group in [*groups, ""]:
