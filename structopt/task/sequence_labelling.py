@@ -113,7 +113,8 @@ class SequenceLabelling(TokenLabelling):
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
         self._numbers = DenseColumns.of(features)
-        settings: dict[str, Any] = {key: features.get(key) for key in ("lists", "hash_bits")} | {"min_count": features.get("min_count", 1)}
+        settings: dict[str, Any] = {key: features.get(key) for key in ("lists", "hash_bits")}
+        settings["min_count"] = features.get("min_count", 1)
         self._templates = {"label": FeatureTemplates(features.get("templates", ()), **settings)}
         if features.get("transitions"):
             self._templates["transition"] = FeatureTemplates(features["transitions"], **settings)
