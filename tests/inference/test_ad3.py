@@ -147,11 +147,12 @@ def test_small_integers_end_by_themselves(n):
 def test_ends_where_the_bound_stalls():
     """How long no fall of the bound is waited for is a share of the passes that are allowed."""
     values, spent = [], []
-    for passes in (200, 20_000):
+    for passes in (600, 20_000):
         structure, s = AD3(passes=passes, tolerance=1e-15).prepare(PLAIN), list(draws(5))[3]
         values.append(SOLVE(structure.record, 5, s, 0.0, np.zeros(len(s)), np.zeros(0), structure.work))
         spent.append(passes_spent(structure))
-    assert spent[0] < 200 < spent[1] < 20_000
+    assert spent[0] < 600
+    assert spent[0] < spent[1] < 20_000
     assert values[0] >= values[1] == pytest.approx(run(LP, PLAIN, 5, s, 0.0)[0], abs=1e-6)
 
 
