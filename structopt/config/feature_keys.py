@@ -40,7 +40,8 @@ def checked(
     """Return the node with every value in the type that the scorer, or else the task, asks for.
 
     A task's config file may name parameters of the features that it chooses. Where other features are typed which do not take
-    them, they are left out, unless they were typed too.
+    them, they are left out, unless they were typed too. So is null for a key that both the task reads and the scorer takes: the
+    scorer then has its own default.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ def checked(
     """
     node, keys = _node(node), _read_by(task)
     parameters = registry.schema(registry.load("features", node["name"]))
+    unset = [key for key in keys.keys() & parameters.keys() if node.get(key) is None and f"features.{key}" not in typed]
+    node = {key: value for key, value in node.items() if key not in unset}
     known = {key: value for key, value in node.items() if key in ("name", *parameters, *keys)}
     for key in node.keys() - known.keys():
         if f"features.{key}" in typed or not _taken_by_others(key):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from structopt.errors import DataError, ModelError
-from structopt.formats.held_texts import keep
+from structopt.formats.in_memory.texts import keep
 from structopt.kernels.waist.record import Array
 
 LARGEST_JSON = 1 << 30

@@ -18,7 +18,7 @@ import numpy as np
 from structopt.core.data import ranges
 from structopt.core.data.table_schema import TABLE
 from structopt.errors import DataError
-from structopt.formats.instances_in_memory import MEMORY, Form
+from structopt.formats.in_memory.instances import MEMORY, Form
 from structopt.formats.npz import read_arrays, write_arrays
 from structopt.kernels.waist.record import Array
 

@@ -13,7 +13,7 @@ from structopt.core.data.expansion import expanded
 from structopt.core.data.file_sets import FileSet, data_path
 from structopt.errors import ConfigError, DataError, did_you_mean, name_lines
 from structopt.formats.durable_files import replace_file
-from structopt.formats.held_texts import held
+from structopt.formats.in_memory.texts import held
 
 BYTE_ORDER_MARK = "\ufeff"
 ENCODINGS = ("utf8", "utf-8", "latin-1", "ascii", "utf-16", "cp1252", "iso8859-15")

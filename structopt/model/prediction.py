@@ -11,7 +11,7 @@ from structopt.config import compatibility, registry
 from structopt.core.ability import Ability
 from structopt.core.executor import Executor
 from structopt.errors import ConfigError
-from structopt.formats.held_texts import OUTPUT, output_held
+from structopt.formats.in_memory.texts import OUTPUT, output_held
 from structopt.model import streaming
 from structopt.model.folder import find_model
 from structopt.model.model import Model

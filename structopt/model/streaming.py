@@ -12,7 +12,7 @@ from typing import Any
 from structopt.core.data.boundaries import Boundary, Instances
 from structopt.errors import ConfigError, StructoptError, name_lines
 from structopt.formats.durable_files import naming
-from structopt.formats.held_texts import INPUT, OUTPUT, input_held, output_held
+from structopt.formats.in_memory.texts import INPUT, OUTPUT, input_held, output_held
 from structopt.progress import console, phases
 
 PIECE = 1 << 18

@@ -18,8 +18,8 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
 from structopt.errors import ConfigError
 from structopt.formats import crfsuite, tag_schemes
-from structopt.formats.attributes_in_memory import attribute_text
 from structopt.formats.crfsuite import AttributeText
+from structopt.formats.in_memory.attributes import attribute_text
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import known_entries
@@ -97,7 +97,7 @@ class AttributeLabelling(TokenLabelling):
         Raises
         ------
         DataError
-            See `structopt.formats.attributes_in_memory.attribute_text`.
+            See `structopt.formats.in_memory.attributes.attribute_text`.
         """
         return attribute_text(instances)
 

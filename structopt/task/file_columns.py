@@ -10,7 +10,7 @@ from typing import Any
 from structopt.core.data.saved_state import SavedState
 from structopt.formats.conll_layouts import TAG, Layouts, checked_columns, counted, other_width_error, shown
 from structopt.formats.conll_reader import Columns
-from structopt.formats.instances_in_memory import MEMORY
+from structopt.formats.in_memory.instances import MEMORY
 
 GIVEN = "given tag"
 """The name of the label column in a file to predict."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import DataError, did_you_mean
-from structopt.formats.instances_in_memory import shown
+from structopt.formats.in_memory.instances import shown
 from structopt.formats.trees.dependency_trees import EMPTY, Trees
 from structopt.task.outputs_in_memory import kept_states, label_number, listed_cells, listed_outputs, refused
 

@@ -18,7 +18,7 @@ from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, vector_columns
 from structopt.core.data.table_schema import vectors as vectors_of_table
 from structopt.errors import ConfigError, DataError
-from structopt.formats.instances_in_memory import shown
+from structopt.formats.in_memory.instances import shown
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.vectors import arff_writer, libsvm_multilabel, mulan
 from structopt.formats.vectors.labelled_vectors import LabelledVectors, indicators

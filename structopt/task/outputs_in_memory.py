@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structopt.errors import DataError, did_you_mean, first_few
-from structopt.formats.instances_in_memory import shown
+from structopt.formats.in_memory.instances import shown
 from structopt.kernels.waist.record import Array
 
 GIVEN = "<given>"

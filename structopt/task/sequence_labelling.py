@@ -23,9 +23,9 @@ from structopt.errors import ConfigError, DataError
 from structopt.formats import conll_reader, conll_writer, tag_schemes
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
-from structopt.formats.instances_in_memory import MEMORY
+from structopt.formats.in_memory.instances import MEMORY
+from structopt.formats.in_memory.sentences import sentence_columns
 from structopt.formats.predicted_cells import predicted_cells
-from structopt.formats.sentences_in_memory import sentence_columns
 from structopt.formats.tag_schemes import detect_scheme
 from structopt.formats.token_lists.token_files import AUTO, COLUMNS, TokenFiles
 from structopt.kernels.waist.record import Array

@@ -17,7 +17,7 @@ from structopt.core.data.splits import SPLITS, SplitPath, split_of
 from structopt.core.data.table_schema import Column, Schema
 from structopt.datasets.random_graphs import RandomModel
 from structopt.errors import ConfigError, DataError
-from structopt.formats.instances_in_memory import MEMORY, Form, shown
+from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.npz import ranked_columns, write_arrays
 from structopt.kernels.waist.record import Array
 from structopt.metrics.instance_counts import InstanceCounts

@@ -21,7 +21,7 @@ from structopt.core.data.table_schema import Column, Schema
 from structopt.core.task import Ranked, Task
 from structopt.errors import ConfigError, DataError, did_you_mean
 from structopt.formats import tag_schemes
-from structopt.formats.instances_in_memory import shown
+from structopt.formats.in_memory.instances import shown
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
 from structopt.metrics import entities

@@ -68,4 +68,4 @@ def test_refuses(words: list[str], message: str, runs: dict[str, Path], capsys: 
 
 
 def test_a_word_of_other_programs_is_understood(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Did you mean 'explain'?" in failed(capsys, "eli5", "model=run")
+    assert "Did you mean 'explain'?" in failed(capsys, "shap", "model=run")

@@ -72,7 +72,7 @@ MISTAKES = [
     ("optimizer=sgd optimizer.lr=.1", "Did you mean 'eta'?"),
     ("optimizer.eta=.1", "optimizer=dca has no parameter 'eta'. That is a parameter of optimizer=adagrad, eg, sgd."),
     ("optimizer.lambda=1", "Did you mean 'C'? C = 1/(lambda m)"),
-    ("optimizer.c2=1", "Did you mean 'C'? CRFsuite's c2 is C = 1/(2 c2)."),
+    ("optimizer.c2=1", "optimizer=dca has no parameter 'c2'. That is a parameter of optimizer=lbfgs."),
     ("optimizer.beta=1", "optimizer=dca has no parameter 'beta'. Did you mean 'loss.beta'?"),
     ("C=1", C),
     ("epochs=3", "There is no key 'epochs'. Did you mean 'optimizer.epochs'?"),

@@ -143,12 +143,17 @@ def test_outputs_marginals_and_lists_are_the_same(graph):
 
 
 def test_any_scorer_over_shards():
-    """A pass on shards, whose states are mixed, is that of sparse features."""
+    """A pass on shards, whose states are mixed, is that of sparse features where these count for weights that they do not read."""
     from structopt.learning.mixing import Mixed
+
+    def all_count(*arguments):
+        passes = Passes(*arguments)
+        passes.coordinates = [None for _ in passes.bounds]
+        return passes
 
     results = []
     for problem in pair():
-        method = Mixed(AdaGrad(0.5, 3, 0.3), 2, Passes)
+        method = Mixed(AdaGrad(0.5, 3, 0.3), 2, all_count)
         state = method.init(problem, np.zeros(problem.dimension))
         for _ in range(3):
             state, _ = method.step(problem, state)

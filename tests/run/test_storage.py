@@ -10,7 +10,7 @@ import pytest
 
 import structopt
 from structopt.config import composition, registry
-from structopt.core.data import storage
+from structopt.core.storage import arrays as storage
 from structopt.errors import ConfigError
 from structopt.factor_graph.pairwise import Pairwise
 from structopt.formats import array_folder, text_pieces

@@ -58,6 +58,7 @@ def trainer(
     )
     problem: Any = SimpleNamespace(
         before=0.0,
+        m=4,
         examples=SimpleNamespace(scorer=rows),
         messages=np.zeros(0),
         steps=1,

@@ -11,7 +11,7 @@ import numpy as np
 from structopt.errors import did_you_mean
 from structopt.formats.coreference.brackets import sorted_order
 from structopt.formats.coreference.documents import Documents, crossing_pairs
-from structopt.formats.instances_in_memory import MEMORY, Form, shown
+from structopt.formats.in_memory.instances import MEMORY, Form, shown
 
 COLUMNS = ("lemma", "upos", "xpos")
 KEYS = ("sentences", "mentions", *COLUMNS, "heads")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from structopt.formats.instances_in_memory import MEMORY, Form
+from structopt.formats.in_memory.instances import MEMORY, Form
 from structopt.formats.summaries.texts import Texts, texts
 
 KEY = "sentences"

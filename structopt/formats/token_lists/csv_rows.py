@@ -23,7 +23,7 @@ import numpy as np
 
 from structopt.core.data.file_sets import check_one_file
 from structopt.errors import DataError
-from structopt.formats.instances_in_memory import shown
+from structopt.formats.in_memory.instances import shown
 from structopt.formats.text_files import read_text, read_verbatim, write_text
 from structopt.formats.token_lists.fields import Fields
 from structopt.formats.token_lists.predicted_lists import PredictedLists

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from structopt.errors import DataError
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
-from structopt.formats.instances_in_memory import shown
+from structopt.formats.in_memory.instances import shown
 from structopt.formats.token_lists.class_names import ClassNames
 
 OPEN = "_"

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import DataError
-from structopt.formats.instances_in_memory import MEMORY
-from structopt.formats.sentences_in_memory import form_of_sentences, sentence_columns
+from structopt.formats.in_memory.instances import MEMORY
+from structopt.formats.in_memory.sentences import form_of_sentences, sentence_columns
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats")
 EMPTY = "_"

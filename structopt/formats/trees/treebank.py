@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from structopt.errors import DataError
-from structopt.formats.instances_in_memory import MEMORY, Form, shown
-from structopt.formats.sentences_in_memory import columns_of
+from structopt.formats.in_memory.instances import MEMORY, Form, shown
+from structopt.formats.in_memory.sentences import columns_of
 from structopt.formats.text_files import check_limit, read_text, write_text
 from structopt.formats.trees.penn import EXAMPLE, Node, escaped, parse, relabelled, words_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from structopt.formats.instances_in_memory import MEMORY, Form, shown
+from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.numbering import Numbering
 from structopt.formats.vectors.libsvm import NO_LABEL, Vectors, vectors_of
 

@@ -15,7 +15,7 @@ import numpy as np
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError, DataError, did_you_mean
-from structopt.formats.instances_in_memory import MEMORY
+from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.vectors.matrices import read_matrix
 from structopt.kernels.waist.record import Array
 from structopt.task.dense.word_rows import WordRows

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structopt.formats.instances_in_memory import shown
+from structopt.formats.in_memory.instances import shown
 from structopt.formats.trees.dependency_trees import EMPTY, Trees
 from structopt.task.gold.lists import gold_cells, gold_list, refused
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from structopt.errors import DataError
-from structopt.formats.instances_in_memory import shown
+from structopt.formats.in_memory.instances import shown
 
 OUTPUTS = "<outputs>"
 """Stands for a file's name in messages."""

@@ -20,7 +20,7 @@ def test_what_does_not_matter():
     assert {purpose: set(ignored(purpose)) for purpose in EXPECTED} == EXPECTED
     data = {"train", "dev", "test", "limit", "default_C", "default_C_by"}
     assert set(ignored(Purpose.DRAWING, "task")) == data
-    assert set(ignored(Purpose.SAVING, "task")) == data | {"labels", "tagger", "references"}
+    assert set(ignored(Purpose.SAVING, "task")) == data | {"labels", "names", "tagger", "references"}
     assert ignored(Purpose.SAVING, "factor_graph") == ("pruner",)
     assert ignored(Purpose.SAVING, "loss") == ()
     assert len({one.key for one in IGNORED}) == len(IGNORED) and all(one.why for one in IGNORED)

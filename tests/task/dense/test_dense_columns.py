@@ -8,7 +8,7 @@ import pytest
 import structopt
 from structopt.core.data.saved_state import SavedState
 from structopt.errors import ConfigError, DataError
-from structopt.formats.instances_in_memory import MEMORY
+from structopt.formats.in_memory.instances import MEMORY
 from structopt.task.dense.dense_columns import Block, DenseColumns, Tokens
 from structopt.task.dense.word_rows import WordRows
 from structopt.testing.components import run_words

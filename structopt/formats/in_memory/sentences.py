@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import did_you_mean
-from structopt.formats.instances_in_memory import Form, shown
+from structopt.formats.in_memory.instances import Form, shown
 
 
 def form_of_sentences(names: Sequence[str]) -> Form:

@@ -25,7 +25,7 @@ from scipy.sparse import issparse
 
 from structopt.core.data import ranges
 from structopt.formats.crfsuite import AttributeText
-from structopt.formats.instances_in_memory import MEMORY, Form, shown
+from structopt.formats.in_memory.instances import MEMORY, Form, shown
 from structopt.formats.numbering import Numbering
 
 SEPARATOR = ":"

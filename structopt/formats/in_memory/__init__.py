@@ -1,0 +1,1 @@
+"""Instances in memory in the place of files: their forms, and the corpora that readers would make of them."""
