@@ -92,7 +92,7 @@ class AttributeLabelling(TokenLabelling):
         return crfsuite.read_blocks(path, limit, self.encoding)
 
     def corpus(self, instances: Sequence[Any]) -> AttributeText:
-        """Make an unlabelled corpus: a sentence is a sequence of tokens, in the forms of `attributes_in_memory`; or a matrix.
+        """Make an unlabelled corpus: a sentence is a sequence of tokens, in the forms of `formats.in_memory`; or a matrix.
 
         Raises
         ------
