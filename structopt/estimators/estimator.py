@@ -18,6 +18,7 @@ from structopt.estimators.matrices import weights_of
 from structopt.estimators.packed_model import packed, unpacked
 from structopt.estimators.words import Overrides, words_of
 from structopt.kernels.waist.record import Array
+from structopt.model.model import Model
 from structopt.model.ranking import Scored
 from structopt.model.showing import Outputs
 
@@ -65,6 +66,10 @@ class Estimator(BaseEstimator):
         The numbers of the run by split: those of its ``metrics.json``.
     classes_ : array
         The labels.
+    n_iter_ : int
+        Passes of the last call.
+    n_samples_seen_ : int
+        Instances of `fit`, and of all calls of `partial_fit` since.
     """
 
     keys: ClassVar[Mapping[str, str]] = COMMON
@@ -174,10 +179,47 @@ class Estimator(BaseEstimator):
         splits = {"train": InMemory(instances, outputs, weights)}
         if X_dev is not None:
             splits["dev"] = InMemory(self._instances(X_dev), self._outputs(y_dev, X_dev))
-        self.model_, self.metrics_ = fitted(self._words(self._typed(y)), splits, self.folder)
-        self.n_iter_ = self.metrics_["train"]["epochs"]
+        self._chosen = self._typed(y)
+        self._trained(splits, None)
         self._note(X, y)
         return self
+
+    def partial_fit(self, X: Sequence[Any], y: Sequence[Any], classes: Any = None, sample_weight: Any = None) -> Self:
+        """Train on with more instances, from the state in which the last call ended: see `structopt.partial_fit`.
+
+        The first call is `fit`. Every call makes `epochs` passes over its own instances; labels and attributes that it is the
+        first to show append to the others, and lambda = 1/(C m) with the number m of all instances so far, `n_samples_seen_`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As of `fit`.
+        classes : ignored
+            Labels append when they are first seen, and need not be announced.
+
+        Raises
+        ------
+        StructoptError
+            For an optimizer that cannot go on with other data; for settings that have changed since; where the model was loaded
+            or unpickled, which has weights only.
+        """
+        if "model_" not in vars(self):
+            return self.fit(X, y, sample_weight)
+        instances, outputs = self._instances(X), self._outputs(y, X)
+        splits = {"train": InMemory(instances, outputs, weights_of(sample_weight, len(outputs)))}
+        self._trained(splits, self.model_)
+        self._note_more(X, y)
+        return self
+
+    def _trained(self, splits: Mapping[str, InMemory], earlier: Model | None) -> None:
+        """Make the run, and set the attributes that tell of it."""
+        self.model_, self.metrics_ = fitted(self._words(self._chosen), splits, self.folder, earlier)
+        train = self.metrics_["train"]
+        self.n_iter_, self.n_samples_seen_ = train["epochs"], train.get("instances_seen", train["instances"])
+
+    def _note_more(self, X: Any, y: Any) -> None:
+        """Set the attributes that tell of the training data, after more of them."""
+        self._note(X, y)
 
     def predict(self, X: Sequence[Any], *, allowed: Any = None) -> Any:
         """Return the best output of every instance.

@@ -30,7 +30,13 @@ def composed(words: Sequence[str]) -> dict[str, Any]:
     return composition.validate(composition.compose(list(words)), words)
 
 
-def fitted(words: Sequence[str], splits: Mapping[str, InMemory], folder: str | Path | None) -> Fitted:
+EARLIER = ("warm_start.model=memory", "warm_start.state=new")
+"""What one would type to go on with new instances, if the earlier run were not in memory."""
+
+
+def fitted(
+    words: Sequence[str], splits: Mapping[str, InMemory], folder: str | Path | None, earlier: Model | None = None
+) -> Fitted:
     """Train as the command line would, on splits in memory.
 
     Parameters
@@ -41,11 +47,13 @@ def fitted(words: Sequence[str], splits: Mapping[str, InMemory], folder: str | P
         ``train``, and perhaps ``dev``.
     folder : str or Path or None
         The run folder; None: one that is gone afterwards, in which nothing is drawn.
+    earlier : Model or None
+        Whose training goes on (`structopt.partial_fit`).
     """
-    config = composed(words)
+    config = composed(words if earlier is None else [*words, *EARLIER])
     with _run_folder(folder) as path, folder_lock.locked(path):
         composition.save_config(config, path)
-        model = stages.train(config, path, memory=splits, pictures=folder is not None)
+        model = stages.train(config, path, memory=splits, pictures=folder is not None, earlier=earlier)
         return Fitted(model, json.loads((path / "metrics.json").read_text(encoding="utf8")))
 
 

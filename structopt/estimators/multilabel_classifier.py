@@ -134,3 +134,9 @@ class MultilabelClassifier(ClassifierMixin, Estimator):
 
     def _note(self, X: Any, y: Any) -> None:
         """`fit` has noted it all."""
+
+    def _note_more(self, X: Any, y: Any) -> None:
+        """There may be columns of new labels behind the others."""
+        if not self._flat:
+            self._labels = max(self._labels, checked_indicators(checked_matrix(self, X, False), y).on.shape[1])
+            self.classes_ = np.unique(self._values) if self._labels == 1 else np.arange(self._labels)

@@ -22,7 +22,8 @@ class Trained:
     folder : Path
         Of the run; it may be gone.
     state : State
-        Of the optimizer, after the last pass: arrays over the weights are over those of the run's model.
+        Of the optimizer, after the last pass: arrays over the weights are over those of the run's model. Empty where it is bound
+        to the data (`structopt.core.optimizer.Plan.bound`).
     instances : int
         Of the training split.
     parts : int

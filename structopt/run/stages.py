@@ -286,13 +286,11 @@ class _TrainingRun:
             of.loss.temperature, data.pruned.pruner, data.held_out.annotator,
         )  # fmt: skip
 
-    def trained(self, trainer: Trainer) -> Trained | None:
-        """What the run leaves for another one to go on with; None where its state is bound to its data."""
-        problem = trainer.problem
-        if trainer.optimizer.plan.bound:
-            return None
+    def trained(self, trainer: Trainer) -> Trained:
+        """What the run leaves for another one to go on with; no state where that is bound to its data."""
+        problem, state = trainer.problem, {} if trainer.optimizer.plan.bound else trainer.state
         m, parts = problem.m, int(problem.structure.parts[-1])
-        return Trained(self.config, self.folder, trainer.state, m, parts, m + int(problem.before), problem.messages)
+        return Trained(self.config, self.folder, state, m, parts, m + int(problem.before), problem.messages)
 
     def compact(self, model: Model) -> Model:
         """The model as it is saved: without weights that the optimizer has set to 0, where its penalty does."""
