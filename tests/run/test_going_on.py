@@ -86,12 +86,15 @@ def test_going_on_with_the_same_data_is_one_run(method: str, tmp_path: Path) -> 
         np.testing.assert_array_equal(structopt.train([*words, *start], tmp_path / "typed").weights, whole.weights)
 
 
-def test_mixed_shards_go_on(tmp_path: Path) -> None:
+def test_mixed_shards_go_on(files: Mapping[str, Path], tmp_path: Path) -> None:
     words = [*words_of("dca"), "executor=threads", "executor.workers=2", "executor.mixing=2"]
     whole = structopt.train([*words, "optimizer.epochs=3"], tmp_path / "whole")
     half = structopt.train([*words, "optimizer.epochs=1"], tmp_path / "half")
-    rest = structopt.partial_fit(half, ["optimizer.epochs=2", "warm_start.state=all"], tmp_path / "rest")
-    np.testing.assert_array_equal(rest.weights, whole.weights)
+    for earlier, name in ((half, "rest"), (tmp_path / "half", "folder")):
+        rest = structopt.partial_fit(earlier, ["optimizer.epochs=2", "warm_start.state=all"], tmp_path / name)
+        np.testing.assert_array_equal(rest.weights, whole.weights)
+    new = structopt.partial_fit(half, [f"task.train={files['new']}", "optimizer.epochs=1"], tmp_path / "new")
+    assert len(new.labels) > len(half.labels) or len(new.task.attribute_names()) > len(half.task.attribute_names())
 
 
 def by_name(model: structopt.Model, array: Array) -> dict[Any, float]:

@@ -18,6 +18,7 @@ from structopt.core.optimizer import Earlier, Optimizer
 from structopt.errors import ConfigError, ModelError
 from structopt.kernels.waist.record import Array
 from structopt.learning.convex_start import DONE
+from structopt.learning.mixing import MEAN
 from structopt.model.folder import MANIFEST
 from structopt.model.model import Model
 from structopt.model.trained import Trained
@@ -100,7 +101,7 @@ class EarlierRun:
             If the new problem lacks weights that the state has.
         """
         state, kept = dict(self.trained.state), 0
-        for name in optimizer.plan.weights:
+        for name in (*optimizer.plan.weights, MEAN):
             if len(state.get(name, ())):
                 state[name] = self._carried(start, state[name])
         if self.which == "all" and self.trained.seen == self.trained.instances:
@@ -240,9 +241,9 @@ def _optimizer(config: Mapping[str, Any]) -> Optimizer:
 def _check_weights(model: Model, checkpoint: Checkpoint) -> None:
     """Refuse a state that is not that of the model beside it; with patience, the model may be of an earlier pass."""
     assert model.trained is not None
-    config = model.trained.config
-    optimizer = _optimizer(config)
-    if config.get("patience") is None and not np.array_equal(optimizer.weights(model.trained.state), model.weights):
+    config, state = model.trained.config, model.trained.state
+    weights = state[MEAN] if MEAN in state else _optimizer(config).weights(state)  # of passes over shards
+    if config.get("patience") is None and not np.array_equal(weights, model.weights):
         raise checkpoint.refusal("its weights are not those of the model beside it")
 
 
