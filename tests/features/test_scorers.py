@@ -143,7 +143,7 @@ def test_outputs_marginals_and_lists_are_the_same(graph):
 
 
 def test_any_scorer_over_shards():
-    """A pass on shards, whose states are mixed, is that of sparse features where these count for weights that they do not read."""
+    """A pass on shards, whose states are mixed, is that of sparse features if all shards count for all weights."""
     from structopt.learning.mixing import Mixed
 
     def all_count(*arguments):

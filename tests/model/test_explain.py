@@ -29,7 +29,7 @@ RUNS = {
     "multilabel": ["task=multilabel", "task.limit=30", "optimizer=sgd", "optimizer.eta=0.1", "loss=crf", "inference=loopy_bp"],
     "grid": ["task=grid", "task.limit=4", "optimizer=perceptron", "inference=ad3"],
     "span": ["task=constituency", "factor_graph=span", "task.limit=20", "features.hash_bits=16"],
-    "constituency": ["task=constituency", "task.limit=15"],
+    "constituency": ["task=constituency", "task.limit=200"],
     "summarization": ["task=summarization", "task.limit=4", "optimizer=perceptron"],
 }
 INPUTS = {
