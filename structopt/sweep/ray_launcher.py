@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,8 @@ from omegaconf import DictConfig, open_dict
 from structopt.errors import ConfigError
 from structopt.sweep.job_sweeper import MODULE
 
-log = logging.getLogger(__name__)
+PATIENCE = 5.0
+"""Seconds in which a cluster's address must answer."""
 
 
 class RayLauncher(Launcher):
@@ -67,11 +69,19 @@ class RayLauncher(Launcher):
             raise ConfigError("hydra/launcher=ray needs Ray. Type: pip install 'structopt-trainer[ray]'.") from None
         alone: dict[str, Any] = {} if self.address else {"include_dashboard": False}
         try:
+            _knock(self.address or "")
             ray.init(self.address or "local", log_to_driver=False, logging_level=logging.ERROR, **alone)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             where = f"reached at hydra.launcher.address={self.address}" if self.address else "started on this machine"
             raise ConfigError(f"hydra/launcher=ray: Ray could not be {where}: {error}") from error
         return ray
+
+
+def _knock(address: str) -> None:
+    """Raise `OSError` where nobody answers at HOST:PORT, for which Ray itself would wait many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
 
 
 def _run(
