@@ -186,13 +186,15 @@ def test_workers_open_their_shards_from_a_folder(cluster, tmp_path):
 def test_rounds_seconds_and_bytes(executor):
     """The weights go out once and their moves come back from every shard, with little beside them."""
     problem, optimizer = problem_of("dca", executor), optimizer_of("dca")
-    state, _ = optimizer.step(problem, optimizer.init(problem, np.zeros(problem.dimension)))
+    state = optimizer.init(problem, np.zeros(problem.dimension))
+    for _ in range(2):  # the first pass on shards asks them once more: which weights they read
+        state, _ = optimizer.step(problem, state)
     before = executor.account.copied()
     optimizer.step(problem, state)
     spent, weights = executor.account.since(before), 2 * 8 * problem.scorer.count  # and their mean
     assert spent["rounds"] == 1
     assert weights < spent["bytes_out"] < weights + 1000 * (SHARDS + 1)
-    assert SHARDS * weights < spent["bytes_in"] < SHARDS * (weights + 2000)
+    assert SHARDS * weights < spent["bytes_in"] < SHARDS * (1.5 * weights + 2000)  # the mean of the shard's own iterates, too
     assert min(spent["compute_seconds"], spent["waiting_seconds"], spent["serialization_seconds"]) > 0
 
 

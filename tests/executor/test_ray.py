@@ -92,6 +92,9 @@ def test_a_lost_worker_is_replaced_in_the_middle_of_a_pass(executor, problem_of,
         if shard == 4 and team.ask is ask:  # half of the pass is asked for
             team.ask = asked
             ray.kill(team.actors[0])
+            with pytest.raises(ray.exceptions.RayActorError):  # what is asked of it from here on is lost
+                while True:
+                    ray.get(team.actors[0].__ray_ready__.remote())
         return reference
 
     team.ask, team.losses = ask, 0
