@@ -102,7 +102,8 @@ class Examples:
         """Put together what drivers read; the messages of a stateful inference start at zero."""
         messages = self.encoded.storage.zeros(int(self.structure.memory[-1]))
         numbers = np.zeros(2) if parameters is None else np.ascontiguousarray(parameters, dtype=np.float64)
-        structure, weights = self.structure, np.zeros(0) if self.encoded.weights is None else self.encoded.weights
+        structure, given = self.structure, self.encoded.instance_weights
+        weights = np.zeros(0) if given is None else given
         return Data(self.features, structure.record, target, numbers, structure.parts, structure.memory, messages, weights)
 
     def space(self, gradients: bool = True) -> Space:

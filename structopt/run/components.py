@@ -58,7 +58,7 @@ class Components:
                 f"There are {len(weights)} weights of instances, of which the task keeps {len(encoded)}. "
                 "Leave out the setting of the task by which it leaves some out, or the weights."
             )
-        return replace(encoded, weights=weights)
+        return replace(encoded, instance_weights=weights)
 
 
 def make_components(config: Mapping[str, Any], memory: Mapping[str, InMemory] | None = None) -> Components:

@@ -32,7 +32,7 @@ REFUSING = {"sdca": CRF, "eg": CRF, "smo": SVM}
 def problems(member, C=0.5):
     """A problem with weights, and the same with copies of its instances; C stays, since lambda m = 1/C in both."""
     encoded = random_encoded(4, (1, 2, 3, 4, 3, 2))
-    weighted = replace(encoded, weights=np.array(TIMES, float))
+    weighted = replace(encoded, instance_weights=np.array(TIMES, float))
     order = [i for i, times in enumerate(TIMES) for _ in range(times)]
     copies = joined([encoded.subset(i, i + 1) for i in order])
     return [make_problem(one, LinearChain(), LossFamily(*member), Exact(), C, support="all") for one in (weighted, copies)]
@@ -118,9 +118,9 @@ def test_every_optimizer_is_among_them():
 
 def test_a_fingerprint_tells_weights_apart():
     weighted, _ = problems(CRF)
-    plain = make_problem(replace(weighted.examples.encoded, weights=None), LinearChain(), LossFamily(*CRF), Exact(), 0.5)
+    plain = make_problem(replace(weighted.examples.encoded, instance_weights=None), LinearChain(), LossFamily(*CRF), Exact(), 0.5)
     assert weighted.fingerprint.digest != plain.fingerprint.digest
-    assert weighted.shard_data.divided([(0, 2), (2, 6)])[1].encoded.weights.tolist() == TIMES[2:]
+    assert weighted.shard_data.divided([(0, 2), (2, 6)])[1].encoded.instance_weights.tolist() == TIMES[2:]
 
 
 @pytest.mark.parametrize(

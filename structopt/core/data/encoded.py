@@ -43,7 +43,7 @@ class Encoded:
         Those of ``word`` belong to the words of trees, whatever the groups of parts are.
     words : sequence of str
         The word of every variable, where the task knows words; else empty.
-    weights : float64, shape (instances,), or None
+    instance_weights : float64, shape (instances,), or None
         w_i, by which the loss of each instance counts in training; None: all are 1.
     storage : Storage
         Where arrays as long as the corpus belong that are made of it: beside its own.
@@ -60,7 +60,7 @@ class Encoded:
     gold_sets: Array | None = None
     dense: Mapping[str, tuple[DenseTable, ...]] = field(default_factory=dict)
     words: Sequence[str] = ()
-    weights: Array | None = None
+    instance_weights: Array | None = None
     storage: Storage = IN_MEMORY
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class Encoded:
                 for name, tables in self.dense.items()
             },
             "words": self.words[begin:end],
-            "weights": None if self.weights is None else self.weights[first:last],
+            "instance_weights": None if self.instance_weights is None else self.instance_weights[first:last],
             "gold": None if self.gold is None else self.gold[begin:end],
             "gold_sets": None if self.gold_sets is None else self.gold_sets[begin:end],
             "allowed": None if self.allowed is None else self.allowed[begin:end],
