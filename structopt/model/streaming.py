@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 
 from structopt.core.data.boundaries import Boundary, Instances
+from structopt.core.task import Task
 from structopt.errors import ConfigError, StructoptError, name_lines
 from structopt.formats.durable_files import naming
 from structopt.formats.in_memory.texts import INPUT, OUTPUT, input_held, output_held
@@ -51,7 +52,7 @@ def _write_all(file: Any, data: bytes) -> None:
 
 
 def stream(
-    task: Any, options: Mapping[str, Any], predict: Predict, read: Callable[[int], bytes], write: Callable[[bytes], None]
+    task: Task, options: Mapping[str, Any], predict: Predict, read: Callable[[int], bytes], write: Callable[[bytes], None]
 ) -> int:
     """Predict the instances of a stream, and return how many there were.
 
@@ -90,12 +91,12 @@ def stream(
     return batches.count
 
 
-def _boundary(task: Any, options: Mapping[str, Any]) -> Boundary:
+def _boundary(task: Task, options: Mapping[str, Any]) -> Boundary:
     """Where instances end."""
     if options["picture"]:
         draws = f"picture={options['picture']} draws an instance of a file"
         raise ConfigError(f"{draws}, and input=- is none. Leave one of them out.")
-    boundary: Boundary | None = task.boundary(options["probabilities"])
+    boundary = task.boundary(options["probabilities"])
     if boundary is None:
         raise ConfigError(
             "input=-: what this task reads and writes here does not end line by line, so that it cannot be read as it comes. "
