@@ -10,6 +10,9 @@ from structopt.core.ability import Ability
 from structopt.core.component import Component
 from structopt.kernels.waist.record import Array
 
+MAX_LOSS = "max_loss"
+"""The variant that every loss has: the residual at the output that maximises the loss."""
+
 
 class Beginning(NamedTuple):
     """The convex loss that training begins with, and for how many passes."""
@@ -65,11 +68,11 @@ class Loss(Component):
         """Cost of missing each variable's gold label, shape (variables,); `lengths` counts the variables an instance."""
 
     @abstractmethod
-    def kernel(self, variant: str = "max_loss") -> Any:
+    def kernel(self, variant: str = MAX_LOSS) -> Any:
         """Return the function of signature `structopt.kernels.waist.signatures.EVALUATE` (compiled or plain Python).
 
-        The variant is the optimizer's (`Plan.variant`): ``max_loss``, or ``prediction`` (the residual at the output that is
-        best under the scores alone).
+        The variant is the optimizer's (`Plan.variant`): ``max_loss``, which every loss has, or ``prediction`` (the residual at
+        the output that is best under the scores alone).
         """
 
     def begins_with(self, warm: bool) -> Beginning | None:

@@ -95,12 +95,12 @@ class LossFamily(Loss):
 
     def kernel(self, variant: str = "max_loss") -> Any:
         """Return the compiled loss; variant ``prediction`` takes the mode under the scores alone (footnote 7)."""
-        from structopt.kernels.loss import family
-
         if variant == "prediction" and not isinf(self.beta):
             raise ConfigError(
                 f"optimizer.variant=prediction needs loss.beta=inf (this is {self.member}). Add loss.beta=inf, or use max_loss."
             )
+        from structopt.kernels.loss import family
+
         return family.prediction_based if variant == "prediction" else family.family
 
     def variable_costs(self, labels: Sequence[str], gold: Array, lengths: Array) -> Array:

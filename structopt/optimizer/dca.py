@@ -83,9 +83,9 @@ class DualCoordinateAscent(Optimizer):
     @property
     def plan(self) -> Plan:
         """Passes that can be mixed."""
-        modules = ("structopt.kernels.learn.dca", "structopt.kernels.learn.proximal_step")
+        step = "dca" if self.inner == "taylor" else "proximal_step"
         return Plan(
-            mixable=True, divisible=True, variant=self.variant, kernel_modules=modules,
+            mixable=True, divisible=True, variant=self.variant, kernel_modules=(f"structopt.kernels.learn.{step}",),
             weights=("theta", "lag"), numbers=("visits", "epoch"), bound="",
         )  # fmt: skip
 
@@ -137,13 +137,14 @@ class DualCoordinateAscent(Optimizer):
 
     def _visit(self, problem: Objective, order: Array, theta: Array, lag: Array, visits: float) -> Array:
         """Make the steps of some instances; return the sum of their losses, and the number of negative ones."""
-        from structopt.kernels.learn.dca import dca_pass
-        from structopt.kernels.learn.proximal_step import proximal_pass
-
         totals = np.zeros(2)
         if self.inner == "taylor":
+            from structopt.kernels.learn.dca import dca_pass
+
             problem.run(dca_pass, order, theta, lag, visits, self.C, totals)
         else:
+            from structopt.kernels.learn.proximal_step import proximal_pass
+
             bundle = self._bundle(problem, self.planes)
             problem.run(proximal_pass, order, theta, lag, visits, self.C, self.inner_tolerance, bundle, totals)
         return totals

@@ -67,7 +67,8 @@ class Mira(DualCoordinateAscent):
     @property
     def plan(self) -> Plan:
         """Passes that can be mixed."""
-        return replace(super().plan, kernel_modules=("structopt.kernels.learn.mira", "structopt.kernels.learn.dca"))
+        plan = super().plan
+        return plan if self.k_best == 1 else replace(plan, kernel_modules=("structopt.kernels.learn.mira",))
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
         """The weights and what their mean needs; with several best outputs a gradient of their planes."""

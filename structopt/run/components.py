@@ -13,12 +13,13 @@ from structopt.core.data.in_memory import NAME, InMemory
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
-from structopt.core.loss import Loss
+from structopt.core.loss import MAX_LOSS, Loss
 from structopt.core.optimizer import Optimizer
 from structopt.core.scorer import Scorer
 from structopt.core.task import Task
 from structopt.core.tracker import Tracker
 from structopt.errors import ConfigError
+from structopt.objective.kernels_beside import Composed
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class Components:
     executor: Executor
     memory: Mapping[str, InMemory] = field(default_factory=dict)
     """The splits in memory, which stand in the place of the task's files."""
+
+    @property
+    def composed(self) -> Composed:
+        """Those that have kernels."""
+        return Composed(self.graph, self.inference, self.loss, self.optimizer, self.scorer)
 
     @property
     def files(self) -> Mapping[str, DataPath]:
@@ -86,7 +92,8 @@ def make_components(config: Mapping[str, Any], memory: Mapping[str, InMemory] | 
     compatibility.check(graph, inference, loss, optimizer, task.open_gold, weighted)
     compatibility.check_rounding(task, inference.decoder(), graph)
     compatibility.check_features(scorer, optimizer, loss, graph)
-    loss.kernel(optimizer.plan.variant)
+    if optimizer.plan.variant != MAX_LOSS:  # which every loss has
+        loss.kernel(optimizer.plan.variant)
     executor = _executor(config)
     compatibility.check_executor(executor, optimizer)
     for path in () if splits else task.files.values():

@@ -20,7 +20,7 @@ from structopt.learning import mixing
 from structopt.learning.visits import VisitOrder
 from structopt.model.model import Model
 from structopt.model.warm_start import WarmStart, asks_for_counts
-from structopt.objective import unlearned_weights
+from structopt.objective import kernels_beside, unlearned_weights
 from structopt.objective.problem import Problem, Settings
 from structopt.progress import phases
 from structopt.run import featurised
@@ -86,7 +86,7 @@ class _Weights:
         return widened
 
 
-def read(config: Mapping[str, Any], components: Components, model: Model | None = None) -> TrainingData:
+def read(config: Mapping[str, Any], components: Components, model: Model | None = None, alone: bool = True) -> TrainingData:
     """Read and encode the training split, build the problem, then read the dev and test splits.
 
     Parameters
@@ -95,14 +95,17 @@ def read(config: Mapping[str, Any], components: Components, model: Model | None 
     components : Components
     model : Model or None
         Whose training goes on, where it is in memory.
+    alone : bool
+        Whether no other jobs run beside it.
     """
     watch, node, name = Stopwatch(), config.get("warm_start"), components.files["train"].name
     run = earlier_run(node, model)
     if run is not None:
         run.check(config, components.optimizer)
-    mapped = featurised.featurised(config, components) if featurised.in_files(config) else None
     warm_start = WarmStart.of(node, None if run is None else run.model)
-    encoded = _encoded(components, warm_start) if mapped is None else mapped
+    with kernels_beside.compiling(config, components.composed, alone):
+        in_files = featurised.in_files(config)
+        encoded = featurised.featurised(config, components) if in_files else _encoded(components, warm_start)
     pruned, held_out = PrunedSplits(components), HeldOut(components)
     with phases.phase("featurising", name):
         components.graph.fit(encoded, *([] if warm_start is None else warm_start.kept_graph(components.graph)))

@@ -125,7 +125,7 @@ def _surroundings(config: Mapping[str, Any], folder: Path, beside: bool) -> Iter
 def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
     """Take a run through its stages."""
     with _tracked(run, resuming) as outcome:
-        data = read(run.config, run.components, earlier)
+        data = read(run.config, run.components, earlier, run.job is None or not run.job.beside)
         trainer = run.trainer(data)
         if run.pictures:
             plots.import_early()
