@@ -42,6 +42,24 @@ def _one_picture(tmp_path_factory):
         yield
 
 
+HUNG = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Note the files of tests that hung."""
+    if call.excinfo is not None and "Timeout" in str(call.excinfo.value):
+        item.getparent(pytest.Module).stash[HUNG] = True
+    return (yield)
+
+
+def pytest_runtest_setup(item):
+    """After a test that hung, do not wait for the rest of its file."""
+    module = item.getparent(pytest.Module)
+    if module is not None and module.stash.get(HUNG, False):
+        pytest.fail("an earlier test of this file hung", pytrace=False)
+
+
 def pytest_addoption(parser):
     parser.addoption("--slow", action="store_true", help="run the slow tests too; files that are named run whole anyway")
 
@@ -60,9 +78,11 @@ def pytest_sessionstart(session):
 
 def pytest_collection_modifyitems(config, items):
     """Leave slow tests out of the whole suite unless they are asked for; begin with the files that take longest."""
-    if _whole_suite(config) and not config.getoption("slow"):
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    if _whole_suite(config):
+        left_out = ("cluster",) if config.getoption("slow") else ("cluster", "slow")
+        named = [item for item in items if any(map(item.get_closest_marker, left_out))]
+        config.hook.pytest_deselected(items=named)
+        items[:] = [item for item in items if item not in set(named)]
     order = {name: index for index, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: order.get(Path(item.path).stem, len(order)))
 

@@ -77,13 +77,13 @@ def test_the_same_optimum(support: str, sentences: list[Sentence], path: Path, t
     assert objective == pytest.approx(expected, rel=1e-6)
 
 
-SPARSE = {"feature.possible_transitions": True, "feature.possible_states": True, "epsilon": 1e-7, "delta": 1e-10}
+SPARSE = {"feature.possible_transitions": True, "feature.possible_states": True, "epsilon": 1e-6, "delta": 1e-9}
 
 
 @pytest.mark.parametrize(("c1", "c2"), [(1.0, 0.0), (0.3, 0.05)])
 def test_the_same_sparse_optimum(c1: float, c2: float, tmp_path: Path) -> None:
     """m P(theta) = c1 ||theta||_1 + c2 ||theta||^2 + sum of L, on sentences of the shipped corpus: as many weights are not 0."""
-    blocks = datasets.path("train", "crfsuite").read_text(encoding="utf8").strip().split("\n\n")[:100]
+    blocks = datasets.path("train", "crfsuite").read_text(encoding="utf8").strip().split("\n\n")[:40]
     (tmp_path / "train.txt").write_text("\n\n".join(blocks) + "\n")
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
     trainer.set_params(PRECISE | SPARSE | {"c1": c1, "c2": c2})
@@ -93,7 +93,7 @@ def test_the_same_sparse_optimum(c1: float, c2: float, tmp_path: Path) -> None:
     trainer.train(str(tmp_path / "theirs"))
     last = trainer.logparser.last_iteration
     words = ["task=attributes", f"task.train={tmp_path / 'train.txt'}", "loss=crf", "features.support=all", "quiet=true"]
-    words += ["optimizer=lbfgs", "optimizer.epochs=2000", "optimizer.gradient_tolerance=1e-7", "tracker=none"]
+    words += ["optimizer=lbfgs", "optimizer.epochs=2000", "optimizer.gradient_tolerance=1e-6", "tracker=none"]
     penalty = ["optimizer.penalty=l1"] if c2 == 0 else ["optimizer.penalty=elastic", f"optimizer.c2={c2}"]
     model = structopt.train([*words, *penalty, f"optimizer.c1={c1}"], folder=tmp_path / "run")
     train = json.loads((tmp_path / "run" / "metrics.json").read_text())["train"]
