@@ -1,7 +1,7 @@
 """Seconds of the first command ever, of the second, and of tracking: `pytest tests/benchmarks/test_start_speed.py -s`.
 
-STRUCTOPT_BEFORE names the Python of an environment with another version, whose commands are run in turn with these. The first command
-begins without compiled kernels. Nothing here decides whether the tests pass.
+STRUCTOPT_BEFORE names the Python of an environment with another version, whose commands are run in turn with these. The first
+command begins without compiled kernels. Nothing here decides whether the tests pass.
 """
 
 from __future__ import annotations
