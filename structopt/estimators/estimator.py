@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -157,9 +157,7 @@ class Estimator(BaseEstimator):
             return dict(self.overrides or {})
         raise ValueError("overrides are words, which take no COMPONENT__PARAMETER beside them. Write them as a mapping.")
 
-    def fit(
-        self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None
-    ) -> Self:
+    def fit(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train.
 
         Parameters
@@ -176,11 +174,9 @@ class Estimator(BaseEstimator):
         StructoptError
             For whatever the user can mend.
         """
-        instances, outputs = self._instances(X), self._outputs(y, X)
-        weights = weights_of(sample_weight, len(outputs))
-        splits = {"train": InMemory(instances, outputs, weights)}
+        splits = {"train": self._split(X, y, sample_weight)}
         if X_dev is not None:
-            splits["dev"] = InMemory(self._instances(X_dev), self._outputs(y_dev, X_dev))
+            splits["dev"] = self._split(X_dev, y_dev)
         self._chosen = self._typed(y)
         self._trained(splits, None)
         self._note(X, y)
@@ -207,9 +203,7 @@ class Estimator(BaseEstimator):
         """
         if "model_" not in vars(self):
             return self.fit(X, y, sample_weight)
-        instances, outputs = self._instances(X), self._outputs(y, X)
-        splits = {"train": InMemory(instances, outputs, weights_of(sample_weight, len(outputs)))}
-        self._trained(splits, self.model_)
+        self._trained({"train": self._split(X, y, sample_weight)}, self.model_)
         self._note_more(X, y)
         return self
 
@@ -272,9 +266,9 @@ class Estimator(BaseEstimator):
 
     def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
         """Return the task's main metric of the predictions, a fraction in [0, 1]."""
-        instances, outputs = self._instances_of_fitted(X), self._outputs(y, X)
-        weights = weights_of(sample_weight, len(outputs))
-        metrics = self.model_.compare(instances, outputs, weights)
+        self._check_fitted()
+        split = self._split(X, y, sample_weight)
+        metrics = self.model_.compare(split.instances, split.outputs, split.weights)
         return metrics[self.model_.task.main_metric]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -303,6 +297,11 @@ class Estimator(BaseEstimator):
     def _instances(self, X: Any) -> Any:
         """The instances as the task takes them."""
         return X
+
+    def _split(self, X: Any, y: Any, sample_weight: Any = None) -> InMemory:
+        """Instances and outputs as the task takes them, which checks their form."""
+        instances, outputs = self._instances(X), self._outputs(y, X)
+        return InMemory(instances, outputs, weights_of(sample_weight, len(outputs) if isinstance(outputs, Sized) else 0))
 
     def _instances_of_fitted(self, X: Any) -> Any:
         """The instances as the task takes them; NotFittedError where there is no model yet."""

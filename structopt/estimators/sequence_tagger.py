@@ -100,7 +100,7 @@ class SequenceTagger(Estimator):
 
     def _outputs(self, y: Any, X: Any) -> Any:
         """Whole numbers as text."""
-        if isinstance(y, str) or not isinstance(y, Iterable):
+        if isinstance(y, (str, Mapping)) or not isinstance(y, Iterable):
             return y
         return [list(map(_text, labels)) if isinstance(labels, (list, tuple, np.ndarray)) else labels for labels in y]
 

@@ -19,6 +19,7 @@ from structopt.core.data.table_schema import Column, Schema
 from structopt.datasets.snakes import snakes
 from structopt.errors import ConfigError, DataError
 from structopt.formats.labelled_images import (
+    FORM,
     LARGEST,
     Image,
     Images,
@@ -165,7 +166,7 @@ class Grid(WholeOutputs):
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Images:
         """Make a corpus of images, as `corpus` takes them, and arrays of labels of shape (rows, columns), or `Image`s."""
-        images = list(instances)
+        images = FORM.listed(instances)
         outputs = gold_list(outputs, len(images), "[[[0, 1], [1, 0]]]")
         return labelled_images(images, [output.labels if isinstance(output, Image) else output for output in outputs])
 

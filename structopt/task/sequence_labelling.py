@@ -24,7 +24,7 @@ from structopt.formats import conll_reader, conll_writer, tag_schemes
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
 from structopt.formats.in_memory.instances import MEMORY
-from structopt.formats.in_memory.sentences import sentence_columns
+from structopt.formats.in_memory.sentences import form_of_sentences, sentence_columns
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.formats.tag_schemes import detect_scheme
 from structopt.formats.token_lists.token_files import AUTO, COLUMNS, TokenFiles
@@ -183,7 +183,7 @@ class SequenceLabelling(TokenLabelling):
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Columns:
         """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a token."""
-        sentences = list(instances)
+        sentences = form_of_sentences(self._columns.layouts.names[:1]).listed(instances)
         names = self._columns.of_sentences(sentences) if not self.labels else self.columns
         columns = sentence_columns(sentences, names, (TAG,))
         cells = columns.cells | {TAG: self._gold_cells(columns.offsets, outputs)}

@@ -58,6 +58,19 @@ def gold_cells(output: Any, count: int, number: int, unit: str) -> list[Any]:
     return cells
 
 
+def gold_elements(output: Any, number: int, what: str, advice: str) -> list[Any]:
+    """Return the elements of the output of instance `number`, from 1, or of a part of it: any number of them.
+
+    Raises
+    ------
+    DataError
+        What is no list: it says that it is none of `what`, in the plural, and gives the `advice`.
+    """
+    if isinstance(output, (str, bytes, Mapping)) or not isinstance(output, Iterable):
+        raise refused(number, f"the output {shown(output)} is no list of {what}. {advice}")
+    return list(output)
+
+
 def gold_sets(outputs: Any, count: int) -> list[tuple[Any, ...]]:
     """Return sets of labels, one an instance, each as a tuple.
 
@@ -68,9 +81,7 @@ def gold_sets(outputs: Any, count: int) -> list[tuple[Any, ...]]:
     """
     sets = []
     for number, output in enumerate(gold_list(outputs, count, "[['a', 'b'], []]"), 1):
-        if isinstance(output, (str, bytes, Mapping)) or not isinstance(output, Iterable):
-            raise refused(number, f"the output {shown(output)} is no list of labels. Write [['a', 'b'], []].")
-        labels = tuple(output)
+        labels = tuple(gold_elements(output, number, "labels", "Write [['a', 'b'], []]."))
         if len(set(labels)) < len(labels):
             raise refused(number, f"a label stands twice in {shown(list(labels))}. Keep one of them.")
         sets.append(labels)
