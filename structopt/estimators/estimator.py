@@ -12,7 +12,7 @@ import numpy as np
 from structopt.config import registry
 from structopt.core.data.in_memory import InMemory
 from structopt.errors import ConfigError
-from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags
+from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags, available_if
 from structopt.estimators.fitting import composed, fitted
 from structopt.estimators.matrices import weights_of
 from structopt.estimators.packed_model import packed, unpacked
@@ -30,6 +30,24 @@ COMMON = {
     "threads": "threads",
 }  # fmt: skip
 """The parameters that all estimators have, and the keys of the config that they set."""
+
+
+def goes_on(estimator: Estimator) -> bool:
+    """Whether the optimizer can go on with other data; True for settings that are wrong, of which the run tells.
+
+    Raises
+    ------
+    ConfigError
+        Where it cannot, with the reason: scikit-learn then says that there is no ``partial_fit``, and gives this as the cause.
+    """
+    try:
+        node = estimator.config["optimizer"]
+        bound = registry.create("optimizer", node).plan.bound
+    except ConfigError:
+        return True
+    if bound:
+        raise ConfigError(f"optimizer={node['name']} cannot go on with other data: {bound}. Take another for partial_fit.")
+    return True
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -182,11 +200,13 @@ class Estimator(BaseEstimator):
         self._note(X, y)
         return self
 
+    @available_if(goes_on)
     def partial_fit(self, X: Sequence[Any], y: Sequence[Any], classes: Any = None, sample_weight: Any = None) -> Self:
         """Train on with more instances, from the state in which the last call ended: see `structopt.partial_fit`.
 
         The first call is `fit`. Every call makes `epochs` passes over its own instances; labels and attributes that it is the
         first to show append to the others, and lambda = 1/(C m) with the number m of all instances so far, `n_samples_seen_`.
+        Where the optimizer cannot go on with other data, there is no such method.
 
         Parameters
         ----------
@@ -198,8 +218,7 @@ class Estimator(BaseEstimator):
         Raises
         ------
         StructoptError
-            For an optimizer that cannot go on with other data; for settings that have changed since; where the model was loaded
-            or unpickled, which has weights only.
+            For settings that have changed since; where the model was loaded or unpickled, which has weights only.
         """
         if "model_" not in vars(self):
             return self.fit(X, y, sample_weight)
