@@ -22,8 +22,7 @@ from structopt.formats.npz import ranked_columns, write_arrays
 from structopt.kernels.waist.record import Array
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.configuration_names import of_edges
-from structopt.task.gold.lists import gold_cells, gold_list, refused
-from structopt.task.outputs_in_memory import kept_states, label_number, listed_cells, listed_outputs
+from structopt.task.outputs_in_memory import GIVEN, GOLD, kept_states, label_number
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_outputs import WholeOutputs
 
@@ -150,8 +149,8 @@ class Synthetic(WholeOutputs):
         corpus = self.corpus(instances)
         states = [
             self._state(state, number)
-            for number, output in enumerate(gold_list(outputs, len(corpus), "[[0, 1, ...]]"), 1)
-            for state in gold_cells(output, self.variables, number, "variables")
+            for number, output in enumerate(GOLD.listed(outputs, len(corpus), "[[0, 1, ...]]"), 1)
+            for state in GOLD.cells(output, self.variables, number, "variables")
         ]
         return replace(corpus, y=np.array(states, np.int32).reshape(len(corpus), self.variables))
 
@@ -187,8 +186,8 @@ class Synthetic(WholeOutputs):
     def kept_outputs(self, corpus: Samples, outputs: Sequence[Any]) -> list[int | None]:
         """Return the states of all variables, of rows of states, None where they are open."""
         states: list[int | None] = []
-        for number, output in enumerate(listed_outputs(outputs, len(corpus), "[[0, None, ...], None]"), 1):
-            for state in listed_cells(output, self.variables, number, "variables"):
+        for number, output in enumerate(GIVEN.listed(outputs, len(corpus), "[[0, None, ...], None]"), 1):
+            for state in GIVEN.cells(output, self.variables, number, "variables"):
                 states.append(None if state is None else label_number(state, self.labels, number))
         return states
 
@@ -267,7 +266,7 @@ class Synthetic(WholeOutputs):
         """The number of a state of a sample in memory."""
         if isinstance(state, bool) or str(state) not in self.labels:
             message = f"{shown(state)} is no state. Give whole numbers from 0 to {len(self.labels) - 1}, or more task.states."
-            raise refused(number, message)
+            raise GOLD.refused(number, message)
         return self.labels.index(str(state))
 
 

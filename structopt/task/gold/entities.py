@@ -12,7 +12,8 @@ import numpy as np
 from structopt.formats.coreference.documents import Documents
 from structopt.formats.in_memory.instances import shown
 from structopt.kernels.waist.record import Array
-from structopt.task.gold.lists import gold_elements, gold_list, refused
+from structopt.task.gold.lists import gold_elements
+from structopt.task.outputs_in_memory import GOLD
 
 FORM = "[[[[0, 1], [4, 5]], [[2, 3]]]]"
 ADVICE = f"Write a list of entities, each a list of mentions, first word and the one after the last: {FORM}."
@@ -30,7 +31,7 @@ def gold_entities(outputs: Any, count: int) -> list[Entities]:
         What is no list of entities for each of `count` documents, an entity without a mention, a mention that is not two whole
         numbers or stands twice.
     """
-    return [_entities(output, number) for number, output in enumerate(gold_list(outputs, count, FORM), 1)]
+    return [_entities(output, number) for number, output in enumerate(GOLD.listed(outputs, count, FORM), 1)]
 
 
 def with_mentions(documents: Sequence[Any], entities: Sequence[Entities]) -> list[Any]:
@@ -57,9 +58,10 @@ def entity_numbers(corpus: Documents, entities: Sequence[Entities]) -> Array:
         owner = {span: entity for entity, mentions in enumerate(own) for span in mentions}
         if unknown := sorted(owner.keys() - set(spans)):
             message = f"the mention {list(unknown[0])} of an entity is none of the document's. Add it to its 'mentions'."
-            raise refused(number, message)
+            raise GOLD.refused(number, message)
         if alone := [span for span in spans if span not in owner]:
-            raise refused(number, f"the mention {list(alone[0])} is in no entity. Give it one, of its own if there is no other.")
+            message = f"the mention {list(alone[0])} is in no entity. Give it one, of its own if there is no other."
+            raise GOLD.refused(number, message)
         order: dict[int, int] = {}
         numbers += [order.setdefault(owner[span], len(order)) for span in spans]
     return np.array(numbers, np.int32)
@@ -72,10 +74,10 @@ def _entities(output: Any, number: int) -> Entities:
     for entity in gold_elements(output, number, "entities", ADVICE):
         mentions = [_span(mention, number) for mention in gold_elements(entity, number, "mentions", ADVICE)]
         if not mentions:
-            raise refused(number, f"an entity has no mention. {ADVICE}")
+            raise GOLD.refused(number, f"an entity has no mention. {ADVICE}")
         for span in mentions:
             if span in seen:
-                raise refused(number, f"the mention {list(span)} stands twice in the entities. Keep one of them.")
+                raise GOLD.refused(number, f"the mention {list(span)} stands twice in the entities. Keep one of them.")
             seen.add(span)
         entities.append(mentions)
     return entities
@@ -86,5 +88,5 @@ def _span(mention: Any, number: int) -> Span:
     try:
         first, end = map(index, mention)
     except (TypeError, ValueError):
-        raise refused(number, f"the mention {shown(mention)} is not two whole numbers. {ADVICE}") from None
+        raise GOLD.refused(number, f"the mention {shown(mention)} is not two whole numbers. {ADVICE}") from None
     return first, end

@@ -9,7 +9,8 @@ import numpy as np
 
 from structopt.formats.in_memory.instances import shown
 from structopt.formats.summaries.texts import Summary
-from structopt.task.gold.lists import gold_elements, gold_list, refused
+from structopt.task.gold.lists import gold_elements
+from structopt.task.outputs_in_memory import GOLD
 
 FORM = "[['A reference summary.', ['Another,', 'of two sentences.']], [1, 4]]"
 ADVICE = f"Write its references, texts or lists of sentences, or the numbers of the sentences of an extract: {FORM}."
@@ -31,7 +32,7 @@ def gold_references(documents: Sequence[Sequence[str]], outputs: Any) -> list[li
     DataError
         What is no such list; a document without a reference, an empty one; numbers of sentences that there are not, or twice.
     """
-    entries = enumerate(zip(documents, gold_list(outputs, len(documents), FORM), strict=True), 1)
+    entries = enumerate(zip(documents, GOLD.listed(outputs, len(documents), FORM), strict=True), 1)
     return [_references(sentences, output, number) for number, (sentences, output) in entries]
 
 
@@ -39,7 +40,7 @@ def _references(sentences: Sequence[str], output: Any, number: int) -> list[Summ
     """The references of a document."""
     found = gold_elements(output, number, "references", ADVICE)
     if not found:
-        raise refused(number, f"the document has no reference summary. {ADVICE}")
+        raise GOLD.refused(number, f"the document has no reference summary. {ADVICE}")
     if all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in found):
         return [_extract(sentences, [int(one) for one in found], number)]
     return [_summary(one, number) for one in found]
@@ -49,11 +50,11 @@ def _extract(sentences: Sequence[str], extract: Sequence[int], number: int) -> S
     """The sentences of an extract, in their order."""
     for one in extract:
         if not 1 <= one <= len(sentences):
-            raise refused(
+            raise GOLD.refused(
                 number, f"there is no sentence {one} for an extract: the document has {len(sentences)}, counted from 1."
             )
     if len(set(extract)) < len(extract):
-        raise refused(number, f"a sentence stands twice in the extract {shown(list(extract))}. Keep one of them.")
+        raise GOLD.refused(number, f"a sentence stands twice in the extract {shown(list(extract))}. Keep one of them.")
     return [sentences[one - 1] for one in sorted(extract)]
 
 
@@ -61,8 +62,8 @@ def _summary(reference: Any, number: int) -> Summary:
     """The sentences of a reference."""
     sentences = reference.split("\n") if isinstance(reference, str) else gold_elements(reference, number, "sentences", ADVICE)
     if wrong := [one for one in sentences if not isinstance(one, str)]:
-        raise refused(number, f"{shown(wrong[0])} in a reference summary is no text. {ADVICE}")
+        raise GOLD.refused(number, f"{shown(wrong[0])} in a reference summary is no text. {ADVICE}")
     kept = [" ".join(one.split()) for one in sentences if one.strip()]
     if not kept:
-        raise refused(number, f"a reference summary is empty. {ADVICE}")
+        raise GOLD.refused(number, f"a reference summary is empty. {ADVICE}")
     return kept
