@@ -1,11 +1,13 @@
-"""Named entities of CoNLL-2002 by feature dicts, as in sklearn-crfsuite's tutorial: python docs/tours/conll2002.py FOLDER."""
+"""Named entities of CoNLL-2002 by feature dicts, as in sklearn-crfsuite's tutorial: python conll2002.py FOLDER [SETTINGS]."""
 
 import gzip
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 from scipy.stats import expon
+from sklearn.metrics import classification_report
 from sklearn.model_selection import RandomizedSearchCV
 
 from structopt import SequenceTagger
@@ -13,7 +15,7 @@ from structopt import SequenceTagger
 
 def sentences(path):
     """Sentences of tuples (word, tag, label)."""
-    blocks = gzip.decompress(path.read_bytes()).decode("latin1").strip().split("\n\n")
+    blocks = gzip.decompress(path.read_bytes()).decode("utf8").strip().split("\n\n")
     return [[tuple(line.split()) for line in block.split("\n")] for block in blocks]
 
 
@@ -37,25 +39,38 @@ def word2features(sent, i):
     return features
 
 
-def main(folder):
-    """Fit at c1 = c2 = 0.1, search for better ones, and show the largest weights."""
+def show(title, weights):
+    """The ten highest and the ten lowest weights of pairs: of neighbouring labels, or of a feature and a label."""
+    ranked = sorted(weights.items(), key=lambda item: -item[1])
+    for name, rows in ((f"Top {title}", ranked[:10]), (f"Lowest {title}", ranked[:-11:-1])):
+        print(f"\n{name}")
+        for (first, second), weight in rows:
+            print(f"{weight:9.3f}  {first} -> {second}")
+
+
+def main(folder, settings=50):
+    """Fit at c1 = c2 = 0.1, report by label, show the largest weights, and search for better c1 and c2 among some settings."""
     train, test = (sentences(Path(folder) / f"esp.{split}.gz") for split in ("train", "testa"))
     X, X_test = ([[word2features(sent, i) for i in range(len(sent))] for sent in sents] for sents in (train, test))
     y, y_test = ([[label for *_, label in sent] for sent in sents] for sents in (train, test))
 
     started = time.perf_counter()
     crf = SequenceTagger(c1=0.1, c2=0.1, epochs=100).fit(X, y)
-    print(f"F1 {crf.score(X_test, y_test):.4f} after {time.perf_counter() - started:.1f} s")
+    print(f"F1 of entities {crf.score(X_test, y_test):.4f} after {time.perf_counter() - started:.1f} s")
+    labels = sorted(set(crf.classes_) - {"O"}, key=lambda name: (name[1:], name[0]))
+    flat = list(chain(*y_test)), list(chain(*crf.predict(X_test)))
+    print(classification_report(*flat, labels=labels, digits=3, zero_division=0))
 
-    search = RandomizedSearchCV(crf, {"c1": expon(scale=0.5), "c2": expon(scale=0.05)}, cv=3, n_iter=2, random_state=0)
-    search.fit(X[:1000], y[:1000])
-    print("best", search.best_params_, f"F1 {search.best_score_:.4f}")
+    show("transitions", crf.transition_features_)
+    show("features", crf.state_features_)
+    print(crf.explain(X_test, 1, top=5))
 
-    names, weights = crf.model_.task.attribute_names(), crf.model_.scorer.split(crf.model_.weights)[0]
-    rows = ((weights[a, b], names[a], label) for a in range(len(names)) for b, label in enumerate(crf.classes_))
-    for weight, name, label in sorted(rows, reverse=True)[:10]:
-        print(f"{weight:7.3f} {label:8} {name}")
+    space = {"c1": expon(scale=0.5), "c2": expon(scale=0.05)}
+    search = RandomizedSearchCV(crf, space, cv=3, n_iter=int(settings), random_state=0)
+    search.fit(X, y)
+    print(f"\nBest of {settings} settings {search.best_params_}, F1 {search.best_score_:.4f}")
+    print(f"F1 on new sentences {search.best_estimator_.score(X_test, y_test):.4f}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

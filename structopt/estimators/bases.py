@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 INSTALLED = find_spec("sklearn") is not None
 """Whether scikit-learn is there."""
 Tags = Any
 """scikit-learn's tags of an estimator."""
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 if TYPE_CHECKING or not INSTALLED:
 
@@ -32,11 +34,16 @@ if TYPE_CHECKING or not INSTALLED:
     class ClassifierMixin:
         """Stands for scikit-learn's."""
 
+    def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+        """Stands for scikit-learn's: the method is always there, and says itself what it cannot do."""
+        return lambda method: method
+
     class NotFittedError(ValueError, AttributeError):
         """An estimator is used before it is fitted."""
 
 else:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.exceptions import NotFittedError
+    from sklearn.utils.metaestimators import available_if
 
-__all__ = ["INSTALLED", "BaseEstimator", "ClassifierMixin", "NotFittedError", "Tags"]
+__all__ = ["INSTALLED", "BaseEstimator", "ClassifierMixin", "NotFittedError", "Tags", "available_if"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -39,4 +39,5 @@ class ConstituencyParser(Estimator):
         return "constituency"
 
     def _outputs(self, y: Sequence[Any], X: Any) -> Any:
-        return y if isinstance(y, str) else [brackets(tree) for tree in y]
+        listed = isinstance(y, Iterable) and not isinstance(y, (str, Mapping))
+        return [brackets(tree) for tree in y] if listed else y

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -50,6 +50,7 @@ class DependencyParser(Estimator):
         """Whether relations are predicted, where nobody says: y has some."""
         if self.labeled is not None or self.factor_graph not in (None, "arc_factored"):
             return {}
-        cells = [cell for tree in y if isinstance(tree, (list, tuple)) for cell in tree]
+        trees = y if isinstance(y, Iterable) else ()
+        cells = [cell for tree in trees if isinstance(tree, (list, tuple)) for cell in tree]
         related = any(isinstance(cell, (list, tuple)) and len(cell) == 2 and cell[1] is not None for cell in cells)
         return {"factor_graph.labeled": True} if related else {}

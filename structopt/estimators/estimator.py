@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,7 +12,7 @@ import numpy as np
 from structopt.config import registry
 from structopt.core.data.in_memory import InMemory
 from structopt.errors import ConfigError
-from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags
+from structopt.estimators.bases import BaseEstimator, NotFittedError, Tags, available_if
 from structopt.estimators.fitting import composed, fitted
 from structopt.estimators.matrices import weights_of
 from structopt.estimators.packed_model import packed, unpacked
@@ -30,6 +30,24 @@ COMMON = {
     "threads": "threads",
 }  # fmt: skip
 """The parameters that all estimators have, and the keys of the config that they set."""
+
+
+def goes_on(estimator: Estimator) -> bool:
+    """Whether the optimizer can go on with other data; True for settings that are wrong, of which the run tells.
+
+    Raises
+    ------
+    ConfigError
+        Where it cannot, with the reason: scikit-learn then says that there is no ``partial_fit``, and gives this as the cause.
+    """
+    try:
+        node = estimator.config["optimizer"]
+        bound = registry.create("optimizer", node).plan.bound
+    except ConfigError:
+        return True
+    if bound:
+        raise ConfigError(f"optimizer={node['name']} cannot go on with other data: {bound}. Take another for partial_fit.")
+    return True
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -157,9 +175,7 @@ class Estimator(BaseEstimator):
             return dict(self.overrides or {})
         raise ValueError("overrides are words, which take no COMPONENT__PARAMETER beside them. Write them as a mapping.")
 
-    def fit(
-        self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None
-    ) -> Self:
+    def fit(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train.
 
         Parameters
@@ -176,21 +192,21 @@ class Estimator(BaseEstimator):
         StructoptError
             For whatever the user can mend.
         """
-        instances, outputs = self._instances(X), self._outputs(y, X)
-        weights = weights_of(sample_weight, len(outputs))
-        splits = {"train": InMemory(instances, outputs, weights)}
+        splits = {"train": self._split(X, y, sample_weight)}
         if X_dev is not None:
-            splits["dev"] = InMemory(self._instances(X_dev), self._outputs(y_dev, X_dev))
+            splits["dev"] = self._split(X_dev, y_dev)
         self._chosen = self._typed(y)
         self._trained(splits, None)
         self._note(X, y)
         return self
 
+    @available_if(goes_on)
     def partial_fit(self, X: Sequence[Any], y: Sequence[Any], classes: Any = None, sample_weight: Any = None) -> Self:
         """Train on with more instances, from the state in which the last call ended: see `structopt.partial_fit`.
 
         The first call is `fit`. Every call makes `epochs` passes over its own instances; labels and attributes that it is the
         first to show append to the others, and lambda = 1/(C m) with the number m of all instances so far, `n_samples_seen_`.
+        Where the optimizer cannot go on with other data, there is no such method.
 
         Parameters
         ----------
@@ -202,14 +218,11 @@ class Estimator(BaseEstimator):
         Raises
         ------
         StructoptError
-            For an optimizer that cannot go on with other data; for settings that have changed since; where the model was loaded
-            or unpickled, which has weights only.
+            For settings that have changed since; where the model was loaded or unpickled, which has weights only.
         """
         if "model_" not in vars(self):
             return self.fit(X, y, sample_weight)
-        instances, outputs = self._instances(X), self._outputs(y, X)
-        splits = {"train": InMemory(instances, outputs, weights_of(sample_weight, len(outputs)))}
-        self._trained(splits, self.model_)
+        self._trained({"train": self._split(X, y, sample_weight)}, self.model_)
         self._note_more(X, y)
         return self
 
@@ -272,9 +285,9 @@ class Estimator(BaseEstimator):
 
     def score(self, X: Sequence[Any], y: Sequence[Any], sample_weight: Any = None) -> float:
         """Return the task's main metric of the predictions, a fraction in [0, 1]."""
-        instances, outputs = self._instances_of_fitted(X), self._outputs(y, X)
-        weights = weights_of(sample_weight, len(outputs))
-        metrics = self.model_.compare(instances, outputs, weights)
+        self._check_fitted()
+        split = self._split(X, y, sample_weight)
+        metrics = self.model_.compare(split.instances, split.outputs, split.weights)
         return metrics[self.model_.task.main_metric]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -303,6 +316,11 @@ class Estimator(BaseEstimator):
     def _instances(self, X: Any) -> Any:
         """The instances as the task takes them."""
         return X
+
+    def _split(self, X: Any, y: Any, sample_weight: Any = None) -> InMemory:
+        """Instances and outputs as the task takes them, which checks their form."""
+        instances, outputs = self._instances(X), self._outputs(y, X)
+        return InMemory(instances, outputs, weights_of(sample_weight, len(outputs) if isinstance(outputs, Sized) else 0))
 
     def _instances_of_fitted(self, X: Any) -> Any:
         """The instances as the task takes them; NotFittedError where there is no model yet."""

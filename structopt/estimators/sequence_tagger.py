@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from structopt.core.scorer import SparseFeatures
+from structopt.errors import ConfigError
 from structopt.estimators.estimator import COMMON, Estimator
 from structopt.model.marginals import Marginals
 
@@ -38,6 +40,13 @@ class SequenceTagger(Estimator):
         and ``loss="crf"``, where nothing else is named.
     optimizer, loss, inference, C, epochs, beta, gamma, cost, cost_weights, seed, threads, overrides, verbose, folder
         See `structopt.estimators.estimator.Estimator`.
+
+    Attributes
+    ----------
+    classes_ : array
+        The labels.
+    state_features_, transition_features_ : dict
+        Weights by names; the others of `structopt.estimators.estimator.Estimator`.
 
     Examples
     --------
@@ -80,6 +89,35 @@ class SequenceTagger(Estimator):
         both = {"optimizer.penalty": "elastic", "optimizer.c2": float(self.c2)} if self.c2 else {"optimizer.penalty": "l1"}
         return choice | both | {"optimizer.c1": float(self.c1)}
 
+    @property
+    def state_features_(self) -> dict[tuple[str, Any], float]:
+        """The weights of attributes and labels that are not 0: (attribute, label) -> weight, as sklearn-crfsuite has them."""
+        self._check_fitted()
+        table, names = self._tables()["label"], self.model_.task.attribute_names()
+        labels = self.classes_.tolist()
+        return {(names[a], labels[b]): float(table[a, b]) for a, b in np.argwhere(table[: len(names)]).tolist()}
+
+    @property
+    def transition_features_(self) -> dict[tuple[Any, Any], float]:
+        """The weights of neighbouring labels that are not 0: (label, next label) -> weight; none of chains without these."""
+        self._check_fitted()
+        table, labels = self._tables().get("transition"), self.classes_.tolist()
+        if table is None:
+            return {}
+        always = len(self.model_.task.attribute_names("transition"))  # behind those of attributes, where pairs have some
+        pairs = table[always].reshape(len(labels), len(labels))
+        return {(labels[a], labels[b]): float(pairs[a, b]) for a, b in np.argwhere(pairs).tolist()}
+
+    def _tables(self) -> Mapping[str, Any]:
+        """The weights by part group, shape (attributes, configurations)."""
+        scorer = self.model_.scorer
+        tables = scorer.tables_of(self.model_.weights) if isinstance(scorer, SparseFeatures) else None
+        if tables is None:
+            raise ConfigError(
+                "The weights of this model are shared by features, and have no names of their own. Call explain(X)."
+            )
+        return tables
+
     def predict_marginals(self, X: Sequence[Any], *, allowed: Any = None) -> list[list[dict[Any, float]]]:
         """Return the probability of every label of every token: a mapping a token, as sklearn-crfsuite does."""
         marginals: Marginals = super().predict_marginals(X, allowed=allowed)
@@ -100,7 +138,7 @@ class SequenceTagger(Estimator):
 
     def _outputs(self, y: Any, X: Any) -> Any:
         """Whole numbers as text."""
-        if isinstance(y, str) or not isinstance(y, Iterable):
+        if isinstance(y, (str, Mapping)) or not isinstance(y, Iterable):
             return y
         return [list(map(_text, labels)) if isinstance(labels, (list, tuple, np.ndarray)) else labels for labels in y]
 

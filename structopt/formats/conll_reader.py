@@ -113,9 +113,7 @@ def read(
     tokens = token_lines(path, read_text(path, encoding), limit, separator)
     if not tokens.lines:
         raise no_sentences(path)
-    first, width = tokens.lines[0], tokens.width
-    numbers = column_numbers(path, first, width, columns(first, width) if callable(columns) else columns, optional, shared)
-    return _columns(path, tokens, numbers)
+    return _columns(path, tokens, _numbers(path, tokens, columns, optional, shared))
 
 
 def read_blocks(
@@ -143,8 +141,7 @@ def read_blocks(
             continue
         if not numbers:
             first, width = tokens.lines[0], tokens.width
-            chosen = columns(first, width) if callable(columns) else columns
-            numbers = column_numbers(piece.path, first, width, chosen, optional, shared)
+            numbers = _numbers(piece.path, tokens, columns, optional, shared)
         yield _columns(piece.path, tokens, numbers)
         if left is not None and (left := left - len(tokens.offsets) + 1) == 0:
             return
@@ -152,7 +149,20 @@ def read_blocks(
         raise no_sentences(path)
 
 
+def _numbers(
+    path: str | Path,
+    tokens: TokenLines,
+    columns: Mapping[str, int] | ColumnsByWidth,
+    optional: Collection[str],
+    shared: Collection[str],
+) -> dict[str, int]:
+    """The numbers of the columns, by the first token line; the errors of `read`."""
+    first, width = tokens.lines[0], tokens.width
+    return column_numbers(path, first, width, columns(first, width) if callable(columns) else columns, optional, shared)
+
+
 def _columns(path: str | Path, tokens: TokenLines, numbers: dict[str, int]) -> Columns:
+    """The columns, in which equal strings are one object."""
     share: dict[str, str] = {}
     cells = {}
     for name, number in numbers.items():

@@ -19,6 +19,7 @@ from structopt.core.data.table_schema import Column, Schema
 from structopt.datasets.snakes import snakes
 from structopt.errors import ConfigError, DataError
 from structopt.formats.labelled_images import (
+    FORM,
     LARGEST,
     Image,
     Images,
@@ -33,9 +34,8 @@ from structopt.formats.npz import ranked_columns
 from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import class_counts, class_table, macro_f1
 from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
-from structopt.task.gold.lists import gold_list
 from structopt.task.grid_features import GridFeatures, grid_edges
-from structopt.task.outputs_in_memory import kept_states, label_number, listed_cells, listed_outputs
+from structopt.task.outputs_in_memory import GIVEN, GOLD, kept_states, label_number
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_outputs import WholeOutputs
 
@@ -165,8 +165,8 @@ class Grid(WholeOutputs):
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Images:
         """Make a corpus of images, as `corpus` takes them, and arrays of labels of shape (rows, columns), or `Image`s."""
-        images = list(instances)
-        outputs = gold_list(outputs, len(images), "[[[0, 1], [1, 0]]]")
+        images = FORM.listed(instances)
+        outputs = GOLD.listed(outputs, len(images), "[[[0, 1], [1, 0]]]")
         return labelled_images(images, [output.labels if isinstance(output, Image) else output for output in outputs])
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
@@ -199,11 +199,11 @@ class Grid(WholeOutputs):
         """Return the numbers of the labels of all cells, of rows of labels, or of `Image`s; None (or -1) where they are open."""
         numbers: list[int | None] = []
         shapes = corpus.shapes.tolist()
-        for number, output in enumerate(listed_outputs(outputs, len(shapes), "[[[0, None], [None, 3]], None]"), 1):
+        for number, output in enumerate(GIVEN.listed(outputs, len(shapes), "[[[0, None], [None, 3]], None]"), 1):
             labels = output.labels if isinstance(output, Image) else output
             height, width = shapes[number - 1]
-            for row in listed_cells(labels, height, number, "rows"):
-                for label in listed_cells(row, width, number, "cells of a row"):
+            for row in GIVEN.cells(labels, height, number, "rows"):
+                for label in GIVEN.cells(row, width, number, "cells of a row"):
                     open_cell = label is None or label == OPEN
                     numbers.append(None if open_cell else label_number(label, self.labels, number))
         return numbers

@@ -13,7 +13,7 @@ from structopt.core.data.encoded import EncodedTrees
 from structopt.errors import DataError, did_you_mean
 from structopt.formats.in_memory.instances import shown
 from structopt.formats.trees.dependency_trees import EMPTY, Trees
-from structopt.task.outputs_in_memory import kept_states, label_number, listed_cells, listed_outputs, refused
+from structopt.task.outputs_in_memory import GIVEN, kept_states, label_number
 
 FORM = "[[2, None, (2, 'obj')], None]"
 
@@ -43,12 +43,12 @@ def of_outputs(corpus: Trees, outputs: Sequence[Any], relations: Sequence[str]) 
         For lists of other lengths, heads that are no other word of the sentence, relations that the model does not have.
     """
     kept, lengths = [], np.diff(corpus.offsets).tolist()
-    for number, output in enumerate(listed_outputs(outputs, len(lengths), FORM), 1):
+    for number, output in enumerate(GIVEN.listed(outputs, len(lengths), FORM), 1):
         length = lengths[number - 1]
-        for word, cell in enumerate(listed_cells(output, length, number, "words"), 1):
+        for word, cell in enumerate(GIVEN.cells(output, length, number, "words"), 1):
             head, relation = cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, None)
             if fault := _fault(head, word, length):
-                raise refused(number, fault)
+                raise GIVEN.refused(number, fault)
             kept.append(KeptArc(head, None if relation is None else label_number(relation, relations, number)))
     return kept
 

@@ -24,9 +24,8 @@ from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import class_counts, class_table, macro_f1
 from structopt.metrics.instance_counts import RIGHT, InstanceCounts, label_events
 from structopt.task.attribute_entries import columns_apart, dense_flag, is_dense, known_entries, unit_rows, with_bias
-from structopt.task.gold.lists import gold_list, refused
 from structopt.task.key_checks import check_keys
-from structopt.task.outputs_in_memory import kept_states, label_number, listed_outputs
+from structopt.task.outputs_in_memory import GIVEN, GOLD, kept_states, label_number
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.whole_outputs import WholeOutputs
 
@@ -116,9 +115,9 @@ class Multiclass(WholeOutputs):
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Vectors:
         """Make a corpus of vectors, as `corpus` takes them, and classes, one an instance."""
         corpus = self.corpus(instances)
-        classes = gold_list(outputs, len(corpus), "['sport', 'law']")
+        classes = GOLD.listed(outputs, len(corpus), "['sport', 'law']")
         if unknown := [number for number, label in enumerate(classes, 1) if label is None or str(label) == NO_LABEL]:
-            raise refused(unknown[0], "the instance has no class. Give one.")
+            raise GOLD.refused(unknown[0], "the instance has no class. Give one.")
         return replace(corpus, labels=[plain_label(str(label)) for label in classes])
 
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
@@ -159,7 +158,7 @@ class Multiclass(WholeOutputs):
 
     def kept_outputs(self, corpus: Vectors, outputs: Sequence[Any]) -> list[int | None]:
         """Return the numbers of classes, None where they are open."""
-        entries = enumerate(listed_outputs(outputs, len(corpus), "['1', None]"), 1)
+        entries = enumerate(GIVEN.listed(outputs, len(corpus), "['1', None]"), 1)
         return [None if label is None else label_number(label, self.labels, number) for number, label in entries]
 
     def marginal_columns(self, encoded: Encoded, index: int, choices: Mapping[str, Array]) -> dict[str, Any]:

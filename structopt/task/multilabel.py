@@ -31,7 +31,7 @@ from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.configuration_names import Configuration, of_edges, of_variables
 from structopt.task.gold.lists import gold_sets
 from structopt.task.key_checks import check_keys
-from structopt.task.outputs_in_memory import kept_states, label_number, listed_outputs, refused
+from structopt.task.outputs_in_memory import GIVEN, kept_states, label_number
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.vector_attributes import AttributeColumns
 from structopt.task.whole_outputs import WholeOutputs
@@ -222,14 +222,15 @@ class Multilabel(WholeOutputs):
     def kept_outputs(self, corpus: LabelledVectors, outputs: Sequence[Any]) -> list[int | None]:
         """Return the states of all labels, of mappings from label to True or False; labels that one lacks are open."""
         states: list[int | None] = []
-        for number, output in enumerate(listed_outputs(outputs, len(corpus), "[{'a': True, 'b': False}, None]"), 1):
+        for number, output in enumerate(GIVEN.listed(outputs, len(corpus), "[{'a': True, 'b': False}, None]"), 1):
             if not isinstance(output, (Mapping, type(None))):
                 message = f"the given output is {shown(output)}. Give a mapping from label to True or False, or None."
-                raise refused(number, message)
+                raise GIVEN.refused(number, message)
             known: list[int | None] = [None] * len(self.names)
             for name, state in (output or {}).items():
                 if state not in (True, False, None):
-                    raise refused(number, f"the given state {shown(state)} of {shown(name)} is none of True, False and None.")
+                    message = f"the given state {shown(state)} of {shown(name)} is none of True, False and None."
+                    raise GIVEN.refused(number, message)
                 known[label_number(name, self.names, number)] = None if state is None else int(state)
             states += known
         return states

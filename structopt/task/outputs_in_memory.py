@@ -1,8 +1,12 @@
-"""Outputs in memory that predictions are to keep: None, or a list as long as the output with None where it is open."""
+"""Outputs in memory: those that are gold, and those that predictions are to keep, open where they are None.
+
+They are lists, one entry an instance, and may be lists of a cell a token, word or variable.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,74 +15,87 @@ from structopt.errors import DataError, did_you_mean, first_few
 from structopt.formats.in_memory.instances import shown
 from structopt.kernels.waist.record import Array
 
-GIVEN = "<given>"
-"""Stands for a file's name in messages."""
 
+@dataclass(frozen=True)
+class OutputLists:
+    """Reads lists of outputs.
 
-def refused(number: int | None, message: str) -> DataError:
-    """Return the error for the output of an instance, counted from 1, or for all of them (None)."""
-    return DataError(GIVEN, number, message)
-
-
-def listed_outputs(outputs: Any, count: int, form: str) -> list[Any]:
-    """Return the outputs as a list.
-
-    Parameters
+    Attributes
     ----------
-    outputs : sequence
-        One an instance; None for an instance that is wholly open.
-    count : int
-        Number of instances.
-    form : str
-        What the list of them looks like, for messages.
-
-    Raises
-    ------
-    DataError
-        What is no list, or has another length.
+    name : str
+        What stands for a file's name in messages.
+    open : bool
+        Whether outputs and cells may be None.
     """
-    if isinstance(outputs, (str, bytes, Mapping)) or not isinstance(outputs, Iterable):
-        raise refused(None, f"given={shown(outputs)} is no list of outputs. Give one for every instance: {form}.")
-    entries = list(outputs)
-    if len(entries) != count:
-        raise refused(None, f"given has {len(entries)} outputs for {count} instances. Give one for every instance: {form}.")
-    return entries
+
+    name: str
+    open: bool
+
+    def refused(self, number: int | None, message: str) -> DataError:
+        """Return the error for the output of an instance, counted from 1, or for all of them (None)."""
+        return DataError(self.name, number, message)
+
+    def listed(self, outputs: Any, count: int, form: str) -> list[Any]:
+        """Return the outputs as a list.
+
+        Parameters
+        ----------
+        outputs : iterable
+            One an instance.
+        count : int
+            Number of instances.
+        form : str
+            What the list of them looks like, for messages.
+
+        Raises
+        ------
+        DataError
+            What is no list, or has another length.
+        """
+        if not is_list(outputs):
+            raise self.refused(None, f"{shown(outputs)} is no list of outputs. Give one for every instance: {form}.")
+        entries = list(outputs)
+        if len(entries) != count:
+            message = f"there are {len(entries)} outputs for {count} instances. Give one for every instance: {form}."
+            raise self.refused(None, message)
+        return entries
+
+    def cells(self, output: Any, count: int, number: int, unit: str) -> list[Any]:
+        """Return the cells of the output of instance `number`, from 1: as many as it has of a `unit`, which is in the plural.
+
+        Raises
+        ------
+        DataError
+            What is no list, or has another length.
+        """
+        if output is None and self.open:
+            return [None] * count
+        if not is_list(output):
+            raise self.refused(number, f"the output {shown(output)} is no list. Give one cell for each of the {count} {unit}.")
+        cells = list(output)
+        if len(cells) != count:
+            advice = "Give as many, with None where it is open." if self.open else "Give as many."
+            raise self.refused(number, f"the output has {len(cells)} cells for {count} {unit}. {advice}")
+        return cells
 
 
-def listed_cells(output: Any, count: int, number: int, unit: str) -> list[Any]:
-    """Return the cells of one output, None where they are open.
+GIVEN = OutputLists("<given>", True)
+"""Outputs that predictions are to keep."""
+GOLD = OutputLists("<outputs>", False)
+"""Gold outputs, with which instances are trained on and scored."""
 
-    Parameters
-    ----------
-    output : sequence or None
-    count : int
-        How many there must be.
-    number : int
-        Of the instance, from 1.
-    unit : str
-        What has a cell, in the plural.
 
-    Raises
-    ------
-    DataError
-        What is no list, or has another length.
-    """
-    if output is None:
-        return [None] * count
-    if isinstance(output, (str, bytes, Mapping)) or not isinstance(output, Iterable):
-        raise refused(number, f"the given output {shown(output)} is no list. Give one cell for each of the {count} {unit}.")
-    cells = list(output)
-    if len(cells) != count:
-        message = f"the given output has {len(cells)} cells for {count} {unit}. Give as many, with None where it is open."
-        raise refused(number, message)
-    return cells
+def is_list(value: Any) -> bool:
+    """Whether a value is a list of entries: anything that is iterated over, but texts and mappings."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
 def label_number(label: Any, labels: Sequence[str], number: int) -> int:
     """Return the number of a label; DataError where the model does not have it."""
     if str(label) not in labels:
         hint = did_you_mean(str(label), labels)
-        raise refused(number, f"the given label {shown(label)} is not one of the model's.{hint} Labels: {first_few(labels)}.")
+        message = f"the given label {shown(label)} is not one of the model's.{hint} Labels: {first_few(labels)}."
+        raise GIVEN.refused(number, message)
     return list(labels).index(str(label))
 
 

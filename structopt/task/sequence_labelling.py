@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -10,9 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from structopt.core.data.attribute_table import AttributeTable
 from structopt.core.data.boundaries import EMPTY_LINE, JSON_LINE, Boundary
 from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
@@ -24,24 +20,20 @@ from structopt.formats import conll_reader, conll_writer, tag_schemes
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
 from structopt.formats.in_memory.instances import MEMORY
-from structopt.formats.in_memory.sentences import sentence_columns
+from structopt.formats.in_memory.sentences import form_of_sentences, sentence_columns
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.formats.tag_schemes import detect_scheme
 from structopt.formats.token_lists.token_files import AUTO, COLUMNS, TokenFiles
 from structopt.kernels.waist.record import Array
-from structopt.task.attribute_entries import selected_rows
+from structopt.task.columns.file_columns import GIVEN, FileColumns
+from structopt.task.columns.template_groups import TemplateGroups
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
-from structopt.task.file_columns import GIVEN, FileColumns
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
-from structopt.templates.column_templates import FeatureTemplates
 from structopt.templates.template_learner import TemplateLearner
 
 FIELDS = {"word": ["tokens"], "tag": ["tags"]}
-KEYS = {"label": "features.templates", "transition": "features.transitions"}
-
-log = logging.getLogger(__name__)
 
 
 class Reading(DenseReading, total=False):
@@ -112,12 +104,7 @@ class SequenceLabelling(TokenLabelling):
         self._token_files = TokenFiles(format, fields or FIELDS, names, encoding, separator)
         features = features or {"templates": ["bias", "word"]}
         check_keys("features", features, Reading.__annotations__)
-        self._numbers = DenseColumns.of(features)
-        settings: dict[str, Any] = {key: features.get(key) for key in ("lists", "hash_bits")}
-        settings["min_count"] = features.get("min_count", 1)
-        self._templates = {"label": FeatureTemplates(features.get("templates", ()), **settings)}
-        if features.get("transitions"):
-            self._templates["transition"] = FeatureTemplates(features["transitions"], **settings)
+        self._numbers, self._templates = DenseColumns.of(features), TemplateGroups.of(features)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -183,7 +170,7 @@ class SequenceLabelling(TokenLabelling):
 
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Columns:
         """Make a corpus of sentences, in the forms that `corpus` takes, and lists of labels, one a token."""
-        sentences = list(instances)
+        sentences = form_of_sentences(self._columns.layouts.names[:1]).listed(instances)
         names = self._columns.of_sentences(sentences) if not self.labels else self.columns
         columns = sentence_columns(sentences, names, (TAG,))
         cells = columns.cells | {TAG: self._gold_cells(columns.offsets, outputs)}
@@ -202,25 +189,22 @@ class SequenceLabelling(TokenLabelling):
             A template looks at a column that there is not, or none is left.
         """
         self._columns.fit(corpus)
-        self._drop_templates(self._columns.missing)
+        self._templates.drop(self._columns.missing, self.columns)
         self._fix_scheme(corpus.sentences(TAG), earlier)
         tags = corpus.cells[TAG]
         open_labels = self.partial and any(map(is_open, set(tags)))
         labels = self._labels_in_target_scheme(tags) if open_labels else self._gold_labels(corpus)
         assert labels is not None
         self._learn_labels(labels, earlier)
-        known = {} if earlier is None else earlier._templates
-        cells = self._inputs(corpus)
-        tables = {group: t.fit(cells, corpus.offsets, known.get(group)) for group, t in self._templates.items()}
+        tables = self._templates.fit(self._inputs(corpus), corpus.offsets, None if earlier is None else earlier._templates)
         self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
-        tables = _of_pairs(tables, corpus.offsets)
         return self._encoded_with_sets(corpus, tables, tags) if open_labels else self._encoded(corpus, tables, labels)
 
     def learn(self, blocks: Callable[[], Iterator[Columns]]) -> None:
         """Learn what `fit` learns: scheme and values of all blocks, then labels and attributes."""
         self._columns.fit(next(blocks()))
-        self._drop_templates(self._columns.missing)
-        evidence, learners = tag_schemes.SchemeEvidence(), [TemplateLearner(one) for one in self._templates.values()]
+        self._templates.drop(self._columns.missing, self.columns)
+        evidence, learners = tag_schemes.SchemeEvidence(), [TemplateLearner(one) for one in self._templates]
         for corpus in blocks():
             evidence.add(corpus.sentences(TAG) if self.scheme == "auto" else ())
             for learner in learners:
@@ -237,13 +221,9 @@ class SequenceLabelling(TokenLabelling):
 
     def encode(self, corpus: Columns, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the vocabulary of the training data; labels of `given` cells are kept."""
-        cells = self._inputs(corpus)
-        tables = {
-            group: t.transform(cells, corpus.offsets, [c for c in t.columns if c not in cells])
-            for group, t in self._templates.items()
-        }
+        tables = self._templates.transform(self._inputs(corpus), corpus.offsets)
         allowed = None if given is None else self._allowed(corpus, given)
-        return self._encoded(corpus, _of_pairs(tables, corpus.offsets), self._gold_labels(corpus), allowed)
+        return self._encoded(corpus, tables, self._gold_labels(corpus), allowed)
 
     def given_labels(self, corpus: Columns) -> list[str] | None:
         """Return the cells of partially labelled input, in the file's scheme."""
@@ -282,32 +262,23 @@ class SequenceLabelling(TokenLabelling):
 
     def attribute_names(self, group: str = "label") -> list[str]:
         """Return readable names of all attributes of a part group."""
-        templates = self._templates.get(group)
-        names = [] if templates is None else templates.describe(range(templates.size))
+        names = self._templates.names(group)
         return [*names, *self._numbers.names] if group == "label" else names
 
     def pruned(self, kept: Mapping[str, Array]) -> tuple[SequenceLabelling, Mapping[str, Array]]:
         """See `structopt.core.task.Task`: attributes of templates; numbers, and the constant of pairs, stay as they are."""
-        smaller, masks, templates = copy(self), dict[str, Array](), dict(self._templates)
-        for group, mask in kept.items():
-            if group in templates:
-                own = templates[group].size
-                masks[group] = np.concatenate([mask[:own], np.ones(len(mask) - own, bool)])
-                templates[group] = templates[group].pruned(mask[:own])
-        smaller._templates = templates
+        smaller = copy(self)
+        smaller._templates, masks = self._templates.pruned(kept)
         return smaller, masks
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return labels, scheme, columns, and templates with their vocabularies."""
-        values: dict[str, Any] = self._label_state() | self._columns.state() | {"templates": {}}
+        values: dict[str, Any] = self._label_state() | self._columns.state()
         if self._token_files.names.known:
             values["names"] = self._token_files.names.known
-        arrays: dict[str, Array] = {}
-        for group, templates in self._templates.items():
-            values["templates"][group], state = templates.state()
-            arrays |= {f"{group}.{key}": array for key, array in state.items()}
+        templates, arrays = self._templates.state()
         numbers, dense = self._numbers.stored()
-        return values | numbers, arrays | dense
+        return values | templates | numbers, arrays | dense
 
     def restore(self, values: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Restore what `state` returned."""
@@ -317,11 +288,7 @@ class SequenceLabelling(TokenLabelling):
         if "names" in state.values:
             names = state.within("names")
             self._token_files.names.known = {field: names.strings(field, least=1) for field in names.values}
-        groups, self._templates = state.within("templates"), {}
-        if "label" not in groups.values or not groups.values.keys() <= KEYS.keys():
-            state.refuse("templates", f"a mapping with the key label, and perhaps {' and '.join(list(KEYS)[1:])}")
-        for group in groups.values:
-            self._templates[group] = FeatureTemplates.restore(groups.within(group, f"{group}."))
+        self._templates = TemplateGroups.restored(state)
         self._numbers = DenseColumns.restored(state)
         if unknown := [name for name in self._used_columns() if name not in self.columns]:
             state.refuse("columns", f"with a number for {unknown[0]}, which the features look at")
@@ -350,45 +317,15 @@ class SequenceLabelling(TokenLabelling):
     def _file_labels(self, corpus: Columns) -> list[str] | None:
         return corpus.cells.get(TAG)
 
-    def _template_columns(self) -> list[str]:
-        """Columns that the templates look at, in the order of first use."""
-        return list(dict.fromkeys(c for t in self._templates.values() for c in t.columns))
-
     def _used_columns(self) -> list[str]:
         """Columns that the features look at, in the order of first use."""
-        return list(dict.fromkeys([*self._template_columns(), *self._numbers.columns]))
+        return list(dict.fromkeys([*self._templates.columns, *self._numbers.columns]))
 
     def _some_values(self, column: str) -> list[str]:
         """Some values of a column in training; its name, where templates look at functions of it only, or a number."""
         if column in self._numbers.columns:
             return ["0"]
-        vocabularies = (t.values(column) for t in self._templates.values())
-        return next((list(values)[:6] for values in vocabularies if values), [column])
-
-    def _drop_templates(self, missing: Sequence[str]) -> None:
-        """Leave out the templates that look at a missing column, and log them; no template on transitions need be left.
-
-        Raises
-        ------
-        ConfigError
-            No template on tokens is left.
-        """
-        for group, templates in list(self._templates.items()):
-            kept, dropped = templates.without(missing)
-            if not dropped:
-                continue
-            key, listed, columns = KEYS[group], ", ".join(f"'{source}'" for source in dropped), " or ".join(missing)
-            if kept.templates:
-                self._templates[group] = kept
-            elif group == "transition":
-                del self._templates[group]
-            else:
-                raise ConfigError(
-                    f"{key}: no template is left, since there is no column {columns}: {listed}. Columns: "
-                    f"{', '.join(self.columns)}; type templates on these, such as '{key}=[{self.columns[0]}]', or task.columns."
-                )
-            rest = "" if kept.templates else "; none is left, so that transitions have no features"
-            log.warning("%s: there is no column %s, so these templates are left out: %s%s.", key, columns, listed, rest)
+        return next((list(values)[:6] for values in self._templates.values(column) if values), [column])
 
     def _check_last_column(self, corpus: Columns) -> None:
         """Raise DataError for unlabelled input whose last column would be read as a feature, but holds labels.
@@ -400,7 +337,7 @@ class SequenceLabelling(TokenLabelling):
         name = next((name for name in self.columns[1:] if corpus.numbers.get(name) == corpus.width - 1), None)
         if name is None:
             return
-        seen = [values for templates in self._templates.values() if (values := templates.values(name)) is not None]
+        seen = [values for values in self._templates.values(name) if values is not None]
         labels = set(self.labels).difference(*seen) if seen else set()
         token = next((token for token, cell in enumerate(corpus.cells[name]) if cell in labels), None)
         if token is not None:
@@ -433,12 +370,3 @@ class SequenceLabelling(TokenLabelling):
             return None
         source = self.scheme if self.scheme != "auto" else detect_scheme(corpus.sentences(TAG))
         return conll_reader.convert_tags(corpus, TAG, source, self.target_scheme)
-
-
-def _of_pairs(tables: dict[str, AttributeTable], offsets: Array) -> dict[str, AttributeTable]:
-    """The tables, that of transitions without the first token of every sentence: its rows are pairs of neighbours."""
-    if "transition" not in tables:
-        return tables
-    keep = np.ones(len(tables["transition"].offsets) - 1, bool)
-    keep[offsets[:-1]] = False
-    return tables | {"transition": selected_rows(tables["transition"], keep)}

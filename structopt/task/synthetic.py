@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,12 @@ from structopt.formats.npz import ranked_columns, write_arrays
 from structopt.kernels.waist.record import Array
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.configuration_names import of_edges
-from structopt.task.outputs_in_memory import kept_states, label_number, listed_cells, listed_outputs
+from structopt.task.outputs_in_memory import GIVEN, GOLD, kept_states, label_number
 from structopt.task.split_files import checked_paths
 from structopt.task.whole_outputs import WholeOutputs
 
 FORM = Form("sample", "Give a list of samples, each a row of numbers, one a variable: [[0.5, -0.25, ...]].")
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -143,6 +144,16 @@ class Synthetic(WholeOutputs):
         rows = [self._row(sample, number) for number, sample in enumerate(FORM.listed(instances), 1)]
         return Samples(MEMORY, np.array(rows, np.float64).reshape(len(rows), self.variables), None)
 
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Samples:
+        """Make a corpus of samples, as `corpus` takes them, and their states: a list of a state for every variable."""
+        corpus = self.corpus(instances)
+        states = [
+            self._state(state, number)
+            for number, output in enumerate(GOLD.listed(outputs, len(corpus), "[[0, 1, ...]]"), 1)
+            for state in GOLD.cells(output, self.variables, number, "variables")
+        ]
+        return replace(corpus, y=np.array(states, np.int32).reshape(len(corpus), self.variables))
+
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Return the samples of a table: rows of values."""
         return list(table["x"])
@@ -175,8 +186,8 @@ class Synthetic(WholeOutputs):
     def kept_outputs(self, corpus: Samples, outputs: Sequence[Any]) -> list[int | None]:
         """Return the states of all variables, of rows of states, None where they are open."""
         states: list[int | None] = []
-        for number, output in enumerate(listed_outputs(outputs, len(corpus), "[[0, None, ...], None]"), 1):
-            for state in listed_cells(output, self.variables, number, "variables"):
+        for number, output in enumerate(GIVEN.listed(outputs, len(corpus), "[[0, None, ...], None]"), 1):
+            for state in GIVEN.cells(output, self.variables, number, "variables"):
                 states.append(None if state is None else label_number(state, self.labels, number))
         return states
 
@@ -250,6 +261,13 @@ class Synthetic(WholeOutputs):
         if len(values) != self.variables:
             raise FORM.refused(number, f"a sample has {len(values)} values, but there are {self.variables} variables")
         return [FORM.number(number, f"x{i}", value) for i, value in enumerate(values)]
+
+    def _state(self, state: Any, number: int) -> int:
+        """The number of a state of a sample in memory."""
+        if isinstance(state, bool) or str(state) not in self.labels:
+            message = f"{shown(state)} is no state. Give whole numbers from 0 to {len(self.labels) - 1}, or more task.states."
+            raise GOLD.refused(number, message)
+        return self.labels.index(str(state))
 
 
 def _scores(totals: Array) -> dict[str, float]:

@@ -26,9 +26,7 @@ from structopt.formats.predicted_cells import predicted_cells
 from structopt.kernels.waist.record import Array
 from structopt.metrics import entities
 from structopt.metrics.instance_counts import InstanceCounts
-from structopt.task.gold.lists import gold_cells, gold_list
-from structopt.task.gold.lists import refused as refused_gold
-from structopt.task.outputs_in_memory import listed_cells, listed_outputs, refused
+from structopt.task.outputs_in_memory import GIVEN, GOLD
 from structopt.task.partial_labels import FREE, alternatives, certain_labels, known_runs, label_sets
 from structopt.task.split_files import checked_paths, files_of
 
@@ -154,26 +152,27 @@ class TokenLabelling(Task):
     def kept_outputs(self, corpus: Any, outputs: Sequence[Any]) -> list[str]:
         """Return the cells of all tokens, of lists with a label in the files' scheme, ``A|B``, or None for every token."""
         lengths, cells = np.diff(corpus.offsets).tolist(), []
-        entries = listed_outputs(outputs, len(lengths), "[['B-PER', None], None]")
+        entries = GIVEN.listed(outputs, len(lengths), "[['B-PER', None], None]")
         for number, (output, length) in enumerate(zip(entries, lengths, strict=True), 1):
-            labels = listed_cells(output, length, number, "tokens")
+            labels = GIVEN.cells(output, length, number, "tokens")
             if wrong := [label for label in labels if not isinstance(label, (str, type(None)))]:
-                raise refused(number, f"the given label {shown(wrong[0])} is no string. Give a label, or None where it is open.")
+                message = f"the given label {shown(wrong[0])} is no string. Give a label, or None where it is open."
+                raise GIVEN.refused(number, message)
             cells += [FREE[0] if label is None else label for label in labels]
         return cells
 
     def _gold_cells(self, offsets: Array, outputs: Any) -> list[str]:
         """The gold labels of all tokens, of outputs in memory; with ``task.partial=true`` None is a label that is open."""
         lengths, cells = np.diff(offsets).tolist(), []
-        entries = gold_list(outputs, len(lengths), "[['B-PER', 'O'], ['O']]")
+        entries = GOLD.listed(outputs, len(lengths), "[['B-PER', 'O'], ['O']]")
         for number, (output, length) in enumerate(zip(entries, lengths, strict=True), 1):
             if not length:
-                raise refused_gold(number, "the sentence has no tokens. Leave it out.")
-            labels = gold_cells(output, length, number, "tokens")
+                raise GOLD.refused(number, "the sentence has no tokens. Leave it out.")
+            labels = GOLD.cells(output, length, number, "tokens")
             known = [FREE[0] if label is None and self.partial else label for label in labels]
             if wrong := [label for label in known if not isinstance(label, str) or not label]:
                 open_label = " Type task.partial=true, and None is a label that is open." if wrong[0] is None else ""
-                raise refused_gold(number, f"the label {shown(wrong[0])} is no string.{open_label}")
+                raise GOLD.refused(number, f"the label {shown(wrong[0])} is no string.{open_label}")
             cells += known
         return cells
 

@@ -7,7 +7,7 @@ import pytest
 
 import structopt
 from structopt import ConstituencyParser, DependencyParser, GridLabeler, StructuredEstimator
-from structopt.errors import CompatibilityError, ConfigError
+from structopt.errors import CompatibilityError
 from structopt.formats.trees.nested import brackets
 
 HASHED = {"features.hash_bits": 12, "features.label_bits": 8}
@@ -62,8 +62,6 @@ def test_any_task():
     assert classifier.config["factor_graph"]["name"] == "single" and classifier.predict_k_best(X, 2)[0][0].output == "law"
     with pytest.raises(CompatibilityError, match="optimizer=sdca takes all instances to count the same"):
         StructuredEstimator(task="multiclass", optimizer="sdca").fit(X, y, sample_weight=[1, 2, 1])
-    with pytest.raises(ConfigError, match="This task learns from files, and not from instances in memory."):
-        StructuredEstimator(task="coreference").fit(X, y)
 
 
 def test_the_package_offers_them_when_asked():

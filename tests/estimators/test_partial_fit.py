@@ -45,9 +45,11 @@ def test_new_columns_are_new_labels():
 
 
 def test_what_cannot_go_on():
-    tagger = SequenceTagger(optimizer="lbfgs", epochs=2).partial_fit(*part(FIRST))
-    with pytest.raises(ConfigError, match=r"optimizer=lbfgs cannot go on with other data: its steps are built from changes"):
+    tagger = SequenceTagger(optimizer="lbfgs", epochs=2).fit(*part(FIRST))
+    assert not hasattr(tagger, "partial_fit") and hasattr(SequenceTagger(optimizer="dac"), "partial_fit")
+    with pytest.raises(AttributeError, match="This 'SequenceTagger' has no attribute 'partial_fit'") as missing:
         tagger.partial_fit(*part(REST))
+    assert "optimizer=lbfgs cannot go on with other data: its steps are built from changes" in str(missing.value.__cause__)
     tagger = SequenceTagger(optimizer="dca", epochs=1).fit(*part(FIRST))
     with pytest.raises(ConfigError, match=r"is of optimizer\.C=.*, and this run has optimizer\.C=7\.0"):
         tagger.set_params(C=7.0).partial_fit(*part(REST))

@@ -56,6 +56,32 @@ def test_explanations(tagger):
         SequenceTagger().explain()
 
 
+def test_weights_by_names(tagger):
+    states, pairs = tagger.state_features_, tagger.transition_features_
+    assert len(states) + len(pairs) == np.count_nonzero(tagger.model_.weights)
+    shown = {row.feature.attribute: row.weight for row in tagger.explain(top=3).tables[0].positive}
+    assert shown == {name: states[name, tagger.classes_[0]] for name in shown}
+
+
+def test_weights_by_names_are_those_of_scores():
+    """Summed over the features of an output they are its score; of labels that are numbers, and of pairs with attributes."""
+    tagger = SequenceTagger(epochs=3).fit(TOY, [[10, 9], [9, 10, 10]])
+    labels = tagger.predict_single(TOY[0])
+    score = sum(tagger.state_features_.get((f"w:{token['w']}", label), 0.0) for token, label in zip(TOY[0], labels, strict=True))
+    score += tagger.transition_features_.get(tuple(labels), 0.0)
+    assert tagger.decision_function(TOY[:1])[0] == pytest.approx(score)
+    words, gold = [["Ann", "slept"], ["slept", "Ann"]], [["X", "O"], ["O", "X"]]
+    joined = SequenceTagger(templates=["word"], epochs=2, overrides={"features.transitions": ["word"]}).fit(words, gold)
+    assert set(joined.transition_features_) <= {(a, b) for a in "XO" for b in "XO"}
+
+
+def test_hashed_weights_have_numbers_for_names():
+    tagger = SequenceTagger(epochs=1, overrides={"features.hash_bits": 10}).fit(TOY, GOLD)
+    assert {name.partition("=")[0] for name, _ in tagger.state_features_} == {"hash10"}
+    with pytest.raises(NotFittedError, match="This SequenceTagger instance is not fitted yet"):
+        SequenceTagger().transition_features_
+
+
 def test_allowed_labels_are_kept(tagger):
     allowed = [[["B-PER", "I-PER"], "B-ORG", *[None] * (len(X[0]) - 2)], None]
     first, second = tagger.predict(X[:2], allowed=allowed)

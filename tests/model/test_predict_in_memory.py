@@ -194,10 +194,10 @@ def test_partial_trees_on_the_command_line(models: dict[str, Any], tmp_path: Pat
 
 
 WRONG: list[tuple[str, Any, str]] = [
-    ("ner", [["O"]], "<given>:1: the given output has 1 cells for 3 tokens. Give as many, with None where it is open."),
-    ("ner", [None, None], "<given>: given has 2 outputs for 1 instances. Give one for every instance: [["),
-    ("ner", "O O O", "<given>: given='O O O' is no list of outputs."),
-    ("ner", ["OOO"], "<given>:1: the given output 'OOO' is no list."),
+    ("ner", [["O"]], "<given>:1: the output has 1 cells for 3 tokens. Give as many, with None where it is open."),
+    ("ner", [None, None], "<given>: there are 2 outputs for 1 instances. Give one for every instance: [["),
+    ("ner", "O O O", "<given>: 'O O O' is no list of outputs."),
+    ("ner", ["OOO"], "<given>:1: the output 'OOO' is no list."),
     ("ner", [[1, None, None]], "<given>:1: the given label 1 is no string."),
     ("ner", [["B-PERR", None, None]], "the given label 'B-PERR' is not one of the model's. Did you mean 'B-PER'?"),
     ("multiclass", ["sprot"], "<given>:1: the given label 'sprot' is not one of the model's. Did you mean 'sport'?"),
@@ -206,9 +206,9 @@ WRONG: list[tuple[str, Any, str]] = [
     ("trees", [["2", None, None, None]], "<given>:1: the given head '2' of word 1 is no number"),
     ("multilabel", [["PER"]], "<given>:1: the given output is ['PER']. Give a mapping from label to True or False, or None."),
     ("multilabel", [{"PER": "yes"}], "<given>:1: the given state 'yes' of 'PER' is none of True, False and None."),
-    ("grid", [[[1, 2]]], "<given>:1: the given output has 2 cells for 3 cells of a row."),
+    ("grid", [[[1, 2]]], "<given>:1: the output has 2 cells for 3 cells of a row."),
     ("grid", [[[1, 2, 77]]], "<given>:1: the given label 77 is not one of the model's."),
-    ("synthetic", [[1, 2]], "<given>:1: the given output has 2 cells for 3 variables."),
+    ("synthetic", [[1, 2]], "<given>:1: the output has 2 cells for 3 variables."),
 ]  # fmt: skip
 
 

@@ -130,7 +130,7 @@ def refused(task, X, y, message, folder, words=()):
         ("multilabel", [[1.0]], ["a"], "<outputs>:1: the output 'a' is no list of labels."),
         ("multiclass", [[1.0]], [None], "<outputs>:1: the instance has no class. Give one."),
         ("grid", [np.ones((1, 2))], [[[0.5, 1]]], "<memory>:1: labels are whole numbers from 0 to"),
-        ("synthetic", [[1.0]], [[0]], "This task learns from files, and not from instances in memory."),
+        ("synthetic", [[1.0]], [[0]], "<memory>:1: a sample has 1 values, but there are 20 variables."),
     ],
 )
 def test_refuses(task, X, y, message, tmp_path):

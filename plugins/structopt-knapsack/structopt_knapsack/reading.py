@@ -70,9 +70,20 @@ def read(path: str | Path, limit: int | None, labelled: bool, encoding: str) -> 
     return Corpus(str(path), tuple(instances))
 
 
-def of_memory(instances: Sequence[Any]) -> Corpus:
-    """Make a corpus of such objects in memory; errors have the number of the instance."""
-    return Corpus(MEMORY, tuple(_Line(MEMORY, number).instance(one, False) for number, one in enumerate(instances, 1)))
+def of_memory(instances: Sequence[Any], selections: Sequence[Any] | None = None) -> Corpus:
+    """Make a corpus of such objects in memory, with the items to select of each; errors have the number of the instance."""
+    rows = list(instances)
+    if selections is None:
+        return Corpus(MEMORY, tuple(_Line(MEMORY, number).instance(one, False) for number, one in enumerate(rows, 1)))
+    chosen = list(selections)
+    if len(chosen) != len(rows):
+        raise DataError(
+            MEMORY, None, f"there are {len(chosen)} selections for {len(rows)} instances. Give one for each: [[0, 2]]."
+        )
+    pairs = [
+        {**one, "selected": selected} if isinstance(one, Mapping) else one for one, selected in zip(rows, chosen, strict=True)
+    ]
+    return Corpus(MEMORY, tuple(_Line(MEMORY, number).instance(one, True) for number, one in enumerate(pairs, 1)))
 
 
 class _Line:

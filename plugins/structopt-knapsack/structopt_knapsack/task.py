@@ -103,6 +103,10 @@ class Knapsacks(Task):
         """Make an unlabelled corpus of objects in the form of the files."""
         return reading.of_memory(instances)
 
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Corpus:
+        """Make a corpus of such objects and the numbers of the items to select of each."""
+        return reading.of_memory(instances, outputs)
+
     def instances(self, table: Mapping[str, list[Any]]) -> list[Any]:
         """Objects in the form of the files, from a table."""
         all_values = table.get("values") or [[[1.0] * len(names) for names in row] for row in table["features"]]
@@ -221,5 +225,3 @@ class Knapsacks(Task):
         offsets = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         ids, values = np.array([j for j, _ in entries], np.int32), np.array([value for _, value in entries], float)
         return AttributeTable(offsets, ids, values, len(self._attributes))
-
-

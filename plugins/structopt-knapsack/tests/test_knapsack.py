@@ -16,6 +16,7 @@ from structopt_knapsack.factor import Knapsack
 from structopt_knapsack.graph import KIND, KnapsackGraph
 from structopt_knapsack.task import Knapsacks
 
+from structopt import StructuredEstimator
 from structopt.plugin import AttributeTable, ConfigError, DataError, LossFamily, Structure
 from structopt.testing.components import component, run_words
 from structopt.testing.factor_graph import FactorGraphSuite, dense
@@ -178,6 +179,18 @@ def test_lines_are_checked(change: dict[str, Any], words: str, tmp_path: Path) -
     with pytest.raises(DataError) as refused:
         Knapsacks().read(file)
     assert str(refused.value).startswith(f"{file}:2: {words}")
+
+
+def test_learns_from_memory() -> None:
+    items = [{"features": {"kind": kind}, "weight": 1} for kind in ("tent", "chair", "stove")]
+    X, y = [{"items": items, "budget": 2}, {"items": items[:2], "budget": 2}], [[0, 2], [0]]
+    estimator = StructuredEstimator(task="knapsack", factor_graph="knapsack", epochs=20, C=10.0).fit(X, y)
+    assert estimator.predict(X) == y
+    assert estimator.score(X, y) == 1.0
+    with pytest.raises(DataError, match=r"<memory>: there are 1 selections for 2 instances\. Give one for each: \[\[0, 2\]\]\."):
+        estimator.fit(X, y[:1])
+    with pytest.raises(DataError, match='<memory>:2: "selected" must be a list of different item numbers from 0 to 1'):
+        estimator.fit(X, [y[0], [2]])
 
 
 def test_cost_counts_wrong_items(encoded: EncodedKnapsacks) -> None:

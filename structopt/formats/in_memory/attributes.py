@@ -43,8 +43,8 @@ def attribute_text(sentences: Iterable[Any]) -> AttributeText:
     Raises
     ------
     DataError
-        A string or a mapping for a sentence, a string for a token, a name that is no string, a value that is none of the above,
-        or no finite number; its ``line`` is the number of the sentence, from 1.
+        A string or a mapping for a sentence, a string for a token, a name that is no string or no text, a value that is none of
+        the above, or no finite number; its ``line`` is the number of the sentence, from 1.
     """
     reader = _Reader()
     for number, sentence in enumerate(FORM.listed(sentences), 1):
@@ -76,6 +76,7 @@ class _Reader:
         values = np.array(self.values, np.float64)
         if (index := ranges.first_fault(values)) >= 0:
             self._refuse_value(index, float(values[index]))
+        self._check_names()
         offsets = np.array(self.offsets, np.int64)
         return AttributeText(
             path=MEMORY, offsets=offsets, attribute_offsets=np.array(self.ends, np.int64), attributes=list(self.names),
@@ -133,11 +134,26 @@ class _Reader:
     def _text(self, name: Any) -> str:
         """A name that is bytes as text."""
         if isinstance(name, bytes):
-            return name.decode("utf8")
+            try:
+                return name.decode("utf8")
+            except UnicodeDecodeError:
+                raise FORM.refused(self.number, f"{shown(name)} in 'attributes' is not UTF-8") from None
         raise FORM.refused(self.number, f"{shown(name)} in 'attributes' is not a string")
+
+    def _check_names(self) -> None:
+        """Refuse names that no file could hold."""
+        for index, name in enumerate(self.names):
+            if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name):
+                number = self._sentence_of(self.ids.index(index))
+                raise FORM.refused(number, f"{shown(name)} in 'attributes' is not text: it holds half a surrogate pair")
+
+    def _sentence_of(self, entry: int) -> int:
+        """The number of the sentence of an entry, from 1."""
+        token = int(np.searchsorted(self.ends, entry, side="right")) - 1
+        return int(np.searchsorted(self.offsets, token, side="right"))
 
     def _refuse_value(self, index: int, value: float) -> None:
         """Refuse the value of an entry that is no number to compute with."""
-        token = int(np.searchsorted(self.ends, index, side="right")) - 1
-        sentence = int(np.searchsorted(self.offsets, token, side="right"))
-        raise FORM.refused(sentence, f"the value {value} of '{list(self.names)[self.ids[index]]}' {ranges.fault(value)}")
+        raise FORM.refused(
+            self._sentence_of(index), f"the value {value} of '{list(self.names)[self.ids[index]]}' {ranges.fault(value)}"
+        )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from structopt.formats import html_pages, tables
 from structopt.model.explanation.explanation import signed
@@ -45,10 +47,21 @@ def data(one: Difference) -> dict[str, Any]:
     ]  # fmt: skip
     sums = {f"by_{name}": [{name: label, "share": amount} for label, amount in own] for name, own in _sums(one)}
     return {
-        "kind": "difference", "instance": one.title, "words": one.words, "prediction": one.chosen, "other": one.other,
-        "against": one.which, "scores": list(one.scores), "difference": one.difference, **sums, "shares": shares,
-        "remarks": one.remarks,
+        "kind": "difference", "instance": one.title, "words": one.words,
+        "prediction": _plain(one.chosen), "other": _plain(one.other), "against": one.which,
+        "scores": list(one.scores), "difference": one.difference, **sums, "shares": shares, "remarks": one.remarks,
     }  # fmt: skip
+
+
+def _plain(output: Any) -> Any:
+    """An output as JSON values: arrays as lists."""
+    if isinstance(output, (np.ndarray, np.generic)):
+        return output.tolist()
+    if isinstance(output, Mapping):
+        return {str(key): _plain(value) for key, value in output.items()}
+    if isinstance(output, (list, tuple)):
+        return [_plain(value) for value in output]
+    return output
 
 
 def body(one: Difference) -> Iterator[str]:

@@ -133,9 +133,7 @@ class Difference(Explanation):
         return difference_pages.body(self)
 
 
-def explained(
-    model: Predictor, examples: Examples, number: int, against: Against, top: int, executor: Executor
-) -> Difference:
+def explained(model: Predictor, examples: Examples, number: int, against: Against, top: int, executor: Executor) -> Difference:
     """Explain the prediction for a corpus of one instance, which is the one of this number in its file.
 
     Raises

@@ -50,8 +50,10 @@ def rivals(model: Predictor, examples: Examples, against: Against, executor: Exe
         other = OTHERS[which](model, examples, chosen, executor)
         if other is not None:
             return Rivals(chosen, other, which)
-    advice = "Give an input with gold, or inference=exact or another that lists the k best outputs." if against == "auto" else (
-        f"Type against={' or '.join(choice for choice in CHOICES if choice != against)}."
+    advice = (
+        "This inference lists no second output, and there is no gold one that differs and is a candidate. Give an input with "
+        "gold, or in Python take model.with_inference(...) with exact, or enumeration, which lists the k best of few outputs."
+        if against == "auto" else f"Type against={' or '.join(choice for choice in CHOICES if choice != against)}."
     )  # fmt: skip
     raise ConfigError(f"against={against}: there is no such output to hold the prediction against. {advice}")
 
@@ -71,10 +73,18 @@ def _gold(model: Predictor, examples: Examples, chosen: SparseVectors, executor:
     if encoded.gold is None or (encoded.gold < 0).any():
         return None
     nearest = model.graph.nearest(encoded, structure)
-    if (model.pruner is not None) if nearest is None else not nearest.allowed.all():
-        return None  # its parts may not be among the candidates
+    if _pruned_away(model, examples, executor) if nearest is None else not nearest.allowed.all():
+        return None
     gold = model.graph.gold(encoded, structure)
     return None if (gold.parts < 0).any() or same(gold, chosen) else gold
+
+
+def _pruned_away(model: Predictor, examples: Examples, executor: Executor) -> bool:
+    """Whether the gold output has parts that the pruner leaves out: with all that it has there would be more candidates."""
+    if model.pruner is None:
+        return False
+    kept = model.pruner.prune(examples.encoded, keep_gold=True, executor=executor).encoded
+    return bool(model.graph.build(kept).parts[-1] != examples.structure.parts[-1])
 
 
 def _change(model: Predictor, examples: Examples, chosen: SparseVectors, executor: Executor) -> SparseVectors | None:

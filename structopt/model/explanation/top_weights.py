@@ -148,9 +148,7 @@ def top_weights(model: Predictor, top: int, occurring: Sequence[Occurring] = (),
     return TopWeights(title, *_of_shared(scorer, model.weights, names, top, occurring, source))
 
 
-def _of_group(
-    scorer: SparseFeatures, weights: Array, names: ModelNames, group: str, numbers: Array, top: int
-) -> Iterator[Table]:
+def _of_group(scorer: SparseFeatures, weights: Array, names: ModelNames, group: str, numbers: Array, top: int) -> Iterator[Table]:
     """Of a group with attributes a table for each configuration; else, or where these are many, one for all."""
     attributes, width = numbers.shape
     configurations = names.configurations(group, width)

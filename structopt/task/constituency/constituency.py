@@ -28,8 +28,8 @@ from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.constituency.lexicon import Lexicon
 from structopt.task.constituency.phrases import Phrases, phrases_of, trees_with
 from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Tokens
-from structopt.task.gold.lists import gold_list
 from structopt.task.key_checks import check_keys
+from structopt.task.outputs_in_memory import GOLD
 from structopt.task.split_files import checked_paths, files_of
 from structopt.templates.anchored_templates import ANCHORED
 from structopt.templates.column_codes import CodedColumns
@@ -139,7 +139,7 @@ class Constituency(Task):
     def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Treebank:
         """Make a corpus of sentences, as `corpus` takes them, and trees: `Node`s, or text in brackets."""
         corpus = self.corpus(instances)
-        entries = gold_list(outputs, len(corpus), "['(S (NP (NNP Ann)) (VP (VBD slept)))']")
+        entries = GOLD.listed(outputs, len(corpus), "['(S (NP (NNP Ann)) (VP (VBD slept)))']")
         return treebank.with_trees(corpus, entries)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -21,7 +22,7 @@ from structopt.formats.coreference import coreference_files
 from structopt.formats.coreference.conll_columns import END
 from structopt.formats.coreference.document_picture import draw
 from structopt.formats.coreference.documents import Documents
-from structopt.formats.coreference.documents_in_memory import in_memory
+from structopt.formats.coreference.documents_in_memory import FORM, in_memory
 from structopt.formats.coreference.link_table import link_table
 from structopt.formats.text_files import write_text
 from structopt.kernels.waist.record import Array
@@ -29,6 +30,7 @@ from structopt.metrics import coreference
 from structopt.metrics.instance_counts import InstanceCounts
 from structopt.task.coreference.mention_columns import COLUMNS, mention_cells, numbered
 from structopt.task.coreference.noun_phrases import with_noun_phrases
+from structopt.task.gold.entities import entity_numbers, gold_entities, with_mentions
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.templates.column_codes import CodedColumns
@@ -147,6 +149,13 @@ class Coreference(Task):
     def corpus(self, instances: Sequence[Any]) -> Documents:
         """Make an unlabelled corpus of documents: mappings with ``sentences``, lists of words, and ``mentions``, pairs."""
         return in_memory(instances)
+
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Documents:
+        """Make a corpus of documents, as `corpus` takes them, and entities, which stand for ``mentions`` where there are none."""
+        documents = FORM.listed(instances)
+        entities = gold_entities(outputs, len(documents))
+        corpus = in_memory(with_mentions(documents, entities))
+        return replace(corpus, clusters=entity_numbers(corpus, entities))
 
     @property
     def input_schema(self) -> Schema:

@@ -8,7 +8,7 @@ import numpy as np
 
 from structopt.formats.in_memory.instances import shown
 from structopt.formats.trees.dependency_trees import EMPTY, Trees
-from structopt.task.gold.lists import gold_cells, gold_list, refused
+from structopt.task.outputs_in_memory import GOLD
 
 FORM = "[[2, 0], [(2, 'nsubj'), (0, 'root')]]"
 
@@ -28,11 +28,11 @@ def gold_arcs(corpus: Trees, outputs: Any) -> tuple[list[str], list[str]]:
         For lists of other lengths, and what is neither a head nor such a pair.
     """
     heads, relations, lengths = [], [], np.diff(corpus.offsets).tolist()
-    for number, output in enumerate(gold_list(outputs, len(lengths), FORM), 1):
-        for cell in gold_cells(output, lengths[number - 1], number, "words"):
+    for number, output in enumerate(GOLD.listed(outputs, len(lengths), FORM), 1):
+        for cell in GOLD.cells(output, lengths[number - 1], number, "words"):
             head, relation = cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, None)
             if isinstance(head, bool) or not isinstance(head, (int, np.integer, type(None))):
-                raise refused(number, f"{shown(cell)} is neither a head nor a pair (head, relation). Write {FORM}.")
+                raise GOLD.refused(number, f"{shown(cell)} is neither a head nor a pair (head, relation). Write {FORM}.")
             heads.append(EMPTY if head is None else str(int(head)))
             relations.append(EMPTY if relation is None else str(relation))
     return heads, relations

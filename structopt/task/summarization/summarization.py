@@ -28,6 +28,7 @@ from structopt.formats.text_files import AUTO, write_text
 from structopt.kernels.waist.record import Array
 from structopt.metrics import rouge
 from structopt.metrics.instance_counts import InstanceCounts
+from structopt.task.gold.extracts import gold_references
 from structopt.task.key_checks import check_keys
 from structopt.task.split_files import checked_paths, files_of
 from structopt.task.summarization.attributes import FREQUENCY, OF_BIGRAMS, OF_SENTENCES, UNIT, Document, Templates
@@ -145,15 +146,16 @@ class Summarization(Task):
         corpus = text_documents.read(path, self.format, limit, self._references if labelled else None, self.encoding)
         if labelled and corpus.references is None:
             raise corpus.error(0, "it has no reference summary: set task.references, or give references in JSON lines.")
-        long = [i for i, own in enumerate(corpus.references or ()) if min(map(self._length_of, own)) > self.budget]
-        if labelled and long:
-            message = f"its references are all longer than task.budget={self.budget} {self.lengths} ({len(long)} such documents)."
-            log.warning("%s", corpus.error(long[0], message))
-        return corpus
+        return self._fitting(corpus) if labelled else corpus
 
     def corpus(self, instances: Sequence[Any]) -> Texts:
         """Make an unlabelled corpus of documents: lists of sentences, or mappings with ``sentences``."""
         return in_memory(instances)
+
+    def labelled(self, instances: Sequence[Any], outputs: Sequence[Any]) -> Texts:
+        """Make a corpus of documents, as `corpus` takes them, and of each its references, or an extract that stands for one."""
+        corpus = self.corpus(instances)
+        return self._fitting(replace(corpus, references=gold_references(corpus.documents(), outputs)))
 
     @property
     def input_schema(self) -> Schema:
@@ -264,6 +266,14 @@ class Summarization(Task):
                 self._templates[group] = Templates(templates.key, state.strings(group), templates.columns)
             except ConfigError as error:
                 state.refuse(group, f"templates of {group}s ({error})")
+
+    def _fitting(self, corpus: Texts) -> Texts:
+        """The corpus; a warning tells of documents whose references are all beyond the budget."""
+        long = [i for i, own in enumerate(corpus.references or ()) if min(map(self._length_of, own)) > self.budget]
+        if long:
+            message = f"its references are all longer than task.budget={self.budget} {self.lengths} ({len(long)} such documents)."
+            log.warning("%s", corpus.error(long[0], message))
+        return corpus
 
     def _length_of(self, sentences: Sequence[str]) -> int:
         """What sentences take of the budget."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +78,11 @@ class FileColumns:
         """
         numbers = self.numbers
         if not numbers:
-            first: Any = next((sentence for sentence in sentences if len(sentence)), [])
+            first: Any = next((sentence for sentence in sentences if isinstance(sentence, Sized) and len(sentence)), [])
             if isinstance(first, Mapping):
                 named = [name for name in self.layouts.names if name in first and name != TAG]
                 return tuple(named) or self.layouts.names[:1]
-            token = first[0] if len(first) else ""
+            token = next(iter(first), "")
             numbers = self.layouts.columns(MEMORY, 1, 1 + (len(token) if isinstance(token, (tuple, list)) else 1))
         return tuple(name for name in numbers if name != TAG)
 

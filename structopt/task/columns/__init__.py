@@ -1,0 +1,1 @@
+"""Columns of the tokens of files and sentences, and the templates that look at them."""
