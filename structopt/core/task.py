@@ -201,7 +201,7 @@ class Task(Component):
         """
         raise NotImplementedError
 
-    def learn(self, blocks: Callable[[], Iterator[Any]]) -> None:
+    def learn(self, blocks: Callable[[], Iterator[Any]], earlier: Any = None) -> None:
         """Make labels and vocabulary as `fit` does, of a corpus in `blocks`, which every call reads from the first one on."""
         raise NotImplementedError
 

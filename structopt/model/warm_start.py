@@ -60,15 +60,20 @@ class WarmStart:
         ConfigError
             If the model is another task's, whose vocabulary means something else.
         """
+        kept = self.kept_task(task)
+        return task.fit(corpus) if kept is None else task.fit(corpus, kept)
+
+    def kept_task(self, task: Task) -> Task | None:
+        """The earlier model's task, whose vocabulary is kept beside the new one; None where it is not. Errors as of `fit`."""
         if self.vocabulary == "new":
-            return task.fit(corpus)
+            return None
         if type(self.model.task) is not type(task):
             kinds = [type(one).__name__ for one in (self.model.task, task)]
             raise ConfigError(
                 f"warm_start={self.address}: that model's task ({kinds[0]}) is not this one ({kinds[1]}), so its vocabulary "
                 "cannot be kept. Give a model of the same task, or type warm_start.vocabulary=new."
             )
-        return task.fit(corpus, self.model.task)
+        return self.model.task
 
     def kept_graph(self, graph: FactorGraph) -> list[FactorGraph]:
         """The earlier model's graph, where a new one of its class is to keep what it learnt; else nothing."""

@@ -10,8 +10,10 @@ from typing import Any
 from structopt.core.data import file_sets
 from structopt.core.data.encoded import Encoded
 from structopt.core.scorer import SparseFeatures
+from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.formats.array_folder import UnusableFolder
+from structopt.model.warm_start import WarmStart
 from structopt.objective.corpus_folder import open_corpus, write_corpus
 from structopt.objective.fingerprint import digest_of
 from structopt.progress import phases
@@ -31,8 +33,15 @@ def in_files(config: Mapping[str, Any]) -> bool:
     return (config.get("storage") or {}).get("name") == "disk"
 
 
-def featurised(config: Mapping[str, Any], components: Components) -> Encoded:
+def featurised(config: Mapping[str, Any], components: Components, warm_start: WarmStart | None = None) -> Encoded:
     """Map the training split, which is featurised where no folder has it yet; the task is then fitted.
+
+    Parameters
+    ----------
+    config : mapping
+    components : Components
+    warm_start : WarmStart or None
+        An earlier model, whose vocabulary may be kept.
 
     Raises
     ------
@@ -42,14 +51,15 @@ def featurised(config: Mapping[str, Any], components: Components) -> Encoded:
         Where the data are malformed.
     """
     _refuse(config, components)
-    key = _key(config, components)
+    earlier = None if warm_start is None else warm_start.kept_task(components.task)
+    key = _key(config, components, earlier)
     folder = Path(config["storage"]["folder"] or ROOT) / digest_of([], key)[:24]
     try:
         return _open(folder, key, components)
     except UnusableFolder as reason:
         if folder.exists():
             log.warning("%s: %s; it is not used, and made anew.", folder, reason)
-    _make(folder, key, config, components)
+    _make(folder, key, components.task, earlier)
     return _open(folder, key, components)
 
 
@@ -60,31 +70,34 @@ def _open(folder: Path, key: Mapping[str, Any], components: Components) -> Encod
     return encoded
 
 
-def _make(folder: Path, key: Mapping[str, Any], config: Mapping[str, Any], components: Components) -> None:
+def _make(folder: Path, key: Mapping[str, Any], task: Task, earlier: Task | None) -> None:
     """Read the data, once or twice to learn of them and once to write them."""
-    task = components.task
     path = task.files["train"]
 
     def blocks() -> Iterator[Any]:
         return task.blocks(path, task.limit)
 
-    task.learn(blocks)
+    task.learn(blocks, earlier)
     with phases.phase("featurising", path.name):
         write_corpus(folder, key, map(task.encode, blocks()), task.state())
 
 
-def _key(config: Mapping[str, Any], components: Components) -> dict[str, Any]:
-    """What decides the files: data, settings of task and features, word lists."""
+def _key(config: Mapping[str, Any], components: Components, earlier: Task | None) -> dict[str, Any]:
+    """What decides the files: data, settings of task and features, word lists, and an earlier vocabulary that is kept."""
     path, lists = components.task.files["train"], (config["features"].get("lists") or {}).values()
     task = {name: value for name, value in config["task"].items() if name not in APART}
     features = {name: value for name, value in config["features"].items() if name != "support"}
     digests = [file_sets.digest(file_sets.data_path(one)) for one in (path, *lists)]
-    return {"version": VERSION, "data": digests, "task": task, "features": features}
+    key = {"version": VERSION, "data": digests, "task": task, "features": features}
+    if earlier is None:
+        return key
+    values, arrays = earlier.state()
+    return key | {"vocabulary": digest_of(list(arrays.values()), {"values": values, "arrays": list(arrays)})}
 
 
 def _refuse(config: Mapping[str, Any], components: Components) -> None:
     """Refuse what needs the training split in memory, with the reason."""
-    of, warm_start = components, config.get("warm_start") or {}
+    of = components
     if not of.task.reads_blocks:
         raise ConfigError(
             f"storage=disk reads training data in blocks, and task={config['task']['name']} reads them as a whole. Type "
@@ -96,8 +109,6 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
         f"features={config['features']['name']} reads other data": not isinstance(of.scorer, SparseFeatures),
         "factor_graph.pruner marks the candidates of every instance": of.graph.pruning is not None,
         "task.tagger gives the training data a column": of.task.annotates,
-        "warm_start keeps the vocabulary of another model (warm_start.vocabulary=new does not)": bool(warm_start.get("model"))
-        and warm_start.get("vocabulary") != "new",
     }
     for reason, applies in reasons.items():
         if applies:

@@ -105,7 +105,7 @@ def read(config: Mapping[str, Any], components: Components, model: Model | None 
     warm_start = WarmStart.of(node, None if run is None else run.model)
     with kernels_beside.compiling(config, components.composed, alone):
         in_files = featurised.in_files(config)
-        encoded = featurised.featurised(config, components) if in_files else _encoded(components, warm_start)
+        encoded = featurised.featurised(config, components, warm_start) if in_files else _encoded(components, warm_start)
     pruned, held_out = PrunedSplits(components), HeldOut(components)
     with phases.phase("featurising", name):
         components.graph.fit(encoded, *([] if warm_start is None else warm_start.kept_graph(components.graph)))

@@ -135,7 +135,7 @@ class AttributeLabelling(TokenLabelling):
             return self._encoded_with_sets(corpus, {"label": self._table(corpus)}, corpus.labels)
         return self.encode(corpus)
 
-    def learn(self, blocks: Callable[[], Iterator[AttributeText]]) -> None:
+    def learn(self, blocks: Callable[[], Iterator[AttributeText]], earlier: AttributeLabelling | None = None) -> None:
         """Learn what `fit` learns, of one block after the other."""
         evidence, labels, counts = tag_schemes.SchemeEvidence(), set[str](), Counter[str]()
         for corpus in blocks():
@@ -145,11 +145,11 @@ class AttributeLabelling(TokenLabelling):
                 evidence.add([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
             if self.hash_bits is None:
                 self._count(corpus, counts)
-        self._take_scheme(evidence)
+        self._take_scheme(evidence, earlier)
         if self.scheme != "none":
             self.target_scheme = self.scheme
-        self._learn_labels(sorted(labels))
-        self._number(counts, ())
+        self._learn_labels(sorted(labels), earlier)
+        self._number(counts, () if earlier is None else earlier._attributes)
 
     def _count(self, corpus: AttributeText, counts: Counter[str]) -> None:
         """Count the attributes of a corpus; the counter has them in the order of their first occurrences."""

@@ -31,7 +31,6 @@ from structopt.task.dense.dense_columns import DenseColumns, DenseReading, Token
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
-from structopt.templates.template_learner import TemplateLearner
 
 FIELDS = {"word": ["tokens"], "tag": ["tags"]}
 
@@ -200,22 +199,23 @@ class SequenceLabelling(TokenLabelling):
         self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
         return self._encoded_with_sets(corpus, tables, tags) if open_labels else self._encoded(corpus, tables, labels)
 
-    def learn(self, blocks: Callable[[], Iterator[Columns]]) -> None:
+    def learn(self, blocks: Callable[[], Iterator[Columns]], earlier: SequenceLabelling | None = None) -> None:
         """Learn what `fit` learns: scheme and values of all blocks, then labels and attributes."""
         self._columns.fit(next(blocks()))
         self._templates.drop(self._columns.missing, self.columns)
-        evidence, learners = tag_schemes.SchemeEvidence(), [TemplateLearner(one) for one in self._templates]
+        evidence = tag_schemes.SchemeEvidence()
+        learners = self._templates.learners(None if earlier is None else earlier._templates)
         for corpus in blocks():
             evidence.add(corpus.sentences(TAG) if self.scheme == "auto" else ())
             for learner in learners:
                 learner.values(self._inputs(corpus), corpus.offsets)
-        self._take_scheme(evidence)
+        self._take_scheme(evidence, earlier)
         labels: set[str] = set()
         for corpus in blocks():
             labels |= set(self._gold_labels(corpus) or ())
             for learner in learners:
                 learner.keys(self._inputs(corpus), corpus.offsets)
-        self._learn_labels(sorted(labels))
+        self._learn_labels(sorted(labels), earlier)
         for learner in learners:
             learner.finish()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.templates.column_templates import FeatureTemplates, terms_of
@@ -21,11 +23,16 @@ class TemplateLearner:
     Parameters
     ----------
     templates : FeatureTemplates
+    earlier : FeatureTemplates or None
+        Fitted templates, whose attributes are kept, as `FeatureTemplates.fit` keeps them.
     """
 
-    def __init__(self, templates: FeatureTemplates) -> None:
-        self.templates = templates
-        self._values: dict[View, dict[str | None, None]] = {view: {} for view in templates._views}
+    def __init__(self, templates: FeatureTemplates, earlier: FeatureTemplates | None = None) -> None:
+        self.templates, self.earlier = templates, earlier
+        known = {} if earlier is None else earlier._vocabularies
+        self._values: dict[View, dict[str | None, None]] = {
+            view: dict.fromkeys(known[view].values if view in known else ()) for view in templates._views
+        }
         self._tables: list[tuple[TemplateKeys, KeyCounts]] = []
 
     def values(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
@@ -52,8 +59,11 @@ class TemplateLearner:
     def finish(self) -> None:
         """Number the attributes."""
         own = self.templates
-        for table, counts in self._tables:
+        for template, (table, counts) in zip(own.templates, self._tables, strict=False):  # hashed ones have no tables
+            kept = None if self.earlier is None else self.earlier._codes_of(template)
             table.keys = counts.frequent(own._min_count)
+            if kept is not None:
+                table.keys = np.union1d(table.keys, table.joined(iter(kept), len(kept[0]))[0])
         own._learnt = [table for table, _ in self._tables]
         own._number()
 

@@ -14,6 +14,7 @@ from structopt.errors import ConfigError
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import selected_rows
 from structopt.templates.column_templates import FeatureTemplates
+from structopt.templates.template_learner import TemplateLearner
 
 TOKENS, PAIRS = "label", "transition"
 KEYS = {TOKENS: "features.templates", PAIRS: "features.transitions"}
@@ -81,6 +82,11 @@ class TemplateGroups:
         """Learn the attributes of tokens beside those of `earlier` ones, and return the tables."""
         known = {} if earlier is None else earlier._groups
         return _of_pairs({group: one.fit(cells, offsets, known.get(group)) for group, one in self._groups.items()}, offsets)
+
+    def learners(self, earlier: TemplateGroups | None) -> list[TemplateLearner]:
+        """Return what learns the same in blocks."""
+        known = {} if earlier is None else earlier._groups
+        return [TemplateLearner(one, known.get(group)) for group, one in self._groups.items()]
 
     def transform(self, cells: Mapping[str, list[str]], offsets: Array) -> dict[str, AttributeTable]:
         """Return the tables of the attributes that are known; columns may be missing."""
