@@ -151,6 +151,10 @@ class Summarization(Task):
             log.warning("%s", corpus.error(long[0], message))
         return corpus
 
+    def subset(self, corpus: Texts, first: int, last: int) -> Texts:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> Texts:
         """Make an unlabelled corpus of documents: lists of sentences, or mappings with ``sentences``."""
         return in_memory(instances)
