@@ -24,6 +24,7 @@ commands:
   evaluate     score a model on a file
   explain      what a model has learnt, and what decided a prediction
   compare      tables and learning curves of several runs
+  experiments  reports of finished experiments, as pages
   components   what is installed, with parameters: structopt components optimizer=dca
 structopt COMMAND --help says more of each.
 

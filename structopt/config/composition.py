@@ -60,6 +60,9 @@ class Settings(TypedDict, total=False):
     check: bool
     data: str | None
     scale: Literal["small", "full"] | None
+    tuning: Literal["tail", "dev"] | None
+    tail: float | None
+    test_curve: bool
     sweep: Sweep
     objective_every: int
     patience: int | None

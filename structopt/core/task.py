@@ -164,6 +164,21 @@ class Task(Component):
         """
         raise ConfigError("This task learns from files, and not from instances in memory. Type task.train=FILE.")
 
+    def subset(self, corpus: Any, first: int, last: int) -> Any:
+        """The instances first <= i < last of a labelled corpus, in their order, to be encoded and scored as those of `read` are.
+
+        It takes a share of the training file apart (``tail=0.2``); the corpus then has a length. By default that of a list is
+        known, and no other.
+
+        Raises
+        ------
+        ConfigError
+            By default: where the corpus is no list.
+        """
+        if isinstance(corpus, list | tuple):
+            return corpus[first:last]
+        raise ConfigError("This task's training data cannot be divided. Give task.dev and task.test, and leave out tail.")
+
     @property
     def annotator(self) -> str | None:
         """A run or model folder whose predictions this task takes for a column of its inputs; None, the default: none.

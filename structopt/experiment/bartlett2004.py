@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
 
 from structopt.experiment.curves import Curve, Panel, draw
+from structopt.experiment.noise import Sample, Verdict, difference, every, larger
 from structopt.experiment.report import Claim, Report, Table
 from structopt.experiment.runs import SMALL, Points, at, at_pass, cannot_tell, grouped, setting_of, several_seeds
 from structopt.run.plots import COLOURS
@@ -21,8 +24,25 @@ AT_START, STALLED = 5, 0.03
 DIP = 0.02
 """Share by which the dual may fall where EG takes over from SMO: a little of the uniform distribution is mixed in there."""
 
-Duals = dict[str, Points]
+@dataclass(frozen=True)
+class Dual:
+    """The dual objective of a run after each pass."""
 
+    seed: int
+    points: Points
+
+    @property
+    def last(self) -> float:
+        """After the last pass."""
+        return self.points[1][-1]
+
+    def after(self, epoch: float) -> float:
+        """After a pass, or the last one before it; 0 where there is none."""
+        return at(self.points, epoch) or 0.0
+
+
+Duals = dict[str, list[Dual]]
+"""Of every setting, one a seed."""
 
 PAPER = "Bartlett, Collins, Taskar and McAllester (2004)"
 NOTES = (
@@ -56,32 +76,45 @@ def grammar(records: Sequence[RunRecord], scale: str) -> Report:
 
 def _report(title: str, source: str, records: Sequence[RunRecord], scale: str, notes: Sequence[str]) -> Report:
     """Table, claims and picture of dual objectives."""
-    duals = {name: _dual(runs) for name, runs in grouped(records, setting_of).items()}
+    groups = {name: [_dual(run) for run in runs] for name, runs in grouped(records, setting_of).items()}
+    duals = {name: known for name, runs in groups.items() if (known := [run for run in runs if run.points[1]])}
     small = (SMALL,) if scale == "small" else ()
     notes = (*small, *several_seeds(records), *notes, *NOTES)
     return Report(title, source, (_table(duals),), _claims(duals), notes, partial(draw, _panels(duals)))
 
 
-def _dual(runs: Sequence[RunRecord]) -> Points:
+def _dual(run: RunRecord) -> Dual:
     """The sum over instances, as the paper has it, after each pass: the history holds the mean."""
-    curves = [run.curve("dual") for run in runs]
-    sizes = [run.metric("train.instances") or 0.0 for run in runs]
-    totals = zip(*([size * value for value in ys] for size, (_, ys) in zip(sizes, curves, strict=True)), strict=False)
-    means = [sum(column) / len(runs) for column in totals]
-    return curves[0][0][: len(means)], means
+    size, (passes, values) = run.metric("train.instances") or 0.0, run.curve("dual")
+    return Dual(int(run.setting("seed") or 0), (passes, [size * value for value in values]))
+
+
+def _sample(runs: Sequence[Dual], value: Callable[[Dual], float | None]) -> Sample | None:
+    known = {run.seed: number for run in runs if (number := value(run)) is not None}
+    return Sample(known) if known else None
 
 
 def _table(duals: Duals) -> Table:
-    last = max((int(max(xs)) for xs, _ in duals.values() if xs), default=0)
+    last = max((int(max(run.points[0])) for runs in duals.values() for run in runs), default=0)
     passes = [*(one for one in PASSES if one < last), last]
-    rows = tuple((name, *(at_pass(points, one) for one in passes)) for name, points in duals.items())
+    rows = tuple(
+        (name, *(_sample(runs, lambda run, one=one: at_pass(run.points, one)) for one in passes))  # type: ignore[misc]
+        for name, runs in duals.items()
+    )
     return Table(("", *(f"pass {one}" for one in passes)), rows, "Dual objective")
+
+
+def _mean(runs: Sequence[Dual]) -> Points:
+    """The mean over seeds, as far as all runs go."""
+    values = [fmean(column) for column in zip(*(run.points[1] for run in runs), strict=False)]
+    return runs[0].points[0][: len(values)], values
 
 
 def _panels(duals: Duals) -> list[Panel]:
     """As in the paper, step lengths on the left and initial values on the right."""
     colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(duals)}
-    highest = max((max(ys) for _, ys in duals.values() if ys), default=1.0)
+    means = {name: _mean(runs) for name, runs in duals.items()}
+    highest = max((max(ys) for _, ys in means.values()), default=1.0)
     panels = (
         ("(a) step lengths, θ = -3", lambda name: not name.startswith("EG η") or name.endswith("θ=-3")),
         ("(b) initial values, η = 1", lambda name: not name.startswith("EG η") or "η=1 " in name),
@@ -90,7 +123,7 @@ def _panels(duals: Duals) -> list[Panel]:
         Panel(
             [
                 Curve(*points, name, colours[name], "--" if name == OPTIMUM else "-")
-                for name, points in duals.items()
+                for name, points in means.items()
                 if shown(name)
             ],
             "passes", "dual objective", title, 0.0, 1.05 * highest,
@@ -104,39 +137,52 @@ def _claims(duals: Duals) -> tuple[Claim, ...]:
     lags, overtakes = "EG lags at the start", "EG overtakes SMO"
     lead = f"EG achieves a larger than {LEAD:.0%} increase in the value of the objective"
     hybrid = "Several SMO updates and then EG get the benefits of both"
-    plain = {name: points for name, points in duals.items() if name.startswith("EG η")}
-    if not duals.get(SMO, ([], []))[1] or not plain:
+    plain = {name: runs for name, runs in duals.items() if name.startswith("EG η")}
+    if SMO not in duals or not plain:
         return tuple(cannot_tell(text, "SMO or no EG") for text in (started, stalled, lags, overtakes, lead, hybrid))
-    smo, best = duals[SMO], max(plain, key=lambda name: plain[name][1][-1])
-    early = {name: at(points, AT_START) or 0.0 for name, points in plain.items()}
-    begun, end, top = at(smo, AT_START) or 0.0, smo[1][-1], plain[best][1][-1]
-    starts = ", ".join(f"{name} {value:.2f}" for name, value in early.items())
-    crossing = next((int(x) for x, y in zip(*plain[best], strict=True) if y > (1 + CLOSE) * (at(smo, x) or 0.0)), None)
-    passed = f"from pass {crossing} on" if top > (1 + CLOSE) * end and crossing else "never"
+    smo, best = duals[SMO], max(plain, key=lambda name: fmean(run.last for run in plain[name]))
+    early = {name: _of(runs, lambda run: run.after(AT_START)) for name, runs in plain.items()}
+    end, top = _of(smo, lambda run: run.last), _of(plain[best], lambda run: run.last)
+    begun = _of(smo, lambda run: run.after(AT_START))
+    share = _of(smo, lambda run: run.after(AT_START) / run.last)
+    starts = ", ".join(f"{name} {value}" for name, value in early.items())
+    means = _mean(smo), _mean(plain[best])
+    crossing = next((int(x) for x, y in zip(*means[1], strict=True) if y > (1 + CLOSE) * (at(means[0], x) or 0.0)), None)
+    overtaken = larger(top, end, 1 + CLOSE)
+    passed = f"from pass {crossing} on" if overtaken is Verdict.HOLDS and crossing else "never"
     return (
-        Claim(started, begun >= 0.75 * end, f"{begun:.2f} after {AT_START} passes, {begun / end:.0%} of its last value"),
-        _stalled(stalled, duals, smo),
-        Claim(lags, max(early.values()) < begun, f"pass {AT_START}: SMO {begun:.2f}, {starts}"),
-        Claim(overtakes, top > (1 + CLOSE) * end, f"{best} by more than {CLOSE:.0%}: {passed}"),
-        Claim(lead, top > (1 + LEAD) * end, f"{best} {top:.2f}, SMO {end:.2f}: {top / end - 1:+.1%}"),
-        _hybrid(hybrid, duals, top),
+        Claim(started, _above(share, 0.75), f"{begun} after {AT_START} passes, {share.mean:.0%} of its last value"),
+        _stalled(stalled, duals),
+        Claim(lags, every(difference(begun, one).above() for one in early.values()), f"pass {AT_START}: SMO {begun}, {starts}"),
+        Claim(overtakes, overtaken, f"{best} by more than {CLOSE:.0%}: {passed}"),
+        Claim(lead, larger(top, end, 1 + LEAD), f"{best} {top}, SMO {end}: {top.mean / end.mean - 1:+.1%}"),
+        _hybrid(hybrid, duals, plain[best]),
     )
 
 
-def _stalled(text: str, duals: Duals, smo: Points) -> Claim:
-    if not duals.get(OPTIMUM, ([], []))[1]:
+def _of(runs: Sequence[Dual], value: Callable[[Dual], float]) -> Sample:
+    return Sample({run.seed: value(run) for run in runs})
+
+
+def _above(share: Sample, bound: float) -> Verdict:
+    return difference(share, share.constant(bound)).above()
+
+
+def _stalled(text: str, duals: Duals) -> Claim:
+    if OPTIMUM not in duals:
         return cannot_tell(text, OPTIMUM)
-    optimum, end, half = max(duals[OPTIMUM][1]), smo[1][-1], at(smo, smo[0][-1] / 2) or smo[1][0]
-    short, gained = 1 - end / optimum, end / half - 1
-    evidence = f"the second half of its passes brought {gained:.1%}; {short:.1%} are missing"
-    return Claim(text, short > STALLED and gained < STALLED, evidence)
+    optimum = max(max(run.points[1]) for run in duals[OPTIMUM])
+    short = _of(duals[SMO], lambda run: 1 - run.last / optimum)
+    gained = _of(duals[SMO], lambda run: run.last / (at(run.points, run.points[0][-1] / 2) or run.points[1][0]) - 1)
+    evidence = f"the second half of its passes brought {gained.mean:.1%}; {short.mean:.1%} are missing"
+    return Claim(text, every([_above(short, STALLED), ~_above(gained, STALLED)]), evidence)
 
 
-def _hybrid(text: str, duals: Duals, best: float) -> Claim:
-    if not duals.get(HYBRID, ([], []))[1]:
+def _hybrid(text: str, duals: Duals, plain: Sequence[Dual]) -> Claim:
+    if HYBRID not in duals:
         return cannot_tell(text, HYBRID)
-    smo, both = duals[SMO], duals[HYBRID]
-    behind = max(1 - y / (at(smo, x) or y) for x, y in zip(*both, strict=True))
-    reached = both[1][-1] / best
-    evidence = f"at most {max(behind, 0.0):.1%} behind SMO at any pass, at the end {reached:.1%} of the best EG"
-    return Claim(text, behind <= DIP and reached >= 1 - CLOSE, evidence)
+    smo, best = _mean(duals[SMO]), fmean(run.last for run in plain)
+    behind = _of(duals[HYBRID], lambda run: max(1 - y / (at(smo, x) or y) for x, y in zip(*run.points, strict=True)))
+    reached = _of(duals[HYBRID], lambda run: run.last / best)
+    evidence = f"at most {max(behind.mean, 0.0):.1%} behind SMO at any pass, at the end {reached.mean:.1%} of the best EG"
+    return Claim(text, every([~_above(behind, DIP), _above(reached, 1 - CLOSE)]), evidence)

@@ -1,92 +1,133 @@
-"""Kummerfeld et al. (2015), Figure 1: of every method the run whose values are best on the dev split."""
+"""Kummerfeld et al. (2015), Figure 1: of every method the runs, one a seed, whose values are best on the dev split."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from operator import le
 
-from structopt.experiment.kummerfeld2015 import METHODS, seed_noise
-from structopt.experiment.runs import setting_of
-from structopt.run.records import RunRecord
+from structopt.experiment.kummerfeld2015 import METHODS
+from structopt.experiment.noise import Arrival, Sample
+from structopt.experiment.runs import Parts, arrival, highest, over_seeds, sample_of, setting_of
+from structopt.run.records import RunRecord, mean_curve
 
 SCORES = {
     "ner": "f1", "dependency": "uas", "constituency": "bracket_f1_40", "coreference": "conll", "summarization": "rouge2_recall",
 }  # fmt: skip
-LEAST_NOISE = 0.2
-"""Points: scores that differ by less than this, or by less than another seed changes them here, count as equal."""
+PEAK = 0.2
+"""Points below its best at which a method is said to have come to its peak."""
+
+
+def metric_of(record: RunRecord) -> str:
+    """The metric by which the paper scores a run's task."""
+    return SCORES.get(str(record.setting("task.name")), "f1")
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The tuned run of a method: its dev scores in points, and the seconds behind each pass."""
+    """The tuned runs of a method, one a seed.
+
+    Attributes
+    ----------
+    method : str
+    label : str
+        Their label, without a seed.
+    runs : sequence of RunRecord
+    metric : str
+    parts : Parts
+        What chose the values, and what reports.
+    """
 
     method: str
-    record: RunRecord
-    key: str
+    label: str
+    runs: Sequence[RunRecord]
+    metric: str
+    parts: Parts
+
+    @cached_property
+    def key(self) -> str:
+        """The column of the history that is shown."""
+        return self.parts.curve(self.metric, self.runs)
 
     @cached_property
     def scores(self) -> list[float]:
-        """Dev score after each pass, in points."""
-        return [100 * score for score in self.record.curve(self.key)[1]]
+        """Score after each pass, in points: the mean over seeds."""
+        return mean_curve(self.runs, self.key, times=100.0)[1]
 
     @cached_property
     def seconds(self) -> list[float]:
-        """Seconds of training up to each pass."""
-        return self.record.curve(self.key, "seconds")[0]
+        """Seconds of training up to each pass: the mean over seeds."""
+        return mean_curve(self.runs, self.key, "seconds")[0]
 
-    @property
-    def best(self) -> float:
-        """The highest score."""
-        return max(self.scores)
+    @cached_property
+    def best(self) -> Sample:
+        """The reported score after the pass that is best on the dev split."""
+        return self._sample(lambda run: self.parts.best(run, self.metric))
 
-    @property
-    def drop(self) -> float:
+    @cached_property
+    def chosen_by(self) -> float:
+        """The highest dev score of any pass, by which values are chosen: the mean over seeds."""
+        return self._sample(lambda run: highest(run, self.metric)).mean
+
+    @cached_property
+    def drop(self) -> Sample:
         """The largest fall from one pass to the next, the first pass aside."""
-        later = self.scores[1:]
-        return max((a - b for a, b in zip(later, later[1:], strict=False)), default=0.0)
+        return self._sample(lambda run: _fall([100 * score for score in run.curve(self.key)[1][1:]]))
 
-    def passes_to(self, level: float) -> int | None:
-        """Passes until the score is at least `level`."""
-        return next((number for number, score in enumerate(self.scores, 1) if score >= level), None)
+    @cached_property
+    def peak(self) -> Sample:
+        """Passes until the score is within `PEAK` of the best of any pass."""
+        return self._sample(lambda run: _passes_to_peak(run.curve(self.key)[1]))
 
-    def seconds_to(self, level: float) -> float | None:
+    def arrival(self, level: float) -> Arrival:
         """Seconds until the score is at least `level`."""
-        passes = self.passes_to(level)
-        return None if passes is None else self.seconds[passes - 1]
+        at = arrival(self.runs, self.key, partial(le, level / 100), "seconds")
+        assert at is not None
+        return at
+
+    def _sample(self, value: Callable[[RunRecord], float | None]) -> Sample:
+        values = sample_of(self.runs, value)
+        assert values is not None
+        return values
+
+
+def _fall(scores: Sequence[float]) -> float:
+    return max((before - after for before, after in zip(scores, scores[1:], strict=False)), default=0.0)
+
+
+def _passes_to_peak(scores: Sequence[float]) -> float:
+    level = max(scores) - PEAK / 100
+    return float(next(number for number, score in enumerate(scores, 1) if score >= level))
 
 
 @dataclass(frozen=True)
 class Figure1:
-    """The tuned curve of every method, and how far apart scores have to be to count as different."""
+    """The tuned curve of every method."""
 
     curves: Mapping[str, Curve]
-    noise: float
 
     @classmethod
     def of(cls, records: Sequence[RunRecord]) -> Figure1:
-        """Take of every method the run with the highest dev score among those of the first seed."""
-        keys = {record.name: f"dev.{SCORES.get(str(record.setting('task.name')), 'f1')}" for record in records}
-        every = [Curve(setting_of(record), record, keys[record.name]) for record in records]
-        every = [curve for curve in every if curve.scores]
-        noise = seed_noise([curve.record for curve in every], {curve.record.name: curve.best for curve in every}, LEAST_NOISE)
+        """Take of every method the values whose highest dev score, the mean over seeds, is the highest."""
+        parts = Parts.of(records)
+        scored = [record for record in records if record.curve(f"dev.{metric_of(record)}")[1]]
+        tried = [Curve(setting_of(runs[0]), label, runs, metric_of(runs[0]), parts) for label, runs in over_seeds(scored).items()]
         curves = {}
-        for method in dict.fromkeys((*METHODS, *(curve.method for curve in every))):
-            tried = [curve for curve in every if curve.method == method]
-            seed = min((int(curve.record.setting("seed") or 0) for curve in tried), default=0)
-            tried = [curve for curve in tried if int(curve.record.setting("seed") or 0) == seed]
-            if tried:
-                curves[method] = max(tried, key=lambda curve: curve.best)
-        return cls(curves, noise)
+        for method in dict.fromkeys((*METHODS, *(curve.method for curve in tried))):
+            if own := [curve for curve in tried if curve.method == method]:
+                curves[method] = max(own, key=lambda curve: curve.chosen_by)
+        return cls(curves)
 
     @property
     def best(self) -> float:
-        """The highest score of any method."""
-        return max((curve.best for curve in self.curves.values()), default=0.0)
+        """The highest reported score of any method."""
+        return max((curve.best.mean for curve in self.curves.values()), default=0.0)
 
-    def peaks(self) -> dict[str, int]:
-        """Passes until each method is as good as at its best, up to the noise."""
-        return {name: curve.passes_to(curve.best - self.noise) or 0 for name, curve in self.curves.items()}
+    def first(self, *methods: str) -> Curve | None:
+        """The best of some methods by the dev split; None where none of them has runs."""
+        known = [self.curves[method] for method in methods if method in self.curves]
+        return max(known, key=lambda curve: curve.chosen_by, default=None)
 
     def has(self, *methods: str) -> bool:
         """Whether every one of these methods has a curve."""

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from structopt.experiment.noise import CRITERION, Sample, Verdict
 from structopt.formats import tables
 from structopt.formats.durable_files import write_bytes
 from structopt.run.records import RunRecord
 
-Cell = str | float | int | None
+REPORT, FIGURE = "report.json", "![figure](FIGURE)"
+"""The name of the file with a report in JSON; what stands for the figure in its text."""
+Cell = str | float | int | Sample | None
 Reporter = Callable[[Sequence[RunRecord], str], "Report"]
 """Makes a report of the finished runs of a sweep and the scale (small, full): entry-point group ``structopt.experiment``."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table; numbers are written with `digits` digits behind the point, None is an empty cell."""
+    """A table; numbers are written with `digits` digits behind the point, samples as mean ± deviation; None is an empty cell."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -35,16 +41,32 @@ class Table:
         return f"{self.caption}\n{table}" if self.caption else table
 
     def csv(self) -> str:
-        """Return the table as CSV, with all digits."""
-        return tables.comma_separated([self.columns, *self.rows])
+        """Return the table as CSV, with all digits; a column of samples is two, of means and of standard deviations."""
+        sampled = [any(isinstance(row[j], Sample) for row in self.rows) for j in range(len(self.columns))]
+        heads = [
+            name
+            for column, two in zip(self.columns, sampled, strict=True)
+            for name in ([column, f"{column} sd"] if two else [column])
+        ]
+        lines = [[value for cell, two in zip(row, sampled, strict=True) for value in _values(cell, two)] for row in self.rows]
+        return tables.comma_separated([heads, *lines])
 
     def _lines(self) -> list[Sequence[str]]:
         return [self.columns, *([self._text(cell) for cell in row] for row in self.rows)]
 
     def _text(self, cell: Cell) -> str:
+        if isinstance(cell, Sample):
+            return cell.text(self.digits)
         if isinstance(cell, float):
             return f"{cell:.{self.digits}f}"
         return "" if cell is None else str(cell)
+
+
+def _values(cell: Cell, two: bool) -> list[str | float | int | None]:
+    """A cell in as many columns of CSV as it has."""
+    if isinstance(cell, Sample):
+        return [cell.mean, cell.sd if cell.n > 1 else None]
+    return [cell, None] if two else [cell]
 
 
 @dataclass(frozen=True)
@@ -55,20 +77,27 @@ class Claim:
     ----------
     text : str
         The observation.
-    held : bool or None
-        Whether it holds here; None where these runs cannot tell.
+    held : Verdict, bool or None
+        Whether it holds here; a truth value where there is no noise, None where these runs cannot tell.
     evidence : str
         The numbers that decide it.
     """
 
     text: str
-    held: bool | None
+    held: Verdict | bool | None
     evidence: str
 
     @property
+    def judged(self) -> Verdict:
+        """The verdict."""
+        if isinstance(self.held, Verdict):
+            return self.held
+        return Verdict.UNKNOWN if self.held is None else Verdict.HOLDS if self.held else Verdict.FAILS
+
+    @property
     def verdict(self) -> str:
-        """``yes``, ``no`` or ``cannot be told``."""
-        return "cannot be told" if self.held is None else "yes" if self.held else "no"
+        """``holds``, ``does not hold``, ``within noise`` or ``cannot be told``."""
+        return self.judged.value
 
 
 @dataclass(frozen=True)
@@ -87,6 +116,8 @@ class Report:
         Differences from the paper and their reasons: data, features, machine.
     draw : callable or None
         Draws the figure into a file.
+    configuration : tuple of pairs of str
+        Of all runs and of each setting, what ran; the sweep adds it.
     """
 
     title: str
@@ -95,22 +126,34 @@ class Report:
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     draw: Callable[[Path], None] | None = None
+    configuration: tuple[tuple[str, str], ...] = ()
 
     @property
     def verdict(self) -> str:
-        """How many of the observations that can be judged hold."""
-        judged = [claim.held for claim in self.claims if claim.held is not None]
-        return f"{sum(judged)} of {len(judged)} observations hold"
+        """How many of the observations hold, and how many are within noise or cannot be told."""
+        counts = Counter(claim.judged for claim in self.claims)
+        rest = [f"{counts[one]} {one.value}" for one in (Verdict.NOISE, Verdict.UNKNOWN) if counts[one]]
+        return ", ".join([f"{counts[Verdict.HOLDS]} of {len(self.claims)} observations hold", *rest])
 
-    def markdown(self) -> str:
+    def markdown(self, figure: str = "figure.png", level: str = "#") -> str:
         """Return the report in Markdown; the figure, where there is one, is ``figure.png`` beside it."""
-        blocks = [f"# {self.title}", self.source + ".", *(table.markdown() for table in self.tables)]
-        blocks += ["![figure](figure.png)"] if self.draw else []
+        blocks = [f"{level} {self.title}", *self.blocks(f"![figure]({figure})" if self.draw else "")]
+        return "\n\n".join(blocks) + "\n"
+
+    def blocks(self, figure: str = "") -> list[str]:
+        """Return the paragraphs below the title."""
+        blocks = [self.source + ".", *(table.markdown() for table in self.tables), *([figure] if figure else [])]
         if self.claims:
             rows = tuple((claim.text, claim.verdict, claim.evidence) for claim in self.claims)
-            blocks.append(Table(("the paper says", "here", "numbers"), rows, f"{self.verdict}.").markdown())
+            blocks += [Table(("the paper says", "here", "numbers"), rows, f"{self.verdict}.").markdown(), CRITERION]
         blocks += ["\n".join(f"- {note}" for note in self.notes)] if self.notes else []
-        return "\n\n".join(blocks) + "\n"
+        if self.configuration:
+            blocks.append(
+                Table(
+                    ("runs", "configuration"), tuple((name, f"`{words}`") for name, words in self.configuration), "What ran:"
+                ).markdown()
+            )
+        return blocks
 
 
 def with_failures(report: Report, others: Sequence[RunRecord]) -> Report:
@@ -122,11 +165,58 @@ def with_failures(report: Report, others: Sequence[RunRecord]) -> Report:
     return replace(report, notes=(f"Missing here, because they did not come to their end: {failures}.", *report.notes))
 
 
-def write(report: Report, folder: Path) -> Path:
-    """Write ``report.md``, ``table.csv`` (further tables: ``table_2.csv``, ...) and ``figure.png``; return the first."""
+@dataclass(frozen=True)
+class Origin:
+    """Where a report comes from.
+
+    Attributes
+    ----------
+    experiment, scale, command : str
+        Its name, the scale, and what was typed, with DIR for the folder of the data.
+    runs : int
+        How many came to their end.
+    seconds : float
+        Of training, of all runs together.
+    """
+
+    experiment: str
+    scale: str
+    command: str
+    runs: int
+    seconds: float
+
+
+def write(report: Report, folder: Path, origin: Origin | None = None) -> Path:
+    """Write ``report.md``, ``report.json``, ``table.csv`` (further tables: ``table_2.csv``, ...) and ``figure.png``.
+
+    Returns the path of the first.
+    """
     if report.draw:
         report.draw(folder / "figure.png")
     for number, table in enumerate(report.tables, 1):
         write_bytes(folder / ("table.csv" if number == 1 else f"table_{number}.csv"), table.csv().encode())
+    if origin is not None:
+        write_bytes(folder / REPORT, (json.dumps(_plain(report, origin), indent=1, ensure_ascii=False) + "\n").encode())
     write_bytes(folder / "report.md", report.markdown().encode())
     return folder / "report.md"
+
+
+def _plain(report: Report, origin: Origin) -> dict[str, Any]:
+    """A report as JSON values: cells that are samples as their mean, standard deviation and number of seeds."""
+    tables = [
+        {
+            "caption": one.caption, "digits": one.digits, "columns": one.columns,
+            "rows": [[_cell(cell) for cell in row] for row in one.rows],
+        }
+        for one in report.tables
+    ]  # fmt: skip
+    claims = [{"text": one.text, "verdict": one.verdict, "numbers": one.evidence} for one in report.claims]
+    return {
+        **asdict(origin), "title": report.title, "source": report.source, "verdict": report.verdict, "criterion": CRITERION,
+        "claims": claims, "tables": tables, "notes": report.notes, "configuration": report.configuration,
+        "figure": report.draw is not None, "text": "\n\n".join(report.blocks(FIGURE if report.draw else "")),
+    }  # fmt: skip
+
+
+def _cell(cell: Cell) -> Any:
+    return {"mean": cell.mean, "sd": cell.sd, "seeds": cell.n} if isinstance(cell, Sample) else cell

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from statistics import fmean
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
+from structopt.experiment.noise import Arrival, Sample
 from structopt.experiment.report import Claim
 from structopt.run.records import RunRecord, mean_curve
-from structopt.sweep.experiment_plan import setting
+from structopt.sweep.experiment_plan import SEPARATOR, setting
 
 Key = TypeVar("Key")
 Points = tuple[list[float], list[float]]
@@ -33,10 +34,104 @@ def setting_of(record: RunRecord) -> str:
     return setting(record.name)
 
 
-def mean(runs: Sequence[RunRecord], metric: str, times: float = 1.0) -> float | None:
-    """Return the mean of a metric over runs, times a factor; None where no run has it."""
-    known = [value for run in runs if (value := run.metric(metric)) is not None]
-    return times * fmean(known) if known else None
+@dataclass(frozen=True)
+class Parts:
+    """The splits by which values are chosen and on which they are reported.
+
+    Attributes
+    ----------
+    reporting : str
+        ``test`` where all runs have such scores, else ``dev``. What is chosen is chosen on ``dev``.
+    tail : float or None
+        The share of the training file that the dev split is.
+    """
+
+    reporting: str = "dev"
+    tail: float | None = None
+
+    @classmethod
+    def of(cls, records: Sequence[RunRecord]) -> Parts:
+        """The splits of an experiment's runs."""
+        test = bool(records) and all(record.metrics.get("test") for record in records)
+        shares = {record.setting("tail") for record in records}
+        return cls("test" if test else "dev", max((share for share in shares if share), default=None))
+
+    def score(self, name: str) -> str:
+        """The dotted name of a metric on the part that reports."""
+        return f"{self.reporting}.{name}"
+
+    def curve(self, name: str, runs: Sequence[RunRecord]) -> str:
+        """The same in histories: that of the part that reports, where it was scored after every pass."""
+        key = self.score(name)
+        return key if runs and all(run.curve(key)[0] for run in runs) else f"dev.{name}"
+
+    @property
+    def note(self) -> str:
+        """What chose and what reported, in a sentence."""
+        if self.reporting == "dev":
+            return "Values are chosen and scores reported on the same dev split."
+        if self.tail is None:
+            return "Values are chosen on the dev split and scores reported on the test split."
+        return (
+            f"Values are chosen on the last {self.tail:.0%} of the training file, which nothing is trained on, and scores "
+            "reported on the file of the dev split."
+        )
+
+    def best(self, run: RunRecord, name: str, times: float = 100.0) -> float | None:
+        """The reported score of a run after the pass that is best by the dev score, times a factor."""
+        chosen, reported = run.curve(f"dev.{name}"), dict(zip(*run.curve(self.curve(name, [run])), strict=True))
+        known = [(score, epoch) for epoch, score in zip(*chosen, strict=True) if epoch in reported]
+        return times * reported[max(known, key=lambda one: one[0])[1]] if known else None
+
+
+def highest(run: RunRecord, name: str, times: float = 100.0) -> float | None:
+    """The highest dev score of any pass, times a factor, by which values are chosen; None where there is none."""
+    return max((times * score for score in run.curve(f"dev.{name}")[1]), default=None)
+
+
+def at_passes(runs: Sequence[RunRecord], key: str, epoch: int | None, times: float = 100.0) -> Sample | None:
+    """A column of the history after a pass, or the last one where that is None, by seed."""
+
+    def value(run: RunRecord) -> float | None:
+        points = run.curve(key)
+        known = (points[1][-1] if points[1] else None) if epoch is None else at_pass(points, epoch)
+        return None if known is None else times * known
+
+    return sample_of(runs, value)
+
+
+def arrival(runs: Sequence[RunRecord], key: str, reached: Callable[[float], bool], against: str = "epoch") -> Arrival | None:
+    """When the runs first have a value that is good enough, in passes or seconds; None where they have no curve."""
+    at: dict[Any, float] = {}
+    arrived = True
+    for run in runs:
+        xs, ys = run.curve(key, against)
+        if xs:
+            first = next((x for x, y in zip(xs, ys, strict=True) if reached(y)), None)
+            arrived = arrived and first is not None
+            at[run.setting("seed")] = xs[-1] if first is None else first
+    return Arrival(Sample(at), arrived) if at else None
+
+
+def sample(runs: Sequence[RunRecord], metric: str, times: float = 1.0) -> Sample | None:
+    """Return a metric by seed, times a factor; None where no run has it."""
+    return sample_of(runs, lambda run: None if (value := run.metric(metric)) is None else times * value)
+
+
+def sample_of(runs: Sequence[RunRecord], value: Callable[[RunRecord], float | None]) -> Sample | None:
+    """Return a number of every run by its seed; None where no run has one."""
+    known = {run.setting("seed"): number for run in runs if (number := value(run)) is not None}
+    return Sample(known) if known else None
+
+
+def without_seed(label: str) -> str:
+    """Return a label without its seed."""
+    return SEPARATOR.join(word for word in label.split(SEPARATOR) if not word.startswith("seed="))
+
+
+def over_seeds(records: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
+    """Return the runs that differ in their seed only, by their label without it."""
+    return grouped(records, lambda record: without_seed(record.name))
 
 
 def with_curve(groups: Groups, metric: str) -> Groups:

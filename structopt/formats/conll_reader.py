@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +55,16 @@ class Columns:
     numbers: dict[str, int] = field(default_factory=dict)
     width: int = 0
     fields: dict[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Number of sentences."""
+        return len(self.offsets) - 1
+
+    def subset(self, first: int, last: int) -> Columns:
+        """Return the sentences first <= i < last."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        cells = {name: column[begin:end] for name, column in self.cells.items()}
+        return replace(self, offsets=self.offsets[first : last + 1] - begin, cells=cells, lines=self.lines[begin:end])
 
     def sentences(self, name: str) -> list[list[str]]:
         """Return a column as one list a sentence."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +57,21 @@ class AttributeText:
     values: NDArray[np.float64] | None
     labels: list[str]
     lines: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Number of sentences."""
+        return len(self.offsets) - 1
+
+    def subset(self, first: int, last: int) -> AttributeText:
+        """Return the sentences first <= i < last; attributes that they lack keep their numbers."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        entries = slice(int(self.attribute_offsets[begin]), int(self.attribute_offsets[end]))
+        return replace(
+            self, offsets=self.offsets[first : last + 1] - begin,
+            attribute_offsets=self.attribute_offsets[begin : end + 1] - entries.start, ids=self.ids[entries],
+            values=None if self.values is None else self.values[entries], labels=self.labels[begin:end],
+            lines=self.lines[begin:end],
+        )  # fmt: skip
 
 
 def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> AttributeText:

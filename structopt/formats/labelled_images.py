@@ -69,6 +69,10 @@ class Images:
         """Where the cells of each image begin, int64, shape (images + 1,)."""
         return np.concatenate([[0], np.cumsum(self.shapes.prod(axis=1))]).astype(np.int64)
 
+    def subset(self, first: int, last: int) -> Images:
+        """Return the images first <= i < last."""
+        return self.selected(range(first, last), self.path)
+
     def selected(self, indices: Sequence[int], path: str) -> Images:
         """Return the images of these indices, in their order, as a corpus of another name."""
         offsets = self.offsets

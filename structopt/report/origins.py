@@ -9,7 +9,7 @@ from typing import Any
 from structopt.config import feature_keys
 from structopt.core.data.config_keys import Purpose, relevant
 from structopt.core.data.file_sets import DataPath, data_path, digest
-from structopt.core.data.splits import SPLITS, SplitPath
+from structopt.core.data.splits import SPLITS, SplitPath, with_tail
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.run.records import RunRecord
@@ -46,9 +46,14 @@ def file_of(record: RunRecord, split: str) -> DataPath:
         If the run has no such split, or the file is gone.
     """
     task = task_of(record)
-    if split not in task.files:
+    files = with_tail(task.files, record.config.get("tail"))
+    if split not in files:
         raise ConfigError(f"{record.name} has no {split} split.")
-    file = task.files[split]
+    if split == "dev" and record.config.get("tail") is not None:
+        raise ConfigError(
+            f"{record.name}: its dev split is the end of its training file (tail), and no file of its own. Type metric=test.NAME."
+        )
+    file: DataPath = files[split]
     if not file.is_file():
         raise ConfigError(f"{file}: the {split} file of {record.name} is gone.")
     return file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +11,7 @@ from structopt.config import compatibility, feature_keys, registry
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import DataPath, check_exists
 from structopt.core.data.in_memory import NAME, InMemory
+from structopt.core.data.splits import divided, with_tail
 from structopt.core.executor import Executor
 from structopt.core.factor_graph import FactorGraph
 from structopt.core.inference import Inference
@@ -20,6 +22,8 @@ from structopt.core.task import Task
 from structopt.core.tracker import Tracker
 from structopt.errors import ConfigError
 from structopt.objective.kernels_beside import Composed
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class Components:
     executor: Executor
     memory: Mapping[str, InMemory] = field(default_factory=dict)
     """The splits in memory, which stand in the place of the task's files."""
+    tail: float | None = None
+    """The share of the training data that is the dev split (`structopt.core.data.splits.with_tail`)."""
 
     @property
     def composed(self) -> Composed:
@@ -45,14 +51,25 @@ class Components:
     @property
     def files(self) -> Mapping[str, DataPath]:
         """The data by split: the task's files; where there are splits in memory, those alone, under a name for messages."""
-        return dict.fromkeys(self.memory, NAME) if self.memory else self.task.files
+        return dict.fromkeys(self.memory, NAME) if self.memory else with_tail(self.task.files, self.tail)
 
     def read(self, split: str) -> Any:
-        """The corpus of a split; of training files as many instances as the task's limit says."""
+        """The corpus of a split; of training files as many instances as the task's limit says, those of the tail left out."""
         if self.memory:
             return self.task.labelled(self.memory[split].instances, self.memory[split].outputs)
-        path = self.task.files[split]
+        if self.tail is not None and split != "test":
+            return self._of_training_file(split, self.tail)
+        path = self.files[split]
         return self.task.read(path, self.task.limit) if split == "train" else self.task.read(path)
+
+    def _of_training_file(self, split: str, tail: float) -> Any:
+        """The training split before the tail, which is read alone, so that nothing of the tail is learnt; or the tail."""
+        task, path = self.task, self.task.files["train"]
+        whole = task.read(path)
+        first = divided(len(whole), tail)
+        if split == "dev":
+            return task.subset(whole, first, len(whole))
+        return task.read(path, first if task.limit is None else min(first, task.limit))
 
     def weighted(self, encoded: Encoded) -> Encoded:
         """The training split with the weights of its instances, where they have any."""
@@ -98,8 +115,14 @@ def make_components(config: Mapping[str, Any], memory: Mapping[str, InMemory] | 
     compatibility.check_executor(executor, optimizer)
     for path in () if splits else task.files.values():
         check_exists(path)
+    tail = config.get("tail")
+    if tail is not None and splits:
+        raise ConfigError(f"tail={tail:g} divides training files, and the data are in memory. Give dev data, and leave out tail.")
     tracker = registry.create("tracker", config["tracker"])
-    return Components(task, scorer, graph, inference, loss, optimizer, tracker, executor, splits)
+    components = Components(task, scorer, graph, inference, loss, optimizer, tracker, executor, splits, tail)
+    if "test" in components.files and tail is not None and {"dev", "test"} <= set(task.files):
+        log.warning("tail=%g: %s is not used, since there is a test split.", tail, task.files["dev"])
+    return components
 
 
 def _executor(config: Mapping[str, Any]) -> Executor:

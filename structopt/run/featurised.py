@@ -105,6 +105,7 @@ def _refuse(config: Mapping[str, Any], components: Components) -> None:
         )
     reasons = {
         "these are in memory": bool(of.memory),
+        "tail takes a part of them apart": of.tail is not None,
         "task.partial=true makes sets of labels": of.task.partial,
         f"features={config['features']['name']} reads other data": not isinstance(of.scorer, SparseFeatures),
         "factor_graph.pruner marks the candidates of every instance": of.graph.pruning is not None,

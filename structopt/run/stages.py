@@ -256,13 +256,14 @@ class _TrainingRun:
         task, dev = self.components.task, "dev" in data.held_out.splits
         if self.config.get("patience") is not None and not dev:
             raise ConfigError("patience needs a dev split to look at. Give task.dev, or leave patience=null.")
+        test = bool(self.config.get("test_curve")) and "test" in data.held_out.splits
         names, arrays = task.state()
         optimizer = self.optimizer(data)
         memory.check(self.config, data.problem, optimizer)
         return Trainer(
             data.problem, optimizer, self.folder, partial(data.held_out.scores, "dev") if dev else None,
             self.schedule(), self.observers(data), _advice(self.config),
-            digest_of([arrays[name] for name in sorted(arrays)], names),
+            digest_of([arrays[name] for name in sorted(arrays)], names), partial(data.held_out.scores, "test") if test else None,
         )  # fmt: skip
 
     def schedule(self) -> Schedule:

@@ -85,6 +85,8 @@ class Trainer:
         What to do where numbers overflow, in sentences.
     vocabulary : str
         Digest of the names behind the numbers of labels and attributes; a checkpoint with another one is refused.
+    test : callable or None
+        Weights to test metrics, where the test split is scored after every pass; nothing is chosen by them.
     """
 
     def __init__(
@@ -97,11 +99,13 @@ class Trainer:
         observers: Sequence[Observer] = (),
         advice: str = ADVICE,
         vocabulary: str = "",
+        test: Callable[[Array], Mapping[str, float]] | None = None,
     ) -> None:
         self.problem, self.optimizer, self.advice = problem, optimizer, advice
         self.develop, self.schedule, self.tolerance = develop, schedule, optimizer.plan.tolerance
         self.history = HistoryFile(folder)
         self.observers: list[Observer] = [self.history, *observers]
+        self.test = test
         self.vocabulary, self.file = vocabulary, folder / "checkpoint" / "state.safetensors"
         self.progress = Progress()
         self.best_weights: Array | None = None
@@ -256,6 +260,8 @@ class Trainer:
             row["convex_pass"] = report.convex_pass
         if self.develop is not None:
             row |= {f"dev.{name}": value for name, value in self.develop(weights).items()}
+        if self.test is not None:
+            row |= {f"test.{name}": value for name, value in self.test(weights).items()}
         return row
 
     def gap(self, primal: float | None) -> float | None:

@@ -14,6 +14,11 @@ from structopt.core.data.file_sets import data_path
 from structopt.errors import ConfigError, did_you_mean
 
 SCALES = ("small", "full")
+SEEDS = {"small": (0,), "full": (0, 1, 2)}
+"""Of every setting, where the plan does not say others."""
+TUNING = ("tail", "dev")
+TAIL = 0.2
+"""The share of the training file that values are chosen on with ``tuning=tail``."""
 SEPARATOR = ", "
 Choice = tuple[str, str]
 """An override, and what it adds to the label."""
@@ -27,21 +32,32 @@ class Setting:
     grid: Mapping[str, Sequence[Any]] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def divisible(self) -> bool:
+        """Whether scores on a dev split choose its values: it names one, or no files at all."""
+        return not self.files or any(key.endswith(".dev") for key in self.files)
+
+    @property
+    def test_files(self) -> list[str]:
+        """The files of its test split."""
+        return [path for key, path in self.files.items() if key.endswith(".test")]
+
 
 @dataclass(frozen=True)
 class Scale:
-    """What a scale changes: overrides of all jobs, settings, grid and files."""
+    """What a scale changes: overrides of all jobs, settings, grid, files and seeds."""
 
     overrides: tuple[str, ...] = ()
     settings: Mapping[str, Setting] = field(default_factory=dict)
     only: tuple[str, ...] | None = None
     grid: Mapping[str, Sequence[Any]] | None = None
     files: Mapping[str, str] = field(default_factory=dict)
+    seeds: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """An experiment's settings, grid and files, and what each scale changes."""
+    """An experiment's settings, grid, files and seeds, and what each scale changes."""
 
     experiment: str
     title: str
@@ -50,6 +66,7 @@ class Plan:
     grid: Mapping[str, Sequence[Any]]
     files: Mapping[str, str]
     scales: Mapping[str, Scale]
+    seeds: tuple[int, ...] | None = None
 
     @classmethod
     def read(cls, experiment: str, node: Mapping[str, Any]) -> Plan:
@@ -61,14 +78,14 @@ class Plan:
             If a key is unknown, missing or not of its form.
         """
         where = f"{experiment}: hydra.sweeper"
-        _known(where, node, ("title", "report", "files", "settings", "grid", *SCALES))
+        _known(where, node, ("title", "report", "files", "settings", "grid", "seeds", *SCALES))
         for key in ("title", "report", "settings"):
             if not node.get(key):
                 raise ConfigError(f"{where}.{key} is missing. An experiment needs a title, a report and settings.")
         return cls(
             experiment, str(node["title"]), str(node["report"]),
             _settings(where, node["settings"]), _grid(where, node.get("grid")) or {}, _files(where, node.get("files")),
-            {scale: _scale(f"{where}.{scale}", node.get(scale)) for scale in SCALES},
+            {scale: _scale(f"{where}.{scale}", node.get(scale)) for scale in SCALES}, _seeds(where, node.get("seeds")),
         )  # fmt: skip
 
     def scale(self, typed: str | None, data: str | None) -> str:
@@ -84,6 +101,34 @@ class Plan:
         if typed == "full" and data is None and self._paths("full"):
             raise ConfigError(f"scale=full needs the experiment's data: type data=DIR, the folder of {self._named('full')}.")
         return typed or ("small" if data is None else "full")
+
+    def tuning(self, typed: str | None, data: str | None, scale: str) -> str:
+        """Return what values are chosen on: what is typed, else at full scale the tail, unless there are test files.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such part, or the experiment chooses nothing.
+        """
+        if typed is not None and typed not in TUNING:
+            raise ConfigError(f"tuning={typed}: there is no such part.{did_you_mean(typed, TUNING)} Parts: {', '.join(TUNING)}.")
+        divisible = any(setting.divisible for setting in self.chosen(scale).values())
+        if typed == "tail" and not divisible:
+            name = self.experiment
+            raise ConfigError(f"tuning=tail: {name} chooses nothing by scores and trains on whole files. Leave it out.")
+        files = any(setting.files for setting in self.chosen(scale).values())
+        wanted = scale == "full" and data is not None and files and divisible and not self._tested(data, scale)
+        return typed or ("tail" if wanted else "dev")
+
+    def _tested(self, data: str, scale: str) -> bool:
+        """Whether every setting with a dev split has a test file that is there."""
+        settings = [setting for setting in self.chosen(scale).values() if setting.divisible]
+        return all(setting.test_files and _all_there(data, setting.test_files) for setting in settings)
+
+    def seeds_of(self, scale: str) -> tuple[int, ...]:
+        """Return the seeds of every setting at a scale."""
+        own = self.scales[scale].seeds
+        return own or (SEEDS[scale] if scale == "small" or self.seeds is None else self.seeds)
 
     def chosen(self, scale: str) -> dict[str, Setting]:
         """Return the settings of a scale, each with its grid and files."""
@@ -109,7 +154,8 @@ class Plan:
         """Refuse, by name, files that are not in the folder `data`."""
         if data is None:
             return
-        missing = [path for path in self._paths(scale) if not data_path(Path(data) / path).is_file()]
+        optional = {path for setting in self.chosen(scale).values() for path in setting.test_files}
+        missing = [path for path in self._paths(scale) if path not in optional and not _all_there(data, [path])]
         if missing:
             raise ConfigError(f"data={data}: {self.experiment} needs files that are not in that folder: {', '.join(missing)}.")
 
@@ -119,7 +165,9 @@ class Plan:
     def _named(self, scale: str) -> str:
         return ", ".join(self._paths(scale)) or "its files"
 
-    def jobs(self, data: str | None, scale: str, always: Sequence[str], typed: Sequence[Sequence[Choice]]) -> list[list[str]]:
+    def jobs(
+        self, data: str | None, scale: str, always: Sequence[str], typed: Sequence[Sequence[Choice]], tuning: str = "dev"
+    ) -> list[list[str]]:  # fmt: skip
         """Return the overrides of every job.
 
         Parameters
@@ -132,16 +180,37 @@ class Plan:
             Overrides that every job begins with.
         typed : sequence of sequence of (override, addition to the label)
             Combinations of what the user typed; every one is tried with every setting.
+        tuning : str
+            ``tail`` or ``dev``: see `tuning`.
         """
         jobs = []
         for name, setting in self.chosen(scale).items():
-            files = [f"{key}={_quoted(str(Path(data) / path))}" for key, path in setting.files.items()] if data else []
-            for values, combination in cartesian(product([_choices(*one) for one in (setting.grid or {}).items()]), typed):
+            files = _files_of(setting, data, tuning) if data else []
+            tail = [f"tail={TAIL:g}"] if tuning == "tail" and setting.divisible else []
+            grid = {**(setting.grid or {}), **self._seed_grid(setting, scale, typed)}
+            for values, combination in cartesian(product([_choices(*one) for one in grid.items()]), typed):
                 label = SEPARATOR.join([name, *(addition for _, addition in (*values, *combination) if addition)])
-                first = [*always, *files, *self.scales[scale].overrides, *setting.overrides]
+                first = [*always, *files, *tail, *self.scales[scale].overrides, *setting.overrides]
                 last = [word for word, _ in (*values, *combination)]
                 jobs.append(_last_of_each(spelled_out([*first, f"label={_quoted(label)}", *last])))
         return jobs
+
+
+    def _seed_grid(self, setting: Setting, scale: str, typed: Sequence[Sequence[Choice]]) -> dict[str, Sequence[Any]]:
+        """The seeds as a key of the grid, where there are several and neither the setting nor the user says others."""
+        words = [*setting.overrides, *(setting.grid or {}), *(word for one in typed for word, _ in one)]
+        seeds = self.seeds_of(scale)
+        return {} if len(seeds) < 2 or any(key_of(word) == "seed" for word in words) else {"seed": seeds}
+
+
+def _all_there(data: str, paths: Sequence[str]) -> bool:
+    return all(data_path(Path(data) / path).is_file() for path in paths)
+
+
+def _files_of(setting: Setting, data: str, tuning: str) -> list[str]:
+    """The overrides of a setting's files; without those of the test split that are not there, or that no values leave apart."""
+    without = setting.test_files if tuning == "tail" or not _all_there(data, setting.test_files) else []
+    return [f"{key}={_quoted(str(Path(data) / path))}" for key, path in setting.files.items() if path not in without]
 
 
 def setting(label: str) -> str:
@@ -200,8 +269,8 @@ def _scale(where: str, node: Any) -> Scale:
     if node is None:
         return Scale()
     if not isinstance(node, Mapping):
-        raise ConfigError(f"{where}: this must have overrides, settings, only, grid or files.")
-    _known(where, node, ("overrides", "settings", "only", "grid", "files"))
+        raise ConfigError(f"{where}: this must have overrides, settings, only, grid, files or seeds.")
+    _known(where, node, ("overrides", "settings", "only", "grid", "files", "seeds"))
     only = node.get("only")
     return Scale(
         _overrides(f"{where}.overrides", node.get("overrides")),
@@ -209,7 +278,16 @@ def _scale(where: str, node: Any) -> Scale:
         None if only is None else tuple(str(name) for name in only),
         _grid(where, node.get("grid")),
         _files(where, node.get("files")),
+        _seeds(where, node.get("seeds")),
     )
+
+
+def _seeds(where: str, node: Any) -> tuple[int, ...] | None:
+    if node is None:
+        return None
+    if not isinstance(node, list | tuple) or not node or not all(isinstance(one, int) and one >= 0 for one in node):
+        raise ConfigError(f"{where}.seeds: this must be a list of whole numbers from 0 on, such as [0, 1, 2].")
+    return tuple(node)
 
 
 def _overrides(where: str, node: Any) -> tuple[str, ...]:

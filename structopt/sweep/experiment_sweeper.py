@@ -17,6 +17,7 @@ An experiment is ``conf/experiment/NAME.yaml``: its body is what all jobs have i
           DCA: [optimizer=dca]
           Turkish SGD: {overrides: [optimizer=sgd], grid: {optimizer.eta: [0.1, 1]}, files: {task.train: ud/tr.gz}}
         grid: {optimizer.C: [0.1, 1, 10]}   # every setting times this, unless it brings a grid of its own
+        seeds: [0, 1, 2]                    # and times these, the default at scale=full; small has [0]
         full: {overrides: [...]}            # changes at scale=full, with the keys shown at small
         small:
           overrides: [task.limit=40]        # of every job
@@ -24,17 +25,21 @@ An experiment is ``conf/experiment/NAME.yaml``: its body is what all jobs have i
           settings: {DCA: [optimizer=dca, optimizer.epochs=3]}
           grid: {}
           files: {}
+          seeds: [0]
 
 Settings and files of a scale are added to those above, or replace the one of the same name; its grid replaces every other grid,
 those of settings too. Of overrides of one key the last counts, in this order: scale, setting, grid, typed words. Files are
 used where ``data=DIR`` is given; without it the jobs run on the corpora shipped with the package, and the scale is small. A job's
 label is its setting's name and its values of the grid and of typed sweeps, ``DCA, C=0.1``; up to the first comma it is the
-setting's name (`structopt.sweep.experiment_plan.setting`).
+setting's name (`structopt.sweep.experiment_plan.setting`). Files of test splits are used where they are there. With
+``tuning=tail`` values are chosen on the end of the training file (``tail=0.2``), and the dev file reports: the default at
+scale=full where there are no test files. A typed ``seed=`` replaces the plan's.
 """
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -81,14 +86,15 @@ class ExperimentSweeper(JobSweeper):
         reporter = report_of(plan.report)
         data, scale = self.config.data, plan.scale(self.config.scale, self.config.data)
         plan.check_files(data, scale)
-        jobs = plan.jobs(data, scale, self._always(experiment, arguments, scale), self._typed(arguments))
+        tuning = plan.tuning(self.config.tuning, data, scale)
+        jobs = plan.jobs(data, scale, self._always(experiment, arguments, scale, tuning), self._typed(arguments), tuning)
         returned = self.launch(jobs)
-        self._report(reporter, scale, len(jobs))
+        self._report(reporter, experiment, scale, arguments, len(jobs))
         return returned
 
-    def _always(self, experiment: str, arguments: list[str], scale: str) -> list[str]:
+    def _always(self, experiment: str, arguments: list[str], scale: str, tuning: str) -> list[str]:
         """Return the overrides with which every job begins."""
-        always = [word for word in arguments if key_of(word) == "experiment"] + [f"scale={scale}"]
+        always = [word for word in arguments if key_of(word) == "experiment"] + [f"scale={scale}", f"tuning={tuning}"]
         always += [word for word in arguments if key_of(word) == "data"]
         return always + ([f"tracker.experiment={experiment}"] if self.config.tracker.name == "mlflow" else [])
 
@@ -98,8 +104,9 @@ class ExperimentSweeper(JobSweeper):
         without = ignored(Purpose.MULTIPLYING)
         return product([_choices(word) for word in parsed if key_of(word.get_key_element()) not in without])
 
-    def _report(self, reporter: Reporter, scale: str, jobs: int) -> None:
-        from structopt.experiment.report import with_failures, write
+    def _report(self, reporter: Reporter, experiment: str, scale: str, arguments: list[str], jobs: int) -> None:
+        from structopt.experiment.configuration import configuration, typed_command
+        from structopt.experiment.report import Origin, with_failures, write
         from structopt.run.records import FINISHED, read_sweep
 
         records = read_sweep(self.folder)
@@ -108,7 +115,9 @@ class ExperimentSweeper(JobSweeper):
             print(f"structopt: none of the {jobs} runs came to its end, so there is nothing to report.", file=sys.stderr)
             return
         report = with_failures(reporter(finished, scale), [record for record in records if record.status != FINISHED])
-        path = write(report, self.folder)
+        report = replace(report, configuration=configuration(finished))
+        seconds = sum(record.metric("train.seconds") or 0.0 for record in finished)
+        path = write(report, self.folder, Origin(experiment, scale, typed_command(experiment, arguments), len(finished), seconds))
         print(_shown(report, scale) + f"\nreport: {path}", flush=True)
 
 
@@ -141,8 +150,11 @@ def _choices(override: Override) -> list[tuple[str, str]]:
 
 
 def _shown(report: Report, scale: str) -> str:
-    """Lay out the report for a terminal: tables, and of each observation the verdict and its numbers."""
+    """Lay out the report for a terminal: tables, of each observation the verdict and its numbers, and the criterion."""
+    from structopt.experiment.noise import CRITERION
+
     lines = [report.title, *(f"\n{table.text()}" for table in report.tables), ""]
     lines += [f"{claim.verdict:>14}: {claim.text} ({claim.evidence})" for claim in report.claims]
     small = " At scale=small this says nothing about the paper: type data=DIR." if scale == "small" else ""
-    return "\n".join([*lines, f"{report.verdict}.{small}" if report.claims else ""])
+    criterion = [f"{report.verdict}.{small}", f"\n{CRITERION.replace('*', '')}"] if report.claims else [""]
+    return "\n".join([*lines, *criterion])

@@ -13,6 +13,7 @@ from omegaconf import OmegaConf, open_dict
 from structopt.config import composition, feature_keys, schema
 from structopt.config.overrides import spelled_out
 from structopt.core.data.config_keys import RESUME_SWEEP
+from structopt.core.data.splits import with_tail
 from structopt.errors import ConfigError
 from structopt.progress import console
 from structopt.run.records import FAILED, FINISHED, KILLED, PRUNED, read_run
@@ -89,7 +90,7 @@ class Search(JobSweeper):
             del point["hydra"]
         config = composition.validate(composition.resolved(point))
         task = feature_keys.task_of(config)
-        if "dev" not in task.files:
+        if "dev" not in with_tail(task.files, config.get("tail")):
             raise ConfigError("A search looks at the score of the dev split. Give task.dev.")
         return f"dev.{(self.options['metric'] or task.main_metric).removeprefix('dev.')}"
 

@@ -91,6 +91,10 @@ class AttributeLabelling(TokenLabelling):
         """Read a training file in blocks."""
         return crfsuite.read_blocks(path, limit, self.encoding)
 
+    def subset(self, corpus: AttributeText, first: int, last: int) -> AttributeText:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> AttributeText:
         """Make an unlabelled corpus: a sentence is a sequence of tokens, in the forms of `formats.in_memory`; or a matrix.
 

@@ -120,6 +120,10 @@ class Dependency(Task):
         """Read a file; its heads only if it must be `labelled`."""
         return tree_files.read(path, self.format, limit, labelled, self.encoding, self.partial)
 
+    def subset(self, corpus: Trees, first: int, last: int) -> Trees:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> Trees:
         """Make an unlabelled corpus of sentences: sequences of words, of tuples of cells, or mappings from column to cells."""
         return dependency_trees.in_memory(instances)

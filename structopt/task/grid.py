@@ -159,6 +159,10 @@ class Grid(WholeOutputs):
             images = split_images(whole, named.split, self._shares["dev"], self._shares["test"], self.data_seed, name)
         return images if limit is None else images.selected(range(min(limit, len(images))), name)
 
+    def subset(self, corpus: Images, first: int, last: int) -> Images:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> Images:
         """Make an unlabelled corpus of arrays of shape (rows, columns, channels), or of `Image`s."""
         return images_of(instances)

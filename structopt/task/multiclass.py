@@ -105,6 +105,10 @@ class Multiclass(WholeOutputs):
         """Read a file of LIBSVM's text."""
         return libsvm.read(path, limit, labelled, self.encoding)
 
+    def subset(self, corpus: Vectors, first: int, last: int) -> Vectors:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> Vectors:
         """Make an unlabelled corpus of mappings from index to value, or of rows of values.
 

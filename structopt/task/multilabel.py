@@ -140,6 +140,10 @@ class Multilabel(WholeOutputs):
             raise DataError(path, None, message)
         return mulan.read(path, limit, self._label_columns, self.names, labelled, self.encoding, self.partial)
 
+    def subset(self, corpus: LabelledVectors, first: int, last: int) -> LabelledVectors:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> LabelledVectors:
         """Make an unlabelled corpus of mappings from attribute to value, or of rows of values.
 

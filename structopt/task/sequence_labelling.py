@@ -158,6 +158,10 @@ class SequenceLabelling(TokenLabelling):
         numbers = partial(self._columns.of_file, path, True)
         return conll_reader.read_blocks(path, numbers, limit, self.encoding, self.separator, (), (TAG,))
 
+    def subset(self, corpus: Columns, first: int, last: int) -> Columns:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> Columns:
         """Make an unlabelled corpus of sentences in memory, in a form that `sentence_columns` takes; DataError otherwise."""
         columns = sentence_columns(instances, self.columns, (TAG,))

@@ -49,6 +49,10 @@ class Samples:
         """Number of samples."""
         return len(self.x)
 
+    def subset(self, first: int, last: int) -> Samples:
+        """Return the samples first <= i < last."""
+        return Samples(self.path, self.x[first:last], None if self.y is None else self.y[first:last])
+
 
 class Synthetic(WholeOutputs):
     r"""Complete graphs whose outputs y are local maxima of a random model.
@@ -138,6 +142,10 @@ class Synthetic(WholeOutputs):
         count = min(self.sizes[named.split], limit or self.sizes[named.split])
         x, y = self.model.samples(named.split, count)
         return Samples(named.split, x, y if labelled else None)
+
+    def subset(self, corpus: Samples, first: int, last: int) -> Samples:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
 
     def corpus(self, instances: Sequence[Any]) -> Samples:
         """Make an unlabelled corpus of rows of values x, one a sample; DataError where a row is anything else."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from structopt.experiment.noise import Verdict
 from structopt.experiment.report import Report, write
 from structopt.run.records import RunRecord
 from structopt.testing.promises import promises
@@ -55,7 +56,7 @@ class ReportSuite:
         Give each `Claim` a text, and the numbers that decide it where it holds or does not hold.
         """
         assert all(claim.text for claim in report.claims)
-        assert all(claim.evidence for claim in report.claims if claim.held is not None)
+        assert all(claim.evidence for claim in report.claims if claim.judged is not Verdict.UNKNOWN)
 
     def test_is_written(self, report: Report, tmp_path: Path) -> None:
         """Markdown with every table, CSV, and the figure where there is one.

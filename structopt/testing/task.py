@@ -13,7 +13,7 @@ import pytest
 from structopt.core.data.encoded import Encoded, EncodedTrees
 from structopt.core.data.table_schema import Schema
 from structopt.core.task import Task
-from structopt.errors import DataError
+from structopt.errors import ConfigError, DataError
 from structopt.kernels.waist.record import Array
 from structopt.testing.promises import promises
 
@@ -109,6 +109,24 @@ class TaskSuite:
         """
         component = task()
         assert len(component.fit(component.read(path, limit=2))) == 2
+
+    def test_subsets_are_encoded_as_their_instances_are(self, task: Callable[[], Task], path: Path) -> None:
+        """Consecutive instances of a corpus have the gold outputs that they have in the whole; or the task says that it cannot.
+
+        Return from `subset` the instances first <= i < last, so that ``tail=0.2`` can take the end of the training file apart.
+        """
+        component = task()
+        corpus = component.read(path)
+        encoded = component.fit(corpus)
+        try:
+            subset = component.subset(corpus, 1, len(encoded))
+        except ConfigError:
+            return
+        assert len(subset) == len(encoded) - 1
+        again, expected = component.encode(subset), encoded.subset(1, len(encoded))
+        assert again.gold is not None
+        assert expected.gold is not None
+        np.testing.assert_array_equal(again.gold, expected.gold)
 
     def test_gold_decodes_to_a_perfect_score(self, task: Callable[[], Task], path: Path) -> None:
         """Gold outputs, coded and decoded, score 1; the metrics have names and the report is text.

@@ -51,7 +51,7 @@ def test_options_that_the_user_can_mend(
     assert not stages.calls
 
 
-@pytest.mark.parametrize("command", ["predict", "evaluate", "explain", "compare", "components"])
+@pytest.mark.parametrize("command", ["predict", "evaluate", "explain", "compare", "experiments", "components"])
 def test_usage_of_sub_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main([command, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"usage: structopt {command} ")

@@ -2,13 +2,15 @@
 
 import csv
 import math
+from dataclasses import replace
 
 import pytest
 
 from structopt.experiment import bartlett2004, martins2010, martins2010_figure3, martins2010_figure4
 from structopt.experiment.curves import apart
+from structopt.experiment.noise import Verdict
 from structopt.experiment.report import Claim, Report, Table, with_failures, write
-from structopt.experiment.runs import at, at_pass, first_reaching, mean
+from structopt.experiment.runs import at, at_pass, first_reaching, sample
 from structopt.run.records import FAILED, RunRecord, mean_curve
 
 PASSES = range(1, 101)
@@ -31,8 +33,16 @@ def run(tmp_path):
     return made
 
 
+TRUTH = {Verdict.HOLDS: True, Verdict.FAILS: False, Verdict.UNKNOWN: None, Verdict.NOISE: "noise"}
+
+
 def verdicts(report):
-    return [claim.held for claim in report.claims]
+    return [TRUTH[claim.judged] for claim in report.claims]
+
+
+def thrice(records):
+    """The same numbers with three seeds."""
+    return [replace(record, config={**record.config, "seed": seed}) for record in records for seed in (0, 1, 2)]
 
 
 def table1_runs(run, scores, C=1.0, seed=0):
@@ -51,13 +61,15 @@ def table1_runs(run, scores, C=1.0, seed=0):
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        ((90.6, 90.75, 90.8, 90.85, 90.75, 90.75, 90.6), [True, True, True, True]),
-        ((90.6, 90.5, 90.61, 90.63, 90.5, 90.5, 90.6), [False, False, False, True]),
+        ((90.6, 90.75, 90.8, 90.8, 90.75, 90.75, 90.6), [True, True, True, True]),
+        ((90.6, 90.45, 90.61, 90.63, 90.45, 90.45, 90.6), ["noise", "noise", False, True]),
         ((91.2, 90.8, 90.8, 90.8, 90.8, 90.8, 90.6), [False, False, False, False]),
     ],
 )
 def test_table1_is_judged_by_the_losses_between(run, reporter, scores, expected):
-    assert verdicts(reporter(table1_runs(run, scores), "full")) == expected
+    records = table1_runs(run, scores)
+    assert verdicts(reporter(thrice(records), "full")) == expected
+    assert verdicts(reporter(records, "full")) == [None] * 4  # of one seed the noise is unknown
 
 
 def test_table1_takes_the_best_C_and_the_mean_over_seeds(run):
@@ -65,8 +77,12 @@ def test_table1_takes_the_best_C_and_the_mean_over_seeds(run):
     records += table1_runs(run, [91.0] * 7, 1.0) + table1_runs(run, [92.0] * 7, 1.0, seed=1)
     report = martins2010.table1_ner(records, "full")
     table = report.tables[0]
-    assert table.columns == ("β, γ", "C = 0.1", "C = 1", "best", "theirs: best C", "theirs: F1")
-    assert table.rows[0][1:4] == pytest.approx((90.0, 91.5, 91.5))
+    assert table.columns == ("β, γ", "C = 0.1", "C = 1", "chosen C", "F1 there", "theirs: best C", "theirs: F1")
+    assert table.rows[0][1].mean == pytest.approx(90.0)
+    assert str(table.rows[0][4]) == "91.50 ± 0.71"
+    assert table.rows[0][3] == "1"
+    assert "91.50 ± 0.71" in table.markdown()
+    assert table.csv().splitlines()[0].startswith('"β, γ",C = 0.1,C = 0.1 sd,C = 1,C = 1 sd,')
     assert [row[-1] for row in table.rows] == [85.48, 85.54, 85.65, 85.72, 85.55, 85.48, 85.41]
     assert "Every number is the mean over 2 seeds." in report.notes
 
@@ -74,7 +90,19 @@ def test_table1_takes_the_best_C_and_the_mean_over_seeds(run):
 def test_table1_without_the_SVM_tells_nothing(run):
     report = martins2010.table1_ner(table1_runs(run, [90.0] * 7)[:-1], "full")
     assert set(verdicts(report)) == {None}
-    assert report.verdict == "0 of 0 observations hold"
+    assert report.verdict == "0 of 4 observations hold, 4 cannot be told"
+
+
+def test_C_is_chosen_on_the_dev_split_and_the_test_split_reports(run):
+    def at(C, dev, test):
+        config = {"loss": {"beta": 1.0, "gamma": 0.0}, "optimizer": {"C": C, "epochs": 30}, "tail": 0.2}
+        return run(f"CRF, C={C}", config, {"dev": {"f1": dev}, "test": {"f1": test}})
+
+    report = martins2010.table1_ner(thrice([at(0.1, 0.9, 0.8), at(1.0, 0.85, 0.82)]), "full")
+    row = report.tables[0].rows[0]
+    assert row[3] == "0.1"
+    assert row[4].mean == pytest.approx(80.0)
+    assert "Values are chosen on the last 20% of the training file" in report.markdown()
 
 
 def rising(last, half, passes=PASSES):
@@ -98,7 +126,7 @@ def test_figure3_is_judged_by_best_scores_and_passes(run, sgd, sgd10, batch, exp
         learning(run, "DCA", 91, 1), learning(run, "DCA", 91, 1, 10.0), learning(run, "SGD", *sgd),
         learning(run, "SGD", *sgd10, 10.0), learning(run, "L-BFGS", *batch, passes=60),
     ]  # fmt: skip
-    report = martins2010_figure3.figure3(records, "full")
+    report = martins2010_figure3.figure3(thrice(records), "full")
     assert verdicts(report) == expected
     assert [row[0] for row in report.tables[0].rows] == ["DCA C=1", "DCA C=10", "SGD C=1", "SGD C=10", "L-BFGS C=1"]
     assert report.tables[0].rows[-1][-1] == 90.53
@@ -117,7 +145,7 @@ def parsed(run, name, last, half, negative=0):
 
 @pytest.mark.parametrize(
     ("first", "second", "negative", "bound", "expected"),
-    [((80, 2), 84, 90, 83, [True, True, True, True]), ((80, 0.5), 81, 6, 80, [False, False, False, False])],
+    [((80, 2), 84, 90, 83, [True, True, True, True]), ((80, 0.5), 80, 6, 80, [False, False, False, False])],
 )
 def test_figure4_is_judged_by_orders(run, first, second, negative, bound, expected):
     records = [
@@ -129,10 +157,10 @@ def test_figure4_is_judged_by_orders(run, first, second, negative, bound, expect
             parsed(run, f"{language} second DCA-TRW", bound, 1),
         )
     ]  # fmt: skip
-    report = martins2010_figure4.figure4(records, "full")
+    report = martins2010_figure4.figure4(thrice(records), "full")
     assert verdicts(report) == expected
     shares = [row[-2] for row in report.tables[0].rows[:5]]
-    assert shares == [None, None, f"{negative / 6:.1f} %", None, "0.0 %"]
+    assert shares == [None, None, f"{negative / 6:.1f} ± 0.0 %", None, "0.0 ± 0.0 %"]
 
 
 def dual(run, name, values):
@@ -152,9 +180,9 @@ def test_bartlett_s_figure_is_judged_by_dual_objectives(run, smo, eg, hybrid, ex
         dual(run, "SMO", smo), dual(run, "EG η=1 θ=-3", eg), dual(run, "EG after SMO", hybrid),
         dual(run, "optimum (SDCA)", rising(12.1, 1)),
     ]  # fmt: skip
-    report = bartlett2004.figure4(records, "full")
+    report = bartlett2004.figure4(thrice(records), "full")
     assert verdicts(report) == expected
-    assert report.tables[0].rows[0][-1] == pytest.approx(smo[-1])
+    assert report.tables[0].rows[0][-1].mean == pytest.approx(smo[-1])
 
 
 def test_bartlett_s_figure_without_smo_tells_nothing(run):
@@ -166,7 +194,7 @@ def test_bartlett_s_figure_without_smo_tells_nothing(run):
 def test_curves_are_averaged_over_seeds_as_far_as_all_go(run):
     runs = [run("a", loss=[4.0, 2.0, 1.0]), run("a", None, None, 1, loss=[2.0, 1.0])]
     assert mean_curve(runs, "loss", times=2.0) == ([1.0, 2.0], [6.0, 3.0])
-    assert mean(runs, "dev.f1") is None
+    assert sample(runs, "dev.f1") is None
 
 
 def test_values_of_a_curve():
@@ -196,7 +224,8 @@ def test_a_report_is_written_with_its_verdict_and_its_failures(tmp_path):
     report = Report("T", "S", tables, claims, ("note",), lambda path: path.write_bytes(b"png"))
     failed = RunRecord(tmp_path, "SGD, C=1", status=FAILED, error="C must be positive")
     text = write(with_failures(report, [failed]), tmp_path).read_text()
-    assert "1 of 2 observations hold." in text
+    assert "1 of 3 observations hold, 1 cannot be told." in text
+    assert "at least 2 standard errors" in text
     assert "| C | cannot be told | 3 |" in text
     assert "- Missing here, because they did not come to their end: SGD, C=1 (failed: C must be positive)." in text
     assert (tmp_path / "table_2.csv").read_text() == f"y\n{math.pi}\n"

@@ -1,5 +1,6 @@
 """Experiments: their files, the jobs in them, and small runs of all of Martins' and Bartlett's."""
 
+import json
 import math
 
 import pytest
@@ -89,7 +90,7 @@ def labels(jobs):
 
 def test_jobs_are_settings_times_grid_times_what_is_typed():
     typed = [[("seed=0", "seed=0"), ("optimizer.epochs=5", "")], [("seed=1", "seed=1"), ("optimizer.epochs=5", "")]]
-    jobs = plan().jobs(None, "full", ["+experiment=trial"], typed)
+    jobs = plan().jobs(None, "full", ["+experiment=trial"], typed)  # a typed seed replaces the plan's
     assert labels(jobs) == [
         *("DCA, C=1, seed=0", "DCA, C=1, seed=1", "DCA, C=inf, seed=0", "DCA, C=inf, seed=1"),
         *("SGD, eta=0.1, seed=0", "SGD, eta=0.1, seed=1"),
@@ -107,7 +108,7 @@ def test_the_later_of_two_overrides_is_the_only_one():
 
 def test_files_are_given_where_there_is_data_and_a_setting_s_own_come_first():
     trial = plan(settings={"EN": [], "EL": {"files": {"task.train": "b/el.gz"}}}, grid={})
-    with_data, without = trial.jobs("my data", "full", [], NO_MORE), trial.jobs(None, "small", [], NO_MORE)
+    with_data, without = trial.jobs("my data", "small", [], NO_MORE), trial.jobs(None, "small", [], NO_MORE)
     assert [job[0] for job in with_data] == ["task.train='my data/a/train.gz'", "task.train='my data/b/el.gz'"]
     assert without == [["label='EN'"], ["label='EL'"]]
 
@@ -116,7 +117,47 @@ def test_a_scale_replaces_settings_grid_and_files():
     settings = {"SGD": ["optimizer=sgd"], "Pegasos": ["optimizer=pegasos"]}
     trial = plan(small={"settings": settings, "only": ["SGD", "Pegasos"], "grid": {}})
     assert labels(trial.jobs(None, "small", [], NO_MORE)) == ["SGD", "Pegasos"]
-    assert labels(trial.jobs(None, "full", [], NO_MORE)) == ["DCA, C=1", "DCA, C=inf", "SGD, eta=0.1"]
+    assert labels(trial.jobs(None, "full", [], [[("seed=7", "")]])) == ["DCA, C=1", "DCA, C=inf", "SGD, eta=0.1"]
+
+
+def test_seeds_are_three_at_full_scale_and_those_of_the_plan_where_it_has_some():
+    trial = plan(settings={"DCA": [], "AP": {"grid": {"seed": [5]}}}, grid={})
+    assert labels(trial.jobs(None, "full", [], NO_MORE)) == ["DCA, seed=0", "DCA, seed=1", "DCA, seed=2", "AP, seed=5"]
+    assert labels(trial.jobs(None, "small", [], NO_MORE)) == ["DCA", "AP, seed=5"]
+    assert plan(seeds=[3, 4]).seeds_of("full") == (3, 4)
+    assert plan(seeds=[3, 4]).seeds_of("small") == (0,)
+    assert plan(small={"seeds": [1, 2]}).seeds_of("small") == (1, 2)
+    with pytest.raises(ConfigError, match=r"hydra.sweeper.seeds: this must be a list of whole numbers from 0 on"):
+        plan(seeds=3)
+
+
+FILES = {"task.train": "train", "task.dev": "dev", "task.test": "test"}
+
+
+def test_values_are_chosen_on_the_tail_at_full_scale_unless_there_is_a_test_file(tmp_path):
+    trial = plan(settings={"DCA": []}, grid={}, files=FILES)
+    for name in ("train", "dev"):
+        (tmp_path / name).touch()
+    trial.check_files(str(tmp_path), "full")  # the test file need not be there
+    assert trial.tuning(None, str(tmp_path), "full") == "tail"
+    assert trial.tuning(None, str(tmp_path), "small") == "dev"
+    assert trial.tuning("dev", str(tmp_path), "full") == "dev"
+    files = [f"task.train='{tmp_path}/train'", f"task.dev='{tmp_path}/dev'"]
+    tail, dev = (trial.jobs(str(tmp_path), "small", [], NO_MORE, tuning)[0] for tuning in ("tail", "dev"))
+    assert tail == [*files, "tail=0.2", "label='DCA'"]
+    assert dev == [*files, "label='DCA'"]
+    (tmp_path / "test").touch()
+    assert trial.tuning(None, str(tmp_path), "full") == "dev"
+    assert trial.jobs(str(tmp_path), "small", [], NO_MORE)[0] == [*files, f"task.test='{tmp_path}/test'", "label='DCA'"]
+    assert trial.jobs(str(tmp_path), "small", [], NO_MORE, "tail")[0] == tail
+
+
+def test_what_chooses_nothing_has_no_tail(tmp_path):
+    assert plan().tuning(None, str(tmp_path), "full") == "dev"
+    with pytest.raises(ConfigError, match="tuning=tail: trial chooses nothing by scores and trains on whole files"):
+        plan().tuning("tail", str(tmp_path), "full")
+    with pytest.raises(ConfigError, match=r"tuning=foo: there is no such part. Parts: tail, dev."):
+        plan().tuning("foo", None, "small")
 
 
 def test_unknown_reports_are_refused():
@@ -165,11 +206,36 @@ def test_an_experiment_runs_on_the_shipped_corpora_and_reports(name, tmp_path, m
     shown, sweep = capsys.readouterr().out, tmp_path / "sweep"
     text = (sweep / "report.md").read_text()
     assert "observations hold" in text
-    assert "observations hold. At scale=small this says nothing about the paper" in shown
+    assert "observations hold, " in shown
+    assert "cannot be told. At scale=small this says nothing about the paper" in shown  # of one seed nothing can
     assert len((sweep / "table.csv").read_text().splitlines()) > 2
     figure = None if name in WITHOUT_FIGURE else sweep / "figure.png"
     assert (figure is None) or figure.read_bytes().startswith(b"\x89PNG")
     assert ("![figure]" in text) == (figure is not None)
+
+
+def test_tuning_and_seeds_of_an_experiment_that_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["+experiment=martins2010_table1_ner", "tracker=none", "task.limit=12", "optimizer.epochs=1", "optimizer.C=1"]
+    assert main([*words, "tuning=tail", "seed=0,1", "hydra.sweep.dir=sweep"]) == 0
+    shown, report = capsys.readouterr().out, json.loads((tmp_path / "sweep" / "report.json").read_text())
+    assert "the difference that decides it is at least 2 standard errors" in " ".join(shown.split())
+    assert " ± " in shown
+    assert report["experiment"] == "martins2010_table1_ner"
+    assert report["scale"] == "small"
+    assert report["command"] == (
+        "python -m structopt +experiment=martins2010_table1_ner task.limit=12 optimizer.epochs=1 optimizer.C=1 tuning=tail "
+        "seed=0,1"
+    )
+    assert report["tables"][0]["rows"][0][1].keys() == {"mean", "sd", "seeds"}
+    assert {claim["verdict"] for claim in report["claims"]} <= {"holds", "does not hold", "within noise", "cannot be told"}
+    common, first = report["configuration"][0][1], dict(report["configuration"])["CRF"]
+    assert "optimizer.epochs=1" in common
+    assert "tail=0.2" in common
+    assert "seed=0,1" in first
+    assert "the last 20% of the training file" in report["text"]
+    assert main([*words, "tuning=foo", "hydra.sweep.dir=no"]) == 2
+    assert "tuning=foo" in capsys.readouterr().err
 
 
 def test_runs_that_fail_are_named_and_the_rest_is_reported(tmp_path, monkeypatch, capsys):

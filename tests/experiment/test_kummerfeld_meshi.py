@@ -1,12 +1,14 @@
 """The experiments of Kummerfeld et al. (2015) and Meshi et al. (2010): small runs of each, and verdicts on made-up runs."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from structopt.command.main import main
 from structopt.experiment import kummerfeld2015, kummerfeld2015_curves, kummerfeld2015_robustness, meshi2010
+from structopt.experiment.noise import Sample, Verdict
 from structopt.run.history import History
 from structopt.run.records import RunRecord
 
@@ -61,8 +63,16 @@ def run(folder, name, rows=(), config=None, **train):
     return RunRecord(place, name, config=config or {}, metrics={"train": train})
 
 
+TRUTH = {Verdict.HOLDS: True, Verdict.FAILS: False, Verdict.UNKNOWN: None, Verdict.NOISE: "noise"}
+
+
 def verdicts(report):
-    return [claim.held for claim in report.claims]
+    return [TRUTH[claim.judged] for claim in report.claims]
+
+
+def thrice(records):
+    """The same numbers with three seeds."""
+    return [replace(record, config={**record.config, "seed": seed}) for record in records for seed in (0, 1, 2)]
 
 
 def timed(folder, times, decoding):
@@ -81,22 +91,23 @@ def test_table1_of_the_papers_own_times_holds(tmp_path):
         for method, time in theirs.items()
         if method != "Decoding"
     ]
-    report = kummerfeld2015.table1(runs, "full")
+    report = kummerfeld2015.table1(thrice(runs), "full")
     assert verdicts(report) == [True] * 4
     ratios = {row[0]: row[1:] for row in report.tables[0].rows}
-    assert all(ours == pytest.approx(theirs) for row in ratios.values() for ours, theirs in zip(row[::2], row[1::2], strict=True))
+    pairs = [pair for row in ratios.values() for pair in zip(row[::2], row[1::2], strict=True)]
+    assert all((ours and ours.mean) == (theirs and pytest.approx(theirs)) for ours, theirs in pairs)
 
 
 def test_table1_of_other_times_does_not(tmp_path):
     runs = timed(tmp_path, {"AP": 1.0, "MIRA": 1.2, "CP": 2.0, "OCP": 3.0, "OPS": 2.5}, 0.2)
-    assert verdicts(kummerfeld2015.table1(runs, "full")) == [False] * 4
+    assert verdicts(kummerfeld2015.table1(thrice(runs), "full")) == [False] * 4
 
 
 def test_table1_without_the_perceptron_says_nothing(tmp_path):
     runs = [one for one in timed(tmp_path, {"AP": 1.0, "MIRA": 1.0}, 0.6) if not one.name.endswith("AP")]
     report = kummerfeld2015.table1(runs, "full")
     assert verdicts(report) == [None] * 4
-    assert report.tables[1].rows[1][1:] == (1.0,) * len(kummerfeld2015.TIMES)
+    assert [cell.mean for cell in report.tables[1].rows[1][1:]] == [1.0] * len(kummerfeld2015.TIMES)
 
 
 def curves(folder, scores):
@@ -112,17 +123,17 @@ def curves(folder, scores):
 
 def test_figure1_as_the_paper_saw_it(tmp_path):
     runs = curves(tmp_path, {
-        "AP, seed=0": (1, 88, 89, 89, 89), "AP, seed=1": (1, 88, 89.3, 89, 89), "MIRA": (1, 88, 89.5, 89.5, 89.5),
+        "AP": (1, 88, 89, 89, 89), "MIRA": (1, 88, 89.5, 89.5, 89.5),
         "CP, C=0.1": (9, 60, 85, 75, 89), "CP, C=1": (9, 60, 70, 60, 70), "OCP": (2, 80, 85, 88, 89.6),
         "OPS l2": (3, 89, 90, 90, 90), "likelihood": (3, 88, 89, 89, 89),
     })  # fmt: skip
-    report = kummerfeld2015_curves.figure1_ner(runs, "full")
+    report = kummerfeld2015_curves.figure1_ner(thrice(runs), "full")
     assert verdicts(report) == [True] * 6
     rows = {row[0]: row for row in report.tables[0].rows}
-    assert rows["AP"][1:3] == ("-", 89.0)  # the first seed's, not the luckiest's
+    assert rows["AP"][1] == "-"
+    assert rows["AP"][2].mean == pytest.approx(89.0)
     assert rows["CP"][1] == "C=0.1"
-    assert rows["OPS l2"][7:] == (3.0, 3.9)
-    assert any("0.30 points" in note for note in report.notes)  # as far apart as the perceptron's seeds
+    assert rows["OPS l2"][7:] == (pytest.approx(3.0), 3.9)
 
 
 def test_figure1_against_the_paper(tmp_path):
@@ -130,15 +141,28 @@ def test_figure1_against_the_paper(tmp_path):
         "AP": (1, 88, 90, 91, 92), "MIRA": (1, 85, 88, 90, 91), "CP": (9, 91, 91, 91, 91), "OCP": (1, 91, 91, 91, 91),
         "OPS l2": (3, 85, 90, 87, 90.5), "likelihood": (3, 88, 89, 92, 92),
     })  # fmt: skip
-    report = kummerfeld2015_curves.figure1_ner(runs, "full")
+    report = kummerfeld2015_curves.figure1_ner(thrice(runs), "full")
     assert verdicts(report) == [False, False, False, False, None, False]  # None: neither came near the perceptron
 
 
-def test_differences_that_a_seed_makes_are_none(tmp_path):
-    scores = {"AP, seed=0": (1, 89, 90.0), "AP, seed=1": (1, 89, 90.5), "OPS l2": (1, 89, 89.6)}
-    assert verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "noisy", scores), "full"))[1] is True
-    scores["AP, seed=1"] = (1, 89, 90.1)
-    assert verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "firm", scores), "full"))[1] is False
+def test_differences_that_a_seed_makes_are_noise(tmp_path):
+    scores = {"AP, seed=0": (1, 89, 90.0), "AP, seed=1": (1, 89, 90.6)}
+    scores |= {"OPS l2, seed=0": (1, 89, 89.9), "OPS l2, seed=1": (1, 89, 90.1)}
+    assert verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "noisy", scores), "full"))[1] == "noise"
+    scores["OPS l2, seed=1"] = (1, 89, 90.45)
+    assert verdicts(kummerfeld2015_curves.figure1_ner(curves(tmp_path / "firm", scores), "full"))[1] is False  # seed by seed
+
+
+def test_the_dev_split_chooses_values_and_passes_and_the_test_split_reports(tmp_path):
+    def scored(label, *points):
+        rows = [{"seconds": 1.0, "dev.f1": dev / 100, "test.f1": test / 100} for dev, test in points]
+        record = run(tmp_path, label, rows, {"task": {"name": "ner"}, "tail": 0.2})
+        return replace(record, metrics={"test": {"f1": 0.5}, "train": {}})
+
+    runs = [scored("CP, C=1", (80, 70), (85, 60), (84, 90)), scored("CP, C=10", (84, 99))]
+    row = kummerfeld2015_curves.figure1_ner(thrice(runs), "full").tables[0].rows[0]
+    assert row[1] == "C=1"
+    assert row[2].mean == pytest.approx(60.0)
 
 
 def grids(folder, primal, dual, batches):
@@ -159,27 +183,29 @@ def test_robustness_as_the_paper_saw_it(tmp_path):
     primal = {(0.1, 0.1): 90, (1, 0.1): 89, (0.1, 1): 89, (1, 1): 86}
     dual = {(0.1, 1): 89, (1, 1): 80, (0.1, 5): 70, (1, 5): 60}
     batches = {(1, 0.1): (90, 2.0), (1, 1): (80, 2.0), (100, 0.1): (85, 1.0), (100, 1): (89.6, 1.0)}
-    report = kummerfeld2015_robustness.robustness(grids(tmp_path, primal, dual, batches), "full")
+    report = kummerfeld2015_robustness.robustness(thrice(grids(tmp_path, primal, dual, batches)), "full")
     assert verdicts(report) == [True] * 6
-    assert report.tables[0].rows[0] == ("OPS, l2", 4, 90.0, 89.0, 86.0, 75.0, "0.1 to 1")
+    shown = [cell.mean if isinstance(cell, Sample) else cell for cell in report.tables[0].rows[0]]
+    assert shown == ["OPS, l2", 4, pytest.approx(90.0), pytest.approx(89.0), pytest.approx(86.0), 75.0, "0.1 to 1"]
 
 
 def test_robustness_against_the_paper(tmp_path):
     primal = {(0.1, 0.1): 90, (1, 0.1): 70, (0.1, 1): 60, (1, 1): 50}
     dual = {(0.1, 1): 89, (1, 1): 89}
     batches = {(1, 0.1): (90, 1.0), (1, 1): (80, 1.0), (100, 0.1): (85, 1.0), (100, 1): (84.9, 1.0)}
-    report = kummerfeld2015_robustness.robustness(grids(tmp_path, primal, dual, batches), "full")
-    assert verdicts(report) == [False] * 6
+    report = kummerfeld2015_robustness.robustness(thrice(grids(tmp_path, primal, dual, batches)), "full")
+    assert verdicts(report) == [False] * 5 + ["noise"]  # the same step size is best
 
 
 LEVEL = 1.01
+VERDICTS = {truth: verdict for verdict, truth in TRUTH.items()}
 
 
 def traces(**methods):
     """Traces by method: (seconds, objective) after every pass."""
     return {
-        {"dlpw": meshi2010.DLPW, "pegasos": meshi2010.PEGASOS, "planes": meshi2010.PLANES}[name]: meshi2010.Trace(
-            [seconds for seconds, _ in points], [value for _, value in points], len(points)
+        {"dlpw": meshi2010.DLPW, "pegasos": meshi2010.PEGASOS, "planes": meshi2010.PLANES}[name]: dict.fromkeys(
+            range(3), meshi2010.Trace([seconds for seconds, _ in points], [value for _, value in points], len(points))
         )
         for name, points in methods.items()
     }
@@ -199,13 +225,13 @@ def traces(**methods):
 )
 def test_a_ratio_of_seconds_is_judged_as_far_as_it_is_known(fast, slow, held):
     statement = meshi2010.Statement("DLPW is faster", meshi2010.DLPW, meshi2010.PEGASOS, least=3.0)
-    assert meshi2010.judge(statement, traces(dlpw=fast, pegasos=slow), LEVEL).held is held
+    assert meshi2010.judge(statement, traces(dlpw=fast, pegasos=slow), LEVEL).judged is VERDICTS[held]
 
 
 @pytest.mark.parametrize(("seconds", "held"), [(0.5, False), (1.5, True), (9.0, False)])
 def test_a_small_advantage_is_neither_none_nor_large(seconds, held):
     statement = meshi2010.STATEMENTS["Scene"][-1]
-    assert meshi2010.judge(statement, traces(dlpw=[(1.0, 1.0)], pegasos=[(seconds, 1.0)]), LEVEL).held is held
+    assert meshi2010.judge(statement, traces(dlpw=[(1.0, 1.0)], pegasos=[(seconds, 1.0)]), LEVEL).judged is VERDICTS[held]
 
 
 def test_meshi_table_compares_with_the_papers_ratios(tmp_path):
@@ -216,10 +242,11 @@ def test_meshi_table_compares_with_the_papers_ratios(tmp_path):
         one(meshi2010.PLANES, (40, 0.9), (86, 0.501)), one(meshi2010.DLPW, (1, 0.6), (2, 0.502)),
         one(meshi2010.PEGASOS, (6, 0.6), (12, 0.5)),
     ]  # fmt: skip
-    report = meshi2010.figure1_yeast(runs, "full")
+    report = meshi2010.figure1_yeast(thrice(runs), "full")
     rows = [(row[0], *row[-3:]) for row in report.tables[0].rows]
     assert rows == [
-        (meshi2010.DLPW, "2.00", None, None), (meshi2010.PEGASOS, "12.00", "6.0", "6"), (meshi2010.PLANES, "86.00", "43.0", "43")
+        (meshi2010.DLPW, "2.00 ± 0.00", None, None), (meshi2010.PEGASOS, "12.00 ± 0.00", "6.0", "6"),
+        (meshi2010.PLANES, "86.00 ± 0.00", "43.0", "43"),
     ]  # fmt: skip
     assert verdicts(report) == [True] * 3
     assert verdicts(meshi2010.figure1_yeast(runs[:1], "full")) == [None] * 3

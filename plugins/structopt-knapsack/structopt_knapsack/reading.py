@@ -46,6 +46,10 @@ class Corpus:
         """Number of instances."""
         return len(self.instances)
 
+    def subset(self, first: int, last: int) -> Corpus:
+        """Return the instances first <= i < last."""
+        return Corpus(self.path, self.instances[first:last])
+
 
 def read(path: str | Path, limit: int | None, labelled: bool, encoding: str) -> Corpus:
     """Read a file with one JSON object a line; empty lines are skipped.

@@ -99,6 +99,10 @@ class Knapsacks(Task):
         """Read JSON lines; without labels, ``selected`` is ignored."""
         return reading.read(path, limit, labelled, self.encoding)
 
+    def subset(self, corpus: Corpus, first: int, last: int) -> Corpus:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> Corpus:
         """Make an unlabelled corpus of objects in the form of the files."""
         return reading.of_memory(instances)

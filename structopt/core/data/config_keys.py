@@ -97,6 +97,8 @@ IGNORED = (
     ),
     _ignored("data", "the files that it stands for are keys of the task", Purpose.COMPARING, Purpose.MULTIPLYING),
     _ignored("scale", "what it changes are other keys", Purpose.COMPARING, Purpose.MULTIPLYING),
+    _ignored("tuning", "what it changes is another key", Purpose.COMPARING, Purpose.MULTIPLYING),
+    _ignored("test_curve", "it says what is measured after a pass", Purpose.GOING_ON, Purpose.COMPARING),
     _ignored("experiment", "it names the experiment, which every job is of", Purpose.MULTIPLYING),
     _ignored("hydra/launcher", "it says where jobs run", Purpose.RESUMING_A_SWEEP),
     _ignored("hydra.launcher", "it says where jobs run", Purpose.RESUMING_A_SWEEP),

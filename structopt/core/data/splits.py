@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from structopt.errors import ConfigError
 
 SPLITS = ("train", "dev", "test")
 
@@ -38,6 +42,46 @@ class SplitPath(os.PathLike[str]):
 
     def __str__(self) -> str:
         return os.fspath(self)
+
+
+def divided(count: int, share: float) -> int:
+    """Where the last `share` of `count` instances begins, rounded to the nearest instance.
+
+    Raises
+    ------
+    ConfigError
+        If one of the two parts has no instance.
+    """
+    first = count - round(share * count)
+    if not 0 < first < count:
+        raise ConfigError(
+            f"tail={share:g} of {count} training instances leaves one of the two parts empty. Give more data, or task.dev."
+        )
+    return first
+
+
+def with_tail(files: Mapping[str, Any], share: float | None) -> dict[str, Any]:
+    """The data by split where the last `share` of the training data is the dev split, and the former dev split the test split.
+
+    A test split that there is stays; the former dev split is then not used. Without a share all remains as it is.
+
+    Raises
+    ------
+    ConfigError
+        If the share is not between 0 and 1.
+    """
+    if share is None:
+        return dict(files)
+    if not 0 < share < 1:
+        raise ConfigError(
+            f"tail={share:g} must be more than 0 and less than 1: a share of the training data. null takes none apart."
+        )
+    train = files["train"]
+    if isinstance(train, SplitPath) and train.source is not None:
+        raise ConfigError(f"tail={share:g} takes a part of a file, and {train} is one already. Leave out one of the two.")
+    tail = SplitPath("dev", train) if isinstance(train, Path) else SplitPath("dev")
+    test = files.get("test", files.get("dev"))
+    return {"train": train, "dev": tail, **({} if test is None else {"test": test})}
 
 
 def split_of(path: str | os.PathLike[str]) -> SplitPath | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,22 @@ class Documents:
     def __len__(self) -> int:
         """Number of documents."""
         return len(self.documents) - 1
+
+    def subset(self, first: int, last: int) -> Documents:
+        """Return the documents first <= i < last; the text remains that of the whole file."""
+        begin, end = int(self.documents[first]), int(self.documents[last])
+        spans = slice(int(self.offsets[first]), int(self.offsets[last]))
+        bounds = self.sentences[(self.sentences >= begin) & (self.sentences <= end)] - begin
+        lines = set(self.lines[begin:end].tolist())
+        return replace(
+            self, names=self.names[first:last], documents=self.documents[first : last + 1] - begin, sentences=bounds,
+            lines=self.lines[begin:end], cells={name: column[begin:end] for name, column in self.cells.items()},
+            heads=None if self.heads is None else self.heads[begin:end],
+            offsets=self.offsets[first : last + 1] - spans.start,
+            mentions=self.mentions[spans] - np.int32(begin),
+            clusters=None if self.clusters is None else self.clusters[spans],
+            crossing=tuple(pair for pair in self.crossing if lines.issuperset(pair)),
+        )  # fmt: skip
 
     def gold_clusters(self) -> NDArray[np.int32]:
         """Return the numbers of the entities, or raise DataError where the corpus has none."""

@@ -48,6 +48,15 @@ class Texts:
     def __len__(self) -> int:
         return len(self.names)
 
+    def subset(self, first: int, last: int) -> Texts:
+        """Return the documents first <= i < last; what was found of the others is not kept."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        references = None if self.references is None else self.references[first:last]
+        return Texts(
+            self.path, self.names[first:last], self.places[first:last], self.offsets[first : last + 1] - begin,
+            self.sentences[begin:end], references,
+        )  # fmt: skip
+
     def documents(self) -> list[list[str]]:
         """Return the sentences of every document."""
         return [self.sentences[a:b] for a, b in pairwise(self.offsets.tolist())]

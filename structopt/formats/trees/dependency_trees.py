@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,6 +61,14 @@ class Trees:
     def __len__(self) -> int:
         """Number of sentences."""
         return len(self.offsets) - 1
+
+    def subset(self, first: int, last: int) -> Trees:
+        """Return the sentences first <= i < last; the text remains that of the whole file."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        cells = {name: column[begin:end] for name, column in self.cells.items()}
+        heads = None if self.heads is None else self.heads[begin:end]
+        offsets = self.offsets[first : last + 1] - begin
+        return replace(self, offsets=offsets, lines=self.lines[begin:end], cells=cells, heads=heads)
 
     @property
     def relations(self) -> list[str]:

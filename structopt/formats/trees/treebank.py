@@ -52,6 +52,10 @@ class Treebank:
     lines: list[int]
     tagged: bool
 
+    def subset(self, first: int, last: int) -> Treebank:
+        """Return the sentences first <= i < last."""
+        return self._selected(range(first, last))
+
     def up_to(self, length: int) -> Treebank:
         """The sentences of at most so many words.
 
@@ -63,6 +67,9 @@ class Treebank:
         kept = [i for i, words in enumerate(self.words) if len(words) <= length]
         if not kept:
             raise DataError(self.path, None, f"no sentence has at most {length} words. Raise task.max_length.")
+        return self._selected(kept)
+
+    def _selected(self, kept: Sequence[int]) -> Treebank:
         trees = None if self.trees is None else tuple(self.trees[i] for i in kept)
         words, tags = ([column[i] for i in kept] for column in (self.words, self.tags))
         return replace(self, trees=trees, words=words, tags=tags, lines=[self.lines[i] for i in kept])

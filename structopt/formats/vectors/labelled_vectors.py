@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +47,15 @@ class LabelledVectors:
     def __len__(self) -> int:
         """Number of instances."""
         return len(self.offsets) - 1
+
+    def subset(self, first: int, last: int) -> LabelledVectors:
+        """Return the instances first <= i < last; attributes that they lack keep their numbers."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        labels, unknown = (None if sets is None else sets[first:last] for sets in (self.labels, self.unknown))
+        return replace(
+            self, offsets=self.offsets[first : last + 1] - begin, ids=self.ids[begin:end], values=self.values[begin:end],
+            labels=labels, unknown=unknown,
+        )  # fmt: skip
 
 
 def indicators(sets: Sequence[Sequence[str]], names: Sequence[str]) -> Array:

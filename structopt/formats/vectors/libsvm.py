@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +54,12 @@ class Vectors:
     def __len__(self) -> int:
         """Number of instances."""
         return len(self.offsets) - 1
+
+    def subset(self, first: int, last: int) -> Vectors:
+        """Return the instances first <= i < last; indices that they lack keep their numbers."""
+        begin, end = int(self.offsets[first]), int(self.offsets[last])
+        offsets, labels = self.offsets[first : last + 1] - begin, self.labels[first:last]
+        return replace(self, offsets=offsets, ids=self.ids[begin:end], values=self.values[begin:end], labels=labels)
 
 
 def read(path: str | Path, limit: int | None = None, labelled: bool = True, encoding: str = "utf8") -> Vectors:

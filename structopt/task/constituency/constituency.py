@@ -132,6 +132,10 @@ class Constituency(Task):
         """Read trees in brackets; also words, with tags or without, where they need not be `labelled`."""
         return treebank.read(path, limit, labelled, self.encoding)
 
+    def subset(self, corpus: Treebank, first: int, last: int) -> Treebank:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> Treebank:
         """Make an unlabelled corpus of sentences: sequences of words or of pairs (word, tag), mappings, trees."""
         return treebank.in_memory(instances)

@@ -146,6 +146,10 @@ class Coreference(Task):
         log.warning("%s: %d noun phrases and pronouns are taken for mentions.", path, len(found.mentions))
         return found
 
+    def subset(self, corpus: Documents, first: int, last: int) -> Documents:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> Documents:
         """Make an unlabelled corpus of documents: mappings with ``sentences``, lists of words, and ``mentions``, pairs."""
         return in_memory(instances)

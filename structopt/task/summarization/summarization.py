@@ -148,6 +148,10 @@ class Summarization(Task):
             raise corpus.error(0, "it has no reference summary: set task.references, or give references in JSON lines.")
         return self._fitting(corpus) if labelled else corpus
 
+    def subset(self, corpus: Texts, first: int, last: int) -> Texts:
+        """Return the instances first <= i < last of a corpus."""
+        return corpus.subset(first, last)
+
     def corpus(self, instances: Sequence[Any]) -> Texts:
         """Make an unlabelled corpus of documents: lists of sentences, or mappings with ``sentences``."""
         return in_memory(instances)

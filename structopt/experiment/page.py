@@ -1,0 +1,190 @@
+"""The pages of all experiments: what finished sweeps report, what is said of it, and a table of one screen."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from structopt.errors import ConfigError
+from structopt.experiment import kummerfeld2015_observations as joint
+from structopt.experiment.report import FIGURE, REPORT, Origin, write
+from structopt.formats import tables
+from structopt.formats.durable_files import write_bytes
+from structopt.run.records import FINISHED, RunRecord, read_sweep
+
+READINGS, IMAGES, OBSERVATIONS = "readings", "images/experiments", "observations.md"
+"""Beside the page: what it is made of, its pictures, and the page of one screen."""
+INTRODUCTION, ORDER, EARLIER = "introduction.md", "order.txt", ".earlier.md"
+MARK = "*From an earlier version: one seed, values chosen and scores reported on the dev split. The command makes it anew.*"
+KEYS = ("experiment", "scale", "command", "source", "claims", "text", "seconds", "runs", "figure")
+ROW = re.compile(r"^\| (?P<text>.+?) \| (?P<verdict>yes|no|cannot be told) \|", re.MULTILINE)
+SOURCE = re.compile(
+    r"(?P<paper>[A-Z][\w-]+(?:(?:, | and )[A-Z][\w-]+)*(?: et al\.)? \(\d{4}\)), (?:(?:EMNLP|ICML), )?(?P<place>[^;.|\n]*)"
+)
+"""How reports name their paper, and the table or figure in it."""
+JOINT = f"python -m structopt experiments folder=SWEEPS report={joint.NAME}"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A finished sweep: its folder, and its report as JSON values."""
+
+    folder: Path
+    report: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name of its experiment."""
+        return str(self.report["experiment"])
+
+    def records(self) -> list[RunRecord]:
+        """Its finished runs."""
+        return [record for record in read_sweep(self.folder) if record.status == FINISHED]
+
+
+def finished(folder: Path, scale: str) -> dict[str, Sweep]:
+    """Find the finished sweeps in a folder and the folders in it, by experiment; of several the latest.
+
+    Raises
+    ------
+    ConfigError
+        If there is none of the scale, or a report cannot be read.
+    """
+    reports = sorted(folder.glob(f"**/{REPORT}"), key=lambda path: path.stat().st_mtime)
+    every = [Sweep(path.parent, read_report(path)) for path in reports]
+    sweeps = {sweep.name: sweep for sweep in every if sweep.report["scale"] == scale and sweep.name != joint.NAME}
+    if not sweeps:
+        others = f" There are {len(every)} of another scale." if every else ""
+        raise ConfigError(
+            f"folder={folder}: there is no finished sweep of an experiment at scale={scale} in it, which has a {REPORT}.{others} "
+            "Give the folder of sweeps, such as outputs/multirun."
+        )
+    return sweeps
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """Read a report in JSON; ConfigError where it is none."""
+    try:
+        values = json.loads(path.read_text(encoding="utf8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: this is not JSON ({error}). Delete it, and run the experiment again.") from None
+    missing = [key for key in KEYS if not isinstance(values, dict) or key not in values]
+    if missing:
+        raise ConfigError(f"{path}: the entry {missing[0]} is missing. Delete it, and run the experiment again.")
+    report: dict[str, Any] = values
+    return report
+
+
+def observations(sweeps: Mapping[str, Sweep], scale: str, target: Path) -> Sweep:
+    """Judge the observations of Kummerfeld et al. (2015) over all tasks; the report is written into a folder.
+
+    Raises
+    ------
+    ConfigError
+        If none of the sweeps is of that paper.
+    """
+    own = {name: sweep.records() for name, sweep in sweeps.items() if joint.wanted(name)}
+    if not any(own.values()):
+        sought = f"{joint.FIGURE1}... and {joint.ROBUSTNESS}..."
+        raise ConfigError(f"report={joint.NAME} judges the finished sweeps of {sought}, and the folder has none.")
+    report = joint.observations({name: runs for name, runs in own.items() if runs}, scale)
+    seconds = sum(float(sweeps[name].report["seconds"]) for name in own)
+    target.mkdir(parents=True, exist_ok=True)
+    write(report, target, Origin(joint.NAME, scale, JOINT, sum(map(len, own.values())), seconds))
+    return Sweep(target, read_report(target / REPORT))
+
+
+def collect(sweeps: Sequence[Sweep], page: Path) -> None:
+    """Take the reports and figures of sweeps over into the folders beside a page."""
+    readings, images = page.parent / READINGS, page.parent / IMAGES
+    readings.mkdir(parents=True, exist_ok=True)
+    for sweep in sweeps:
+        shutil.copyfile(sweep.folder / REPORT, readings / f"{sweep.name}.json")
+        if sweep.report["figure"]:
+            images.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(sweep.folder / "figure.png", images / f"{sweep.name}.png")
+
+
+def write_pages(page: Path) -> None:
+    """Write the page and that of one screen, of the readings beside it: the same readings give the same bytes.
+
+    An experiment has ``NAME.json``, its report, or ``NAME.earlier.md``, a section of an earlier version, which is marked; and
+    perhaps ``NAME.md``, what is said of it, which no command changes.
+    """
+    readings = page.parent / READINGS
+    sections = [_section(readings, name) for name in _names(readings)]
+    text = "\n\n".join([_text(readings / INTRODUCTION), *sections]) + "\n"
+    write_bytes(page, text.lstrip().encode())
+    write_bytes(page.parent / OBSERVATIONS, screen(readings, page.name).encode())
+
+
+def _names(readings: Path) -> list[str]:
+    """The experiments, in the order of the file that says it, others after them."""
+    known = {path.name.removesuffix(".json") for path in readings.glob("*.json")}
+    known |= {path.name.removesuffix(EARLIER) for path in readings.glob(f"*{EARLIER}")}
+    order = _text(readings / ORDER).split()
+    return [name for name in order if name in known] + sorted(known - set(order))
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf8").strip() if path.is_file() else ""
+
+
+def _section(readings: Path, name: str) -> str:
+    said, report = _text(readings / f"{name}.md"), readings / f"{name}.json"
+    if not report.is_file():
+        earlier = _text(readings / f"{name}{EARLIER}")
+        return "\n\n".join(block for block in (f"## {name}", MARK, earlier, said) if block)
+    values = read_report(report)
+    text = str(values["text"]).replace(FIGURE, f"![{name}]({IMAGES}/{name}.png)")
+    size = f"{values['runs']} runs, {duration(values['seconds'])} of training."
+    return "\n\n".join(block for block in (f"## {name}", f"    {values['command']}", size, text, said) if block)
+
+
+def screen(readings: Path, page: str) -> str:
+    """The page of one screen: paper and table, observation, verdict and command.
+
+    Experiments whose observations are judged over all tasks together have no rows of their own where that is done.
+    """
+    rows: list[list[str]] = []
+    seconds = 0.0
+    together = (readings / f"{joint.NAME}.json").is_file()
+    for name in _names(readings):
+        path = readings / f"{name}.json"
+        earlier = _text(readings / f"{name}{EARLIER}")
+        if path.is_file():
+            values = read_report(path)
+            seconds += 0.0 if name == joint.NAME else float(values["seconds"])
+            claims = [(claim["text"], f"**{claim['verdict']}**") for claim in values["claims"]]
+            source, command = str(values["source"]), str(values["command"])
+        else:
+            claims = [(found["text"], f"{found['verdict']} (earlier)") for found in ROW.finditer(earlier)]
+            source, command = earlier, f"python -m structopt +experiment={name} data=DIR"
+        if together and joint.wanted(name):
+            claims = []
+        found = SOURCE.search(" ".join(source.split()))
+        paper, place = (found["paper"], found["place"]) if found else (name, "")
+        first, last = [paper, f"[{place or name}]({page}#{name})"], [f"`{command}`"]
+        rows += [
+            [*(["", ""] if number else first), text, verdict, *([""] if number else last)]
+            for number, (text, verdict) in enumerate(claims)
+        ]
+    head = (
+        "# The papers' observations\n\nEvery observation of the papers, and whether it holds here; numbers, criterion and "
+        f"readings are in [the published experiments]({page}). *(earlier)* marks verdicts of one seed, by the criteria of an "
+        "earlier version.\n\n"
+    )
+    total = f"\n\n{duration(seconds)} of training in all.\n" if seconds else "\n"
+    return head + tables.markdown([["paper", "table", "observation", "verdict", "command"], *rows]) + total
+
+
+def duration(seconds: float) -> str:
+    """Seconds as hours, minutes and seconds: ``1:02:03``."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}"
