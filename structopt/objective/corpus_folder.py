@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def open_corpus(
         See `structopt.formats.array_folder.opened`.
     """
     arrays, notes = opened(folder, key, checked)
-    encoded = _encoded(arrays, notes, InFiles(folder.parent))
+    encoded = replace(_encoded(arrays, notes, InFiles(folder.parent)), folder=folder.absolute())
     return encoded, (notes["state"], {name: np.array(arrays[STATE + name]) for name in notes["arrays"]})
 
 

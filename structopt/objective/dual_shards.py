@@ -12,7 +12,7 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, State
 from structopt.learning.added_duals import Ascent
 from structopt.learning.mixture import PackedState
-from structopt.objective.gradient_shards import ShardData
+from structopt.objective.gradient_shards import ShardData, ShardPlace
 from structopt.objective.pass_shards import OptimizerShard, PassRecipe, placed
 from structopt.objective.problem import Problem
 
@@ -20,9 +20,9 @@ from structopt.objective.problem import Problem
 class DualRecipe(PassRecipe):
     """What all shards of a corpus have in common over which a dual method passes."""
 
-    def __call__(self, data: ShardData) -> Any:
+    def __call__(self, data: ShardData | ShardPlace) -> Any:
         """Make the shard that keeps the dual variables of some instances."""
-        return DualShard(self, data)
+        return DualShard(self, data.opened())
 
 
 class DualShard(OptimizerShard):

@@ -35,7 +35,8 @@ class Examples:
     """A corpus ready for inference: encoded, with its graphs and the record of its features.
 
     `graphs` builds the graphs of some of the instances, where the corpus may be divided. `allowed`, where it is not None, are
-    the parts that outputs may have: those of labels that are kept (`FactorGraph.restricted`).
+    the parts that outputs may have: those of labels that are kept (`FactorGraph.restricted`). `answers` makes the targets and
+    the costs of some of the instances, for workers that open these themselves.
     """
 
     encoded: Encoded
@@ -44,6 +45,7 @@ class Examples:
     scorer: Scorer
     graphs: Callable[[Encoded], Structure] | None = None
     allowed: AllowedParts | None = None
+    answers: Callable[[Encoded], tuple[Targets, SparseVectors]] | None = None
 
     @classmethod
     def build(cls, encoded: Encoded, graph: FactorGraph, scorer: Scorer, inference: Inference | None = None) -> Examples:

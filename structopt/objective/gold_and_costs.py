@@ -31,10 +31,15 @@ def gold_and_costs(
     points, costs = GrowingVectors(encoded.storage), GrowingVectors(encoded.storage)
     for bounds in ranges:
         some = encoded.subset(*bounds)
-        targets, cost = _of(some, graph, loss, graph.build(some, positional))
+        targets, cost = gold_and_costs_of_some(graph, loss, positional, some)
         points.add(targets.points)
         costs.add(cost)
     return Targets.of_points(points.vectors()), costs.vectors()
+
+
+def gold_and_costs_of_some(graph: FactorGraph, loss: Loss, positional: bool, encoded: Encoded) -> tuple[Targets, SparseVectors]:
+    """Targets and costs of some instances in memory, whose gold outputs are known in full: those that the whole corpus has."""
+    return _of(encoded, graph, loss, graph.build(encoded, positional))
 
 
 def _of(encoded: Encoded, graph: FactorGraph, loss: Loss, structure: Structure) -> tuple[Targets, SparseVectors]:

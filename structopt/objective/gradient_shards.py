@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,24 +18,66 @@ from structopt.core.inference import Inference, Messages
 from structopt.core.loss import Loss
 from structopt.core.scorer import Scorer
 from structopt.core.storage.arrays import Storage
+from structopt.errors import ConfigError
+from structopt.formats.array_folder import UnusableFolder
 from structopt.kernels.waist.record import Array
 from structopt.objective import scoring
+from structopt.objective.corpus_folder import open_shard
 from structopt.objective.drivers import compose, run_driver
 from structopt.objective.examples import Examples, target_of
 
+Answers = Callable[[Encoded], tuple[Targets, SparseVectors]]
+"""Makes the targets and the costs of some instances."""
+
 
 class ShardData(NamedTuple):
-    """Some consecutive instances of a corpus: encoded, with their targets and their costs."""
+    """Some consecutive instances of a corpus: encoded, with their targets and their costs; and what makes these of some."""
 
     encoded: Encoded
     targets: Targets
     cost: SparseVectors
+    answers: Answers | None = None
 
-    def divided(self, bounds: Sequence[tuple[int, int]]) -> list[ShardData]:
-        """The instances of each range; itself where there is one range, which holds all."""
+    def divided(self, bounds: Sequence[tuple[int, int]], remote: bool = False) -> list[ShardData] | list[ShardPlace]:
+        """The instances of each range; itself where there is one range, which holds all.
+
+        For `remote` workers, where the instances are if that is in files: nobody needs to send what they can open.
+        """
+        if remote and self.encoded.folder is not None and self.answers is not None:
+            return [ShardPlace(str(self.encoded.folder), *b, self.answers) for b in bounds]
         if len(bounds) == 1:
             return [self]
         return [ShardData(self.encoded.subset(*b), self.targets.subset(*b), self.cost.subset(*b)) for b in bounds]
+
+    def opened(self) -> ShardData:
+        """Itself."""
+        return self
+
+
+class ShardPlace(NamedTuple):
+    """Where the instances first <= i < last of a corpus in files are, and what makes their targets and costs."""
+
+    folder: str
+    first: int
+    last: int
+    answers: Answers
+
+    def opened(self) -> ShardData:
+        """Map the instances, and make their targets and costs.
+
+        Raises
+        ------
+        ConfigError
+            If the folder is not here, or not whole.
+        """
+        try:
+            encoded = open_shard(Path(self.folder), self.first, self.last)
+        except UnusableFolder as error:
+            raise ConfigError(
+                f"storage.folder: a worker cannot open {self.folder}: {error}. Name a folder that all machines see, or type "
+                "storage=memory."
+            ) from error
+        return ShardData(encoded, *self.answers(encoded))
 
 
 @dataclass(frozen=True)
@@ -58,10 +101,11 @@ class ShardRecipe:
     loss: Loss
     inference: Inference
 
-    def __call__(self, data: ShardData) -> GradientShard:
+    def __call__(self, data: ShardData | ShardPlace) -> GradientShard:
         """Make the shard that computes losses and gradients of some instances."""
-        structure = self.inference.prepare(self.build(data.encoded))
-        return GradientShard(self, data, structure)
+        opened = data.opened()
+        structure = self.inference.prepare(self.build(opened.encoded))
+        return GradientShard(self, opened, structure)
 
 
 class Evaluation(NamedTuple):
@@ -134,7 +178,7 @@ class GradientShards:
         self, executor: Executor, recipe: ShardRecipe, data: ShardData, bounds: Sequence[tuple[int, int]]
     ) -> None:  # fmt: skip
         self.executor, self.bounds, storage = executor, bounds, data.encoded.storage
-        shard_data = data.divided(bounds)
+        shard_data = data.divided(bounds, executor.remote)
         streamed = storage.in_files and not executor.remote and recipe.inference.messages is not Messages.KEPT
         self.placement: Placement
         if streamed:

@@ -18,7 +18,7 @@ from structopt.learning.mixture import PackedState
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels
 from structopt.objective.examples import Examples
-from structopt.objective.gradient_shards import ShardData, ShardRecipe
+from structopt.objective.gradient_shards import ShardData, ShardPlace, ShardRecipe
 from structopt.objective.problem import Problem, Settings
 
 
@@ -39,9 +39,9 @@ class PassRecipe(ShardRecipe):
     settings: Settings
     graph_kernels: Callable[[], GraphKernels]
 
-    def __call__(self, data: ShardData) -> Any:
+    def __call__(self, data: ShardData | ShardPlace) -> Any:
         """Make the shard on which the optimizer passes over some instances."""
-        return OptimizerShard(self, data)
+        return OptimizerShard(self, data.opened())
 
 
 class OptimizerShard:
@@ -136,4 +136,4 @@ def placed(
     make = recipe(
         common.build, common.scorer, common.loss, common.inference, optimizer, settings, problem.graph_kernels
     )  # fmt: skip
-    return bounds, problem.executor.place(make, problem.shard_data.divided(bounds))
+    return bounds, problem.executor.place(make, problem.shard_data.divided(bounds, problem.executor.remote))

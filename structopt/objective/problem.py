@@ -32,7 +32,7 @@ from structopt.objective.drivers import GraphKernels, compose, run_driver
 from structopt.objective.dual_bound import dual_bound
 from structopt.objective.examples import Examples, Layout, target_of
 from structopt.objective.fingerprint import Fingerprint, arrays_in, digest_of
-from structopt.objective.gold_and_costs import gold_and_costs
+from structopt.objective.gold_and_costs import gold_and_costs, gold_and_costs_of_some
 from structopt.objective.gold_checks import check_gold, refuse_empty_set
 from structopt.objective.gradient_shards import GradientShards, ShardData, ShardRecipe
 
@@ -193,7 +193,8 @@ class Problem:
         seen = targets.possible(structure.parts) if targets.sets.any() else targets.points
         scorer = features(encoded, structure, seen)
         graphs = partial(graph.build, positional=positional)
-        examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs)
+        answers = partial(gold_and_costs_of_some, graph, loss, positional)
+        examples = Examples(encoded, structure, scoring.record_of(scorer, encoded, structure), scorer, graphs, answers=answers)
         graph_kernels = partial(GraphKernels.of, graph, positional)
         return cls(examples, targets, cost, loss, inference, settings, graph_kernels, executor, judge)
 
@@ -354,7 +355,7 @@ class Problem:
     @property
     def shard_data(self) -> ShardData:
         """What shards are made of, all instances."""
-        return ShardData(self.examples.encoded, self.targets, self.cost)
+        return ShardData(self.examples.encoded, self.targets, self.cost, self.examples.answers)
 
     def recipe(self, inference: Inference) -> ShardRecipe:
         """What all shards have in common, at an inference: this problem's, or the one by which P is reported."""

@@ -98,6 +98,11 @@ def _key(config: Mapping[str, Any], components: Components, earlier: Task | None
 def _refuse(config: Mapping[str, Any], components: Components) -> None:
     """Refuse what needs the training split in memory, with the reason."""
     of = components
+    if "://" in str(config["storage"]["folder"] or ""):
+        raise ConfigError(
+            f"storage.folder={config['storage']['folder']} is a URL, and files are mapped from a path. Name a folder of a "
+            "file system that all machines see."
+        )
     if not of.task.reads_blocks:
         raise ConfigError(
             f"storage=disk reads training data in blocks, and task={config['task']['name']} reads them as a whole. Type "

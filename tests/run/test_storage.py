@@ -251,3 +251,9 @@ def test_every_task_runs_in_files_or_refuses_with_the_reason(task):
 def test_what_needs_memory_is_refused(words, reason):
     with pytest.raises(ConfigError, match=reason):
         trained(Path("run"), *words, "storage=disk")
+
+
+def test_urls_are_refused():
+    with pytest.raises(ConfigError, match="storage.folder=memory://corpus is a URL, and files are mapped from a path"):
+        trained(Path("disk"), "task=ner", "storage=disk", "storage.folder=memory://corpus")
+    assert not Path("memory:").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Self
 
 from structopt.core.data.attribute_table import AttributeTable
@@ -47,6 +48,8 @@ class Encoded:
         w_i, by which the loss of each instance counts in training; None: all are 1.
     storage : Storage
         Where arrays as long as the corpus belong that are made of it: beside its own.
+    folder : Path or None
+        Of the files that hold these very instances, of which other processes can open some; None where there are none.
     """
 
     offsets: Array
@@ -62,6 +65,7 @@ class Encoded:
     words: Sequence[str] = ()
     instance_weights: Array | None = None
     storage: Storage = IN_MEMORY
+    folder: Path | None = None
 
     def __len__(self) -> int:
         """Number of instances."""
@@ -91,6 +95,7 @@ class Encoded:
         return {
             "offsets": self.offsets[first : last + 1] - begin,
             "storage": IN_MEMORY,
+            "folder": None,
             "tables": {name: table.subset(*self._rows(name, first, last)) for name, table in self.tables.items()},
             "dense": {
                 name: tuple(table.subset(*self._rows(name, first, last)) for table in tables)
