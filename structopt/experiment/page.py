@@ -132,7 +132,7 @@ def _names(readings: Path) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf8").strip() if path.is_file() else ""
+    return path.read_text(encoding="utf8").strip("\n") if path.is_file() else ""
 
 
 def _section(readings: Path, name: str) -> str:
