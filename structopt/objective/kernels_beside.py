@@ -16,9 +16,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
-from hashlib import sha256
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from structopt.config import feature_keys, registry
@@ -32,8 +33,8 @@ from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels
 from structopt.progress import phases
 
-KINDS = ("factor_graph", "inference", "loss", "optimizer", "features")
-"""The components that have kernels, in the order of the fields of `Composed`."""
+KINDS = ("factor_graph", "inference", "loss", "optimizer")
+"""The first fields of `Composed`."""
 DRIVERS = ("structopt.kernels.waist.passes", "structopt.kernels.waist.stand_ins")
 """Modules of kernels that every run loads."""
 MOST_PROCESSES = 4
@@ -55,7 +56,7 @@ class Composed(NamedTuple):
     def of(cls, config: Mapping[str, Any]) -> Composed:
         """Make them as a config says."""
         common = {key: config[key] for key in feature_keys.COMMON if key in config}
-        graph, inference, loss, optimizer = (registry.create(kind, config[kind], **common) for kind in KINDS[:-1])
+        graph, inference, loss, optimizer = (registry.create(kind, config[kind], **common) for kind in KINDS)
         return cls(graph, inference, loss, optimizer, feature_keys.scorer_of(config))
 
     def loaders(self) -> list[Callable[[], object]]:
@@ -75,7 +76,8 @@ class Composed(NamedTuple):
 def compiling(config: Mapping[str, Any], of: Composed, alone: bool) -> Iterator[None]:
     """Compile the kernels of a run beside what is done in this context, and wait for them at its end.
 
-    Nothing is done where this was done before, where there is one core, or where jobs of a sweep run beside this one.
+    Nothing is done where the drivers and the kernels of the optimizer are on disk, as they are but in first runs; where there is
+    one core; or where jobs of a sweep run beside this one.
 
     Parameters
     ----------
@@ -87,8 +89,7 @@ def compiling(config: Mapping[str, Any], of: Composed, alone: bool) -> Iterator[
         Whether no other jobs run beside it.
     """
     processes = min(_cores(), MOST_PROCESSES)
-    note = _note(config, of) if alone and processes > 1 else None
-    if note is None or _is_noted(note):
+    if not alone or processes < 2 or all(map(_on_disk, (*DRIVERS, *of.optimizer.plan.kernel_modules))):
         yield
         return
     helpers = Helpers(config, len(of.loaders()), processes)
@@ -98,19 +99,10 @@ def compiling(config: Mapping[str, Any], of: Composed, alone: bool) -> Iterator[
             helpers.wait()
     finally:
         helpers.end()
-    if helpers.complete:
-        with suppress(OSError):
-            note.write_text(disk_cache.core_state())
 
 
 class Helpers:
-    """Processes that load the kernels of a run, each the next that no other has taken.
-
-    Attributes
-    ----------
-    complete : bool
-        Whether none of them died.
-    """
+    """Processes that load the kernels of a run, each the next that no other has taken."""
 
     def __init__(self, config: Mapping[str, Any], count: int, processes: int) -> None:
         self._count, self._left = count, iter(range(count))
@@ -128,11 +120,6 @@ class Helpers:
         self._threads = [threading.Thread(target=self._feed, args=(one, first), daemon=True) for one in self._processes]
         for thread in self._threads:
             thread.start()
-
-    @property
-    def complete(self) -> bool:
-        """Whether all were asked for and answered: what fails once fails again, and is not tried twice."""
-        return len(self._answered) == self._count
 
     @property
     def progress(self) -> str:
@@ -179,27 +166,19 @@ def serve() -> None:
         answers.write(ANSWER)
 
 
-def _note(config: Mapping[str, Any], of: Composed) -> Path | None:
-    """The file which says that the kernels of such a run are on disk; None where Numba has no folder to keep them in."""
-    import llvmlite.binding
+def _on_disk(module: str) -> bool:
+    """Whether kernels of a module, compiled from its present source, are on disk; True where no folder can keep them."""
     import numba
 
+    spec = find_spec(module)
+    source = Path(spec.origin) if spec and spec.origin else Path(disk_cache.__file__)
+    there = FunctionType(_on_disk.__code__.replace(co_filename=str(source)), {})  # Numba goes by the file of a function
     try:
-        folder = Path(str(numba.njit(cache=True)(disk_cache.digest).stats.cache_path))
+        folder = Path(str(numba.njit(cache=True)(there).stats.cache_path))
     except RuntimeError:
-        return None
-    names = [config[kind]["name"] for kind in KINDS]
-    loaded = (str(of.graph.kind), of.optimizer.plan.variant, of.optimizer.plan.kernel_modules)
-    machine = (numba.__version__, llvmlite.binding.get_host_cpu_name(), sys.version_info[:2])
-    return folder / f"{sha256(repr((names, loaded, machine)).encode()).hexdigest()[:16]}.ready"
-
-
-def _is_noted(note: Path) -> bool:
-    """Whether the note was made for the present sources."""
-    try:
-        return note.read_text() == disk_cache.core_state()
-    except OSError:
-        return False
+        return True
+    disk_cache.refresh(source.parent, lambda: folder)
+    return any(folder.glob(f"{source.stem}.*.nbi"))
 
 
 def _cores() -> int:

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from structopt.config.composition import compose
-from structopt.kernels.waist import disk_cache
 from structopt.objective import kernels_beside
 from structopt.run.components import make_components
 
@@ -17,71 +16,92 @@ def config():
 
 
 @pytest.fixture
-def note(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernels_beside, "_note", lambda config, of: tmp_path / "run.ready")
+def cold(monkeypatch):
+    """Two cores, and no kernel on disk."""
     monkeypatch.setattr(kernels_beside, "_cores", lambda: 2)
-    return tmp_path / "run.ready"
+    monkeypatch.setattr(kernels_beside, "_on_disk", lambda module: False)
 
 
 def refuse(*_):
     raise AssertionError("processes were started")
 
 
-def test_loaded_in_other_processes_and_noted(config, note, monkeypatch):
-    done = []
-    with kernels_beside.compiling(config, make_components(config).composed, alone=True):
-        done.append("reading")
-        assert not note.exists()
-    assert done and note.read_text() == disk_cache.core_state()
-    monkeypatch.setattr(kernels_beside, "Helpers", refuse)
-    with kernels_beside.compiling(config, make_components(config).composed, alone=True):
-        done.append("reading again")
-    note.write_text("the kernels of other sources")
-    components = make_components(config).composed
-    with pytest.raises(AssertionError, match="started"), kernels_beside.compiling(config, components, alone=True):
+def beside(config, alone=True):
+    return kernels_beside.compiling(config, make_components(config).composed, alone)
+
+
+def test_all_is_loaded_in_other_processes(config, cold, monkeypatch):
+    made = []
+    helpers = kernels_beside.Helpers
+    monkeypatch.setattr(kernels_beside, "Helpers", lambda *given: made.append(helpers(*given)) or made[-1])
+    with beside(config):
         pass
+    count = len(make_components(config).composed.loaders())
+    assert [one.progress for one in made] == [f"{count} of {count}"]
+
+
+def test_nothing_is_loaded_beside_where_kernels_are_on_disk(config, monkeypatch):
+    for loader in make_components(config).composed.loaders():
+        loader()
+    monkeypatch.setattr(kernels_beside, "_cores", lambda: 2)
+    monkeypatch.setattr(kernels_beside, "Helpers", refuse)
+    with beside(config):
+        pass
+
+
+def test_what_is_not_compiled_is_not_on_disk(tmp_path, monkeypatch):
+    """A module that has no compiled kernels, and one of a package that changed since."""
+    assert kernels_beside._on_disk("structopt.kernels.waist.passes")
+    assert not kernels_beside._on_disk("structopt.kernels.waist.layout")
+    package = tmp_path / "some_kernels"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    kernel = "from structopt.kernels.waist.signatures import kernel, DOT\n\n\n@kernel(DOT)\ndef dot(features, theta, gradient):\n"
+    (package / "one.py").write_text(kernel + "    return 1.0\n")
+    load = [sys.executable, "-c", "import some_kernels.one"]
+    subprocess.run(load, cwd=tmp_path, check=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert kernels_beside._on_disk("some_kernels.one")
+    (package / "one.py").write_text(kernel + "    return 22.0\n")
+    fresh = "import sys; from structopt.objective.kernels_beside import _on_disk; sys.exit(_on_disk('some_kernels.one'))"
+    subprocess.run([sys.executable, "-c", fresh], cwd=tmp_path, check=True)
 
 
 @pytest.mark.parametrize(("cores", "alone"), [(1, True), (2, False)])
-def test_not_beside_other_jobs_or_on_one_core(cores, alone, config, note, monkeypatch):
+def test_not_beside_other_jobs_or_on_one_core(cores, alone, config, cold, monkeypatch):
     monkeypatch.setattr(kernels_beside, "Helpers", refuse)
     monkeypatch.setattr(kernels_beside, "_cores", lambda: cores)
-    with kernels_beside.compiling(config, make_components(config).composed, alone):
+    with beside(config, alone):
         pass
-    assert not note.exists()
 
 
-def test_dead_processes_cost_nothing_but_time(config, note, monkeypatch):
+def test_dead_processes_cost_nothing_but_time(config, cold, monkeypatch):
     monkeypatch.setattr(kernels_beside, "SERVE", "raise SystemExit(1)")
-    with kernels_beside.compiling(config, make_components(config).composed, alone=True):
+    with beside(config):
         pass
-    assert not note.exists()
 
 
-def test_errors_of_the_run_end_the_processes(config, note, monkeypatch):
+def test_errors_of_the_run_end_the_processes(config, cold, monkeypatch):
     started = []
     popen = subprocess.Popen
     monkeypatch.setattr(kernels_beside, "SERVE", "import time; time.sleep(600)")
     monkeypatch.setattr(kernels_beside.subprocess, "Popen", lambda *a, **k: started.append(popen(*a, **k)) or started[-1])
-    with pytest.raises(KeyError), kernels_beside.compiling(config, make_components(config).composed, alone=True):
+    with pytest.raises(KeyError), beside(config):
         raise KeyError
     assert len(started) == 2 and all(one.poll() is not None for one in started)
-    assert not note.exists()
 
 
-def test_loading_that_fails_is_not_tried_again(config, note):
-    wrong = {**config, "loss": {**config["loss"], "name": "family", "beta": 1.0}}  # of which the prediction variant has no kernel
-    wrong["optimizer"] = {**config["optimizer"], "name": "mira", "variant": "prediction"}
-    helpers = kernels_beside.Helpers({**wrong, "optimizer": {"name": "mira", "C": 1.0, "variant": "prediction"}}, 3, 1)
+def test_loading_that_fails_ends_no_process(config):
+    """The loss has no kernel of the variant; the run says so."""
+    optimizer = {"name": "mira", "C": 1.0, "variant": "prediction"}
+    helpers = kernels_beside.Helpers({**config, "loss": {"name": "family", "beta": 1.0}, "optimizer": optimizer}, 6, 1)
     helpers.wait()
     helpers.end()
-    assert helpers.complete and helpers.progress == "3 of 3"
+    assert helpers.progress == "6 of 6"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_run_compiles_nothing_itself(tmp_path, monkeypatch):
-    """From an empty cache."""
+def test_a_first_run_compiles_nothing_itself(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
     code = (
         "import sys\n"
@@ -92,13 +112,6 @@ def test_a_run_compiles_nothing_itself(tmp_path, monkeypatch):
         "code = main(sys.argv[1:])\n"
         "sys.exit(code or (f'{compiling.STATE.compiled} kernels' if compiling.STATE.compiled > 5 else 0))"
     )
-    words = [
-        "task=multilabel",
-        "tracker=none",
-        "optimizer=perceptron",
-        "optimizer.epochs=1",
-        "task.limit=20",
-        "hydra.run.dir=run",
-    ]
+    words = ["task=ner", "tracker=none", "optimizer=perceptron", "optimizer.epochs=1", "task.limit=20", "hydra.run.dir=run"]
     done = subprocess.run([sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
