@@ -11,8 +11,9 @@ EXPECTED = {
     Purpose.TRACKING: {"tracker", "sweep", "resume", "check", "time_decoding", "max_expansion", "quiet"},
     Purpose.COMPARING: {
         "label", "tracker", "threads", "resume", "check", "data", "scale", "sweep", "time_decoding", "max_expansion", "quiet",
+        "tuning", "test_curve",
     },
-    Purpose.MULTIPLYING: {"data", "scale", "label", "experiment"},
+    Purpose.MULTIPLYING: {"data", "scale", "tuning", "label", "experiment"},
 }  # fmt: skip
 
 
