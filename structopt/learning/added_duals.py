@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, Report, State
 from structopt.kernels.waist.record import Array
 from structopt.learning.mixture import PackedState
+from structopt.learning.momentum import Momentum
 from structopt.learning.wrapped import Wrapped
 
 
@@ -35,8 +37,16 @@ class Ascents(Protocol):
     def problem(self) -> Objective:
         """The problem whose instances the shards hold."""
 
-    def run(self, state: State) -> Iterator[Ascent]:
-        """Make a pass on every shard from the same weights; the results in the order of the shards."""
+    def run(self, state: State, starts: Sequence[Array]) -> Iterator[Ascent]:
+        """Make a pass on every shard, each from its own weights; the results in the order of the shards.
+
+        Parameters
+        ----------
+        state : State
+            Of the method, for the whole.
+        starts : sequence of float64 vector
+            The weights at which each shard starts, compressed to those that may move.
+        """
 
     def finished(self, state: State) -> None:
         """Take note of the state of the whole to which the last pass led: from it the next one goes on without new variables."""
@@ -57,12 +67,13 @@ class AddedDuals(Wrapped):
 
         theta_s <- theta - S C tau F_i d,       z_bar_i <- z_bar_i + tau d            (the method's own visits, with S C for C)
 
-    from the weights theta of the whole, which are no function of the shard's duals alone. Afterwards
+    from weights of the whole, which are no function of the shard's duals alone: theta in the first pass, and weights o_s to which
+    momentum takes them in later ones (`structopt.learning.momentum`). Afterwards
 
-        theta <- theta + sum_s (theta_s - theta) / S,
+        theta <- theta + sum_s (theta_s - o_s) / S,
 
-    the weights of all dual variables together. So D never falls, D <= P* at every pass, and the optimum is that of the method
-    in one thread; P and D are those of the whole. With one shard the states are those of the method alone, bit for bit.
+    the weights of all dual variables together. So D <= P* at every pass, and the optimum is that of the method in one thread; P
+    and D are those of the whole. With one shard the states are those of the method alone, bit for bit.
 
     Parameters
     ----------
@@ -76,7 +87,7 @@ class AddedDuals(Wrapped):
     Notes
     -----
     Ma, Smith, Jaggi, Jordan, Richtarik and Takac (2015), "Adding vs. averaging in distributed primal-dual optimization":
-    aggregation gamma = 1, sigma' = S.
+    aggregation gamma = 1, sigma' = S. Theirs has no momentum.
     """
 
     def __init__(self, optimizer: Optimizer, shards: int, make_ascents: MakeAscents) -> None:
@@ -85,10 +96,11 @@ class AddedDuals(Wrapped):
         self._ascents: Ascents | None = None
 
     def footprint(self, sizes: ProblemSizes, loss: Loss) -> Footprint:
-        """Bytes that the method takes: once here, once with the shards, and once in what they return."""
+        """Bytes that the method takes: once here, once with the shards, and once in what they return; and the shards' moves."""
         alone = self.optimizer.footprint(sizes, loss)
-        state = sum(alone.state.values())
-        return Footprint(alone.state, alone.kept + state, alone.step + 2 * state, alone.gradients)
+        state, moves = sum(alone.state.values()), self.shards * sizes.weight_vector if self.shards > 1 else 0
+        both = {**alone.state, "moves of the shards": moves}
+        return replace(alone, state=both, kept=alone.kept + state, step=alone.step + 2 * state + 2 * moves)
 
     def init(self, problem: Objective, weights: Array) -> State:
         """Return the first state of the method, for the whole problem."""
@@ -97,17 +109,26 @@ class AddedDuals(Wrapped):
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """Make one pass on every shard, and add up the steps."""
         scorer, losses = problem.scorer, 0.0
+        momentum, state = Momentum.taken(state, self.shards)
+        theta = scorer.compress(state["theta"])
+        starts = momentum.starts(theta, self.shards)
         sums: State = {}
         shares: list[State] = []
-        for ascent in self._over_shards(problem).run(state):
+        moves: list[Array] = []
+        for start, ascent in zip(starts, self._over_shards(problem).run(state, starts), strict=True):
             opened = ascent.state.opened(scorer)
+            end = scorer.compress(opened.pop("theta"))
+            moves.append((end - start) / self.shards)
+            theta = end if self.shards == 1 else theta + moves[-1]  # a single shard's end, to the last bit
             for name in weights_in(opened):
                 sums[name] = self._added(sums[name] if name in sums else state[name], state[name], opened.pop(name))
             shares.append(opened)
             losses += ascent.report.loss
         after = self.optimizer.united(state, shares) | sums
+        after["theta"] = scorer.expand(theta)
         self._over_shards(problem).finished(after)
-        return after, Report(loss=losses, dual=self.optimizer.dual(problem, after))
+        dual = self.optimizer.dual(problem, after)
+        return after | momentum.after(moves, dual).state(), Report(loss=losses, dual=dual)
 
     def objective(self, problem: Objective, state: State) -> float:
         """P of the whole, whose losses every shard computes for its own instances."""
@@ -116,7 +137,7 @@ class AddedDuals(Wrapped):
         return problem.ridge(weights) + self._over_shards(problem).losses(packed) / problem.m
 
     def _added(self, total: Array, start: Array, end: Array) -> Array:
-        """Add a shard's step; a single one's end is taken as it is, to the last bit."""
+        """Add what a shard's pass did to a statistic of the weights; a single one's end is taken as it is."""
         return end if self.shards == 1 else total + (end - start) / self.shards
 
     def _over_shards(self, problem: Objective) -> Ascents:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from structopt.core.objective import Objective
 from structopt.core.optimizer import Optimizer, State
+from structopt.kernels.waist.record import Array
 from structopt.learning.added_duals import Ascent
 from structopt.learning.mixture import PackedState
 from structopt.objective.gradient_shards import ShardData, ShardPlace
@@ -35,7 +36,7 @@ class DualShard(OptimizerShard):
         self.share = {name: np.array(value, order="C") for name, value in share.items()}
 
     def ascend(self, start: PackedState) -> Ascent:
-        """Make the method's pass from the weights of the whole; the dual variables stay here, and are returned too."""
+        """Make the method's pass from some state of its weights; the dual variables stay here, and are returned too."""
         opened = start.opened(self.problem.scorer)
         after, report = self.optimizer.step(self.problem, opened | self.share)
         self.share = {name: after[name] for name in self.share}
@@ -73,14 +74,15 @@ class DualAscents:
         self.bounds, self.placement = placed(DualRecipe, problem, cautious, count)
         self._held: list[Any] = []
 
-    def run(self, state: State) -> Iterator[Ascent]:
-        """Make a pass on every shard from the same weights; the results in the order of the shards."""
+    def run(self, state: State, starts: Sequence[Array]) -> Iterator[Ascent]:
+        """Make a pass on every shard, each from its own weights; see `structopt.learning.added_duals.Ascents`."""
         shares = [self.optimizer.share(self.problem, state, bounds) for bounds in self.bounds]
         common = PackedState.of({name: value for name, value in state.items() if name not in shares[0]}, self.problem.scorer)
+        each = [PackedState(common.values | {"theta": start}, common.weights) for start in starts]
         if not self._holds(state):
             self.placement.renew()
         self._held = []  # until all shards have made the pass
-        yield from self.placement.call("ascend", common, restore=shares)
+        yield from self.placement.call("ascend", each=each, restore=shares)
 
     def finished(self, state: State) -> None:
         """Note the state of the whole to which the dual variables of the shards belong now."""

@@ -124,7 +124,7 @@ def _remarks(train: Mapping[str, Any], progress: Progress, beginning: Beginning 
             f"parameters of {train['mixed_shards']} shards mixed after every pass but the first (McDonald et al., 2010)"
         )  # fmt: skip
     if "dual_shards" in train:
-        lines.append(f"dual steps of {train['dual_shards']} shards added up after every pass (CoCoA+, Ma et al., 2015)")
+        lines.append(f"dual steps of {train['dual_shards']} shards added up after every pass, with momentum (CoCoA+)")
     if pruner:
         lines.append(f"pruner: {pruner}")
     if "unconverged" in train:

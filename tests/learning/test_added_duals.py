@@ -1,4 +1,4 @@
-"""CoCoA+: dual steps of shards added up, between the bounds of the whole and to the optimum, whatever the workers."""
+"""CoCoA+ with momentum: dual steps of shards added up, between the bounds of the whole, to the optimum, whatever the workers."""
 
 from math import inf
 
@@ -14,6 +14,7 @@ from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.learning.added_duals import AddedDuals, added
 from structopt.learning.mixing import shards_of
+from structopt.learning.momentum import Momentum
 from structopt.loss.family import LossFamily
 from structopt.objective.dual_shards import DualAscents
 from structopt.optimizer.sdca import StochasticDualCoordinateAscent
@@ -67,16 +68,49 @@ def test_one_shard_is_the_method_itself(variant, options):
 @variants
 @pytest.mark.parametrize(("shards", "average"), [(2, True), (3, False)])
 def test_it_reaches_the_optimum_between_its_bounds(variant, shards, average):
-    """Against cvxpy's optimum: D never falls, and D <= P* <= P at every pass."""
-    problem, last = problem_of(variant), 0.0
+    """Against cvxpy's optimum: D <= P* <= P at every pass, though D may fall where momentum leads too far."""
+    problem = problem_of(variant)
     best = minimum_of(problem).value
     method = AddedDuals(method_of(variant, average=average), shards, DualAscents)
     for primal, report in trained(method, problem, 150)[1]:
         assert report.dual <= best * (1 + 1e-7)
         assert primal >= best * (1 - 1e-7)
-        assert average or report.dual >= last - 1e-12
-        last = report.dual
-    assert primal - report.dual <= (1e-2 if average or variant == "planes" else 1e-4) * best
+    assert primal - report.dual <= (1e-2 if average else 1e-4) * best
+
+
+def test_momentum_takes_fewer_passes(monkeypatch):
+    """To a hundredth of the gap of the same passes without it: Frank-Wolfe steps, whose gap falls slowly."""
+    problem = problem_of("planes")
+    primal, report = trained(AddedDuals(method_of("planes"), 3, DualAscents), problem, 150)[1][-1]
+    monkeypatch.setattr(Momentum, "after", lambda momentum, moves, dual: Momentum())
+    slow, slow_report = trained(AddedDuals(method_of("planes"), 3, DualAscents), problem, 150)[1][-1]
+    assert 0 <= primal - report.dual <= 0.01 * (slow - slow_report.dual)
+
+
+def test_starts_of_shards_are_those_of_the_extrapolated_dual_point():
+    """theta of the point y = z + beta (z - z'), with S times the way from it to z for the shard's own variables."""
+    generator = np.random.default_rng(0)
+    moves, theta, t = generator.normal(size=(3, 5)), generator.normal(size=5), 2.0
+    beta = (t - 1) / ((1 + np.sqrt(1 + 4 * t * t)) / 2)
+    y = theta + beta * moves.sum(axis=0)
+    for start, move in zip(Momentum(moves, t, 0.0).starts(theta, 3), moves, strict=True):
+        np.testing.assert_allclose(start, y - 3 * beta * move, rtol=1e-14)
+    assert all(start is theta for start in Momentum().starts(theta, 3))
+
+
+def test_momentum_is_dropped_where_the_dual_falls_or_is_not_known():
+    moves = [np.ones(2), np.zeros(2)]
+    rising = Momentum().after(moves, 1.0)
+    assert rising.dual == 1.0
+    assert rising.after(moves, 2.0).t > rising.t > 1
+    for dual in (0.5, None):
+        assert rising.after(moves, dual) == Momentum()
+    assert rising.after(moves[:1], 2.0) == Momentum()
+    state = {"epoch": 3, **rising.state()}
+    taken, method = Momentum.taken(state, 2)
+    assert method == {"epoch": 3}
+    assert taken.t == rising.t
+    assert Momentum.taken(state, 3) == (Momentum(), {"epoch": 3})
 
 
 def test_trees():
