@@ -59,7 +59,9 @@ class Plan:
     tried : tuple of str
         Parameters that trial passes have chosen, which the run logs: names of state entries.
     kernel_modules : tuple of str
-        Modules that its steps import: loaded, and compiled if necessary, before time is measured.
+        Modules of kernels that its steps import: loaded, and compiled if necessary, before time is measured.
+    imports : tuple of str
+        Modules without kernels that its steps import, and that take time to load.
     weights : tuple of str
         Entries of its state that are arrays over the weights, shape (dimension,) or empty, zero wherever a weight may not move:
         checkpoints keep of them the weights that may move, and to go on with more labels and attributes appends zeros.
@@ -81,6 +83,7 @@ class Plan:
     divisible: bool = False
     tried: tuple[str, ...] = ()
     kernel_modules: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     bound: str = UNDECLARED

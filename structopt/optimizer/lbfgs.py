@@ -102,9 +102,11 @@ class LBFGS(Optimizer):
     @property
     def plan(self) -> Plan:
         """Evaluations over all instances."""
-        search = "structopt.kernels.quasi_newton.orthant" if self.penalty.sparse else "scipy.optimize"
+        sparse = self.penalty.sparse
         return Plan(
-            "batch", penalty=self.penalty, tolerance=self.tolerance, kernel_modules=(*KERNEL_MODULES, search), weights=("theta",),
+            "batch", penalty=self.penalty, tolerance=self.tolerance, weights=("theta",),
+            kernel_modules=(*KERNEL_MODULES, "structopt.kernels.quasi_newton.orthant") if sparse else KERNEL_MODULES,
+            imports=() if sparse else ("scipy.optimize",),
             bound="its steps are built from changes of one objective's gradient, and other data are another objective",
         )  # fmt: skip
 

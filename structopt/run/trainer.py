@@ -170,7 +170,8 @@ class Trainer:
             If loss, weights, objective or dual are not finite after a pass; the checkpoint of the pass before stays.
         """
         with phases.phase("loading kernels", lasting=False):
-            for name in ("structopt.kernels.waist.passes", *self.optimizer.plan.kernel_modules):
+            plan = self.optimizer.plan
+            for name in ("structopt.kernels.waist.passes", *plan.kernel_modules, *plan.imports):
                 import_module(name)  # compiles what is not in the cache yet
         try:
             for observer in self.observers:

@@ -60,7 +60,7 @@ def problem(loss: str, C: float, optimizer: Optimizer | None = None, **parameter
     inference, plan, positional = registry.create("inference", {"name": "exact"}), Plan(), False
     if optimizer is not None:
         plan, positional = optimizer.plan, optimizer.needs(made, graph).positional
-    for name in plan.kernel_modules:
+    for name in (*plan.kernel_modules, *plan.imports):
         import_module(name)  # no pass is charged for the compiler
     settings = Settings(C, 0, plan.variant, plan.penalty)
     return Problem.of(encoded, graph, made, inference, AttributeRows().fit, settings, positional)

@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
+from structopt.config import registry
 from structopt.config.composition import compose
 from structopt.objective import kernels_beside
 from structopt.run.components import make_components
@@ -47,6 +49,14 @@ def test_nothing_is_loaded_beside_where_kernels_are_on_disk(config, monkeypatch)
     monkeypatch.setattr(kernels_beside, "Helpers", refuse)
     with beside(config):
         pass
+
+
+@pytest.mark.parametrize("name", registry.installed("optimizer"))
+def test_modules_that_optimizers_name_have_kernels(name):
+    """Else no run would ever find them on disk, and every one would start processes; `Plan.imports` names others."""
+    for module in registry.create("optimizer", {"name": name}).plan.kernel_modules:
+        import_module(module)
+        assert kernels_beside._on_disk(module), module
 
 
 def test_what_is_not_compiled_is_not_on_disk(tmp_path, monkeypatch):
