@@ -132,7 +132,8 @@ def placed(
     if problem.examples.graphs is None and count > 1:
         raise ConfigError("This corpus cannot be divided: give Examples the function that builds its graphs.")
     bounds, common = problem.examples.shards(count), problem.recipe(problem.inference)
-    settings = replace(problem.settings, regularization=problem.regularization, before=problem.before / len(bounds))
+    others = problem.before + problem.m - problem.m / len(bounds)  # rates go by the instances of the whole
+    settings = replace(problem.settings, regularization=problem.regularization, before=others)
     make = recipe(
         common.build, common.scorer, common.loss, common.inference, optimizer, settings, problem.graph_kernels
     )  # fmt: skip

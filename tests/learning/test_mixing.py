@@ -235,6 +235,14 @@ def test_constants_stay_what_they_are():
     assert state["visits"] == pytest.approx(8 + 2 * 8 / 3)
 
 
+def test_shards_know_how_many_instances_the_whole_has():
+    """By which rates fall: sgd's after t visits of a shard is eta / (1 + t/m), m the instances of the whole."""
+    problem = problem_of("sgd")
+    shards = Passes(problem, optimizer_of("sgd"), 3).placement.shards
+    assert [shard.problem.before for shard in shards] == [problem.m - problem.m / 3] * 3
+    assert Passes(problem, optimizer_of("sgd"), 1).placement.shards[0].problem.before == 0.0
+
+
 def test_messages_of_instances_are_kept():
     """dlpw with one shard, and with two: every instance keeps its messages."""
     encoded = random_graphs(2, (2, 3, 3, 4), 3)
