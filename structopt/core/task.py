@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypedDict
 
@@ -12,6 +12,7 @@ from structopt.core.data.boundaries import Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import DataPath
 from structopt.core.data.table_schema import Schema
+from structopt.core.learner import Learner
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.waist.record import Array
 
@@ -212,12 +213,19 @@ class Task(Component):
     def blocks(self, path: Any, limit: int | None = None) -> Iterator[Any]:
         """Read training data as corpora of consecutive instances, one after the other, of which each fits into memory.
 
-        Only tasks that declare `reads_blocks` are asked; these also `learn` from blocks.
+        Only tasks that declare `reads_blocks` are asked; these also have a `learner`. The path may be one of its `stretches`.
         """
         raise NotImplementedError
 
-    def learn(self, blocks: Callable[[], Iterator[Any]], earlier: Any = None) -> None:
-        """Make labels and vocabulary as `fit` does, of a corpus in `blocks`, which every call reads from the first one on."""
+    def stretches(self, path: Any) -> list[Any]:
+        """Divide training data into consecutive stretches, whose `blocks` may be read apart, without reading all of them.
+
+        By default the data are one stretch.
+        """
+        return [path]
+
+    def learner(self, first: Any, earlier: Any = None) -> Learner:
+        """Return what makes labels and vocabulary as `fit` does, of a corpus in `blocks`, given the `first` of them."""
         raise NotImplementedError
 
     @abstractmethod

@@ -15,7 +15,7 @@ from structopt.errors import ConfigError, DataError, line_name
 from structopt.formats.conll_layouts import column_numbers
 from structopt.formats.tag_schemes import TagError, convert
 from structopt.formats.text_files import check_limit, read_text
-from structopt.formats.text_pieces import read_pieces
+from structopt.formats.text_pieces import Stretch, read_pieces
 
 DOCUMENT_START = "-DOCSTART-"
 UNICODE_SPACE = re.compile("[\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -127,15 +127,18 @@ def read(
 
 
 def read_blocks(
-    path: str | Path,
+    path: str | Path | Stretch,
     columns: Mapping[str, int] | ColumnsByWidth,
     limit: int | None = None,
     encoding: str = "utf8",
     separator: str | None = None,
     optional: Collection[str] = (),
     shared: Collection[str] = (),
+    known: tuple[int, int] = (0, 0),
 ) -> Iterator[Columns]:
     """Yield the sentences that `read` reads, block by block, of which one at a time is in memory; the parameters of `read`.
+
+    Of a stretch behind the first, the number of the first token line of all and its width are `known`.
 
     Raises
     ------
@@ -143,19 +146,19 @@ def read_blocks(
         Those of `read`; an error behind the first block comes when its block is read.
     """
     check_limit(limit)
-    width, first, left = 0, 0, limit
+    (first, width), left = known, limit
     numbers: dict[str, int] = {}
     for piece in read_pieces(path, encoding):
         tokens = token_lines(piece.path, piece.text, left, separator, piece.line, width, first)
         if not tokens.lines:
             continue
         if not numbers:
-            first, width = tokens.lines[0], tokens.width
+            first, width = (first, width) if width else (tokens.lines[0], tokens.width)
             numbers = _numbers(piece.path, tokens, columns, optional, shared)
         yield _columns(piece.path, tokens, numbers)
         if left is not None and (left := left - len(tokens.offsets) + 1) == 0:
             return
-    if not numbers:
+    if not numbers and not isinstance(path, Stretch):
         raise no_sentences(path)
 
 

@@ -19,7 +19,7 @@ from structopt.errors import DataError
 from structopt.formats.conll_writer import check_counts
 from structopt.formats.numbering import Numbering
 from structopt.formats.text_files import check_limit, read_text, write_text
-from structopt.formats.text_pieces import read_pieces
+from structopt.formats.text_pieces import Stretch, read_pieces
 
 ESCAPED = re.compile(r"\\([:\\])")
 NAME_AND_VALUE = re.compile(r"((?:[^\\:]|\\.|\\$)*)(?::(.*))?", re.DOTALL)
@@ -93,7 +93,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
     return reader.result()
 
 
-def read_blocks(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> Iterator[AttributeText]:
+def read_blocks(path: str | Path | Stretch, limit: int | None = None, encoding: str = "utf8") -> Iterator[AttributeText]:
     """Yield the sentences that `read` reads, block by block, each with attributes of its own; the errors of `read`."""
     check_limit(limit)
     left, empty = limit, True
@@ -106,7 +106,7 @@ def read_blocks(path: str | Path, limit: int | None = None, encoding: str = "utf
         yield reader.result()
         if left is not None and (left := left - len(reader.offsets) + 1) == 0:
             return
-    if empty:
+    if empty and not isinstance(path, Stretch):
         raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
 
 

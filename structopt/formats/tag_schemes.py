@@ -196,6 +196,12 @@ class SchemeEvidence:
             for scheme in self._slips:
                 self._slips[scheme] += sum(valid(sentence, scheme) is not None for sentence in sentences)
 
+    def merge(self, other: SchemeEvidence) -> None:
+        """Take up what was gathered from other sentences."""
+        self._distinct |= other._distinct
+        for scheme, slips in other._slips.items():
+            self._slips[scheme] += slips
+
     @property
     def only_outside(self) -> bool:
         """Whether no tag is another than O."""

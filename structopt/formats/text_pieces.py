@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from structopt.core.data.expansion import GZIP_SIGNATURE
 from structopt.core.data.file_sets import FileSet, data_path
@@ -15,6 +15,31 @@ from structopt.formats.text_files import BYTE_ORDER_MARK, check_encoding, read_e
 SIZE = 1 << 22
 """Characters of a piece, about."""
 SPACE = " \t\r\f\v\n"
+
+
+STRETCH = 1 << 26
+"""Bytes of a stretch, about."""
+
+
+class Stretch(NamedTuple):
+    """Consecutive lines of a plain file; or the whole of a file, or of an archive, where `end` is None.
+
+    Attributes
+    ----------
+    path : str or FileSet
+        The file.
+    begin : int
+        The place of its first byte.
+    end : int or None
+        The place behind the last one.
+    line : int
+        The number of the first of the lines, from 1.
+    """
+
+    path: Any
+    begin: int = 0
+    end: int | None = None
+    line: int = 1
 
 
 class Piece(NamedTuple):
@@ -35,8 +60,43 @@ class Piece(NamedTuple):
     text: str
 
 
-def read_pieces(path: str | Path, encoding: str = "utf8", size: int = SIZE) -> Iterator[Piece]:
-    r"""Yield the text of a file, or of several, piece by piece, as `structopt.formats.text_files.read_text` reads it.
+def stretches(path: Any, encoding: str = "utf8") -> list[Stretch]:
+    """Divide files into stretches that end at empty lines, of about `STRETCH` bytes where files are plain.
+
+    A file that is compressed is one, and so is an archive. Raises `DataError` where there is no such file.
+    """
+    files = data_path(path)
+    if isinstance(files, FileSet) and files.is_archive:
+        return [Stretch(path)]
+    names = files.names() if isinstance(files, FileSet) else [str(path)]
+    return [stretch for name in names for stretch in _stretches_of(name, encoding)]
+
+
+def _stretches_of(name: str, encoding: str) -> list[Stretch]:
+    """The stretches of one file."""
+    if not Path(name).is_file() or _is_compressed(name) or not _lines_are_bytes(encoding):
+        return [Stretch(name)]
+    found, begin, line, end = [], 0, 1, 0
+    with Path(name).open("rb") as stream:
+        while block := stream.read(STRETCH):
+            block += stream.readline()
+            while (last := stream.readline()).strip():
+                block += last
+            block += last
+            begin, end = end, end + len(block)
+            found.append(Stretch(name, begin, end, line))
+            line += block.count(b"\n")
+    return found or [Stretch(name)]
+
+
+def _lines_are_bytes(encoding: str) -> bool:
+    """Whether lines and white space are the same bytes as in ASCII, so that a file may be cut before it is decoded."""
+    check_encoding(encoding)
+    return "\n \t".encode(encoding) == b"\n \t"
+
+
+def read_pieces(path: Any, encoding: str = "utf8", size: int = SIZE) -> Iterator[Piece]:
+    r"""Yield the text of files, or of a stretch, piece by piece, as `structopt.formats.text_files.read_text` reads it.
 
     A plain file is read as it is needed. One that is compressed, and a member of an archive, is expanded in memory.
 
@@ -52,11 +112,14 @@ def read_pieces(path: str | Path, encoding: str = "utf8", size: int = SIZE) -> I
     for piece in _pieces_of_all(path, encoding, size):
         empty = empty and not piece.text.strip()
         yield piece
-    if empty:
+    if empty and not isinstance(path, Stretch):
         raise DataError(path, None, "the file is empty: check the path, or make the file again.")
 
 
-def _pieces_of_all(path: str | Path, encoding: str, size: int) -> Iterator[Piece]:
+def _pieces_of_all(path: Any, encoding: str, size: int) -> Iterator[Piece]:
+    if isinstance(path, Stretch):
+        yield from _pieces_of_stretch(path, encoding, size)
+        return
     files = data_path(path)
     names = [str(path)] if not isinstance(files, FileSet) else files.names() if not files.is_archive else []
     if not names:
@@ -71,18 +134,26 @@ def _pieces_of_all(path: str | Path, encoding: str, size: int) -> Iterator[Piece
                 yield from _cut(name, io.StringIO(text), size)
 
 
+def _pieces_of_stretch(stretch: Stretch, encoding: str, size: int) -> Iterator[Piece]:
+    if stretch.end is None:
+        yield from _pieces_of_all(stretch.path, encoding, size)
+        return
+    with Path(stretch.path).open("rb") as stream:
+        stream.seek(stretch.begin)
+        yield from _decoded(stretch.path, io.BytesIO(stream.read(stretch.end - stretch.begin)), encoding, size, stretch.line)
+
+
 def _is_compressed(name: str) -> bool:
     """Whether a file is gzip; or is named so, which is refused where it is read."""
     with Path(name).open("rb") as stream:
         return stream.read(2) == GZIP_SIGNATURE or name.endswith(".gz")
 
 
-def _decoded(name: str, stream: IO[bytes], encoding: str, size: int) -> Iterator[Piece]:
-    """The pieces of an open file."""
-    line = 1
+def _decoded(name: str, stream: IO[bytes], encoding: str, size: int, line: int = 1) -> Iterator[Piece]:
+    """The pieces of an open file, whose first line has a number."""
     with io.TextIOWrapper(stream, encoding, newline="\n") as lines:
         try:
-            for piece in _cut(name, lines, size):
+            for piece in _cut(name, lines, size, line):
                 line = piece.line
                 yield piece
         except UnicodeError as error:
@@ -90,11 +161,11 @@ def _decoded(name: str, stream: IO[bytes], encoding: str, size: int) -> Iterator
             raise DataError(name, None, f"behind line {line} the file is not {encoding} ({error}): {advice}.") from error
 
 
-def _cut(name: str, lines: IO[str], size: int) -> Iterator[Piece]:
+def _cut(name: str, lines: IO[str], size: int, first: int = 1) -> Iterator[Piece]:
     """The pieces of the lines of a file."""
-    begin, number, length = 1, 0, 0
+    begin, length = first, 0
     gathered: list[str] = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, first):
         text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
         gathered.append(f"{text[:-2]}\n" if text.endswith("\r\n") else text)
         length += len(text)

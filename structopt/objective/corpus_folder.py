@@ -64,8 +64,10 @@ def open_corpus(
     return encoded, (notes["state"], {name: np.array(arrays[STATE + name]) for name in notes["arrays"]})
 
 
-def open_shard(folder: Path, first: int, last: int) -> Encoded:
-    """Map the instances first <= i < last of a corpus; the checksums are those of who made the folder, and not compared again.
+def open_shard(folder: Path, first: int, last: int | None) -> Encoded:
+    """Map the instances first <= i < last of a corpus; None: to the end.
+
+    The checksums are those of who made the folder, and are not compared again.
 
     A worker that is given the folder's path has its instances in this way, without anybody sending them.
     """

@@ -16,6 +16,7 @@ from structopt.formats.array_folder import UnusableFolder
 from structopt.model.warm_start import WarmStart
 from structopt.objective.corpus_folder import open_corpus, write_corpus
 from structopt.objective.fingerprint import digest_of
+from structopt.objective.stretches import Stretches
 from structopt.progress import phases
 from structopt.run.components import Components
 
@@ -59,7 +60,7 @@ def featurised(config: Mapping[str, Any], components: Components, warm_start: Wa
     except UnusableFolder as reason:
         if folder.exists():
             log.warning("%s: %s; it is not used, and made anew.", folder, reason)
-    _make(folder, key, components.task, earlier)
+    _make(folder, key, components, earlier)
     return _open(folder, key, components)
 
 
@@ -70,16 +71,21 @@ def _open(folder: Path, key: Mapping[str, Any], components: Components) -> Encod
     return encoded
 
 
-def _make(folder: Path, key: Mapping[str, Any], task: Task, earlier: Task | None) -> None:
-    """Read the data, once or twice to learn of them and once to write them."""
+def _make(folder: Path, key: Mapping[str, Any], components: Components, earlier: Task | None) -> None:
+    """Read the data, once or twice to learn of them and once to write them: here, or in stretches where workers are elsewhere."""
+    task, executor = components.task, components.executor
     path = task.files["train"]
 
     def blocks() -> Iterator[Any]:
         return task.blocks(path, task.limit)
 
-    task.learn(blocks, earlier)
+    parts = task.stretches(path) if executor.remote and task.limit is None else []
+    stretches = Stretches(executor, parts, folder) if len(parts) > 1 else None
+    learner = task.learner(next(blocks()), earlier)
+    for number in range(learner.rounds):
+        learner.take(number, stretches.gathered(learner, number) if stretches else [learner.gather(number, blocks())])
     with phases.phase("featurising", path.name):
-        write_corpus(folder, key, map(task.encode, blocks()), task.state())
+        write_corpus(folder, key, stretches.encoded(task) if stretches else map(task.encode, blocks()), task.state())
 
 
 def _key(config: Mapping[str, Any], components: Components, earlier: Task | None) -> dict[str, Any]:

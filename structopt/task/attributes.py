@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +16,13 @@ from structopt.core.data.boundaries import EMPTY_LINE, Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
+from structopt.core.learner import Learner
 from structopt.errors import ConfigError
-from structopt.formats import crfsuite, tag_schemes
+from structopt.formats import crfsuite, tag_schemes, text_pieces
 from structopt.formats.crfsuite import AttributeText
 from structopt.formats.in_memory.attributes import attribute_text
 from structopt.formats.string_arrays import pack_strings, restored_strings
+from structopt.formats.text_pieces import Stretch
 from structopt.kernels.waist.record import Array
 from structopt.task.attribute_entries import known_entries
 from structopt.task.key_checks import check_keys
@@ -87,9 +89,13 @@ class AttributeLabelling(TokenLabelling):
         """Read a file of attribute text."""
         return crfsuite.read(path, limit, self.encoding)
 
-    def blocks(self, path: str | Path, limit: int | None = None) -> Iterator[AttributeText]:
-        """Read a training file in blocks."""
+    def blocks(self, path: str | Path | Stretch, limit: int | None = None) -> Iterator[AttributeText]:
+        """Read a training file, or a stretch of it, in blocks."""
         return crfsuite.read_blocks(path, limit, self.encoding)
+
+    def stretches(self, path: str | Path) -> list[Stretch]:
+        """Divide training files into stretches."""
+        return text_pieces.stretches(path, self.encoding)
 
     def subset(self, corpus: AttributeText, first: int, last: int) -> AttributeText:
         """Return the instances first <= i < last of a corpus."""
@@ -139,21 +145,9 @@ class AttributeLabelling(TokenLabelling):
             return self._encoded_with_sets(corpus, {"label": self._table(corpus)}, corpus.labels)
         return self.encode(corpus)
 
-    def learn(self, blocks: Callable[[], Iterator[AttributeText]], earlier: AttributeLabelling | None = None) -> None:
-        """Learn what `fit` learns, of one block after the other."""
-        evidence, labels, counts = tag_schemes.SchemeEvidence(), set[str](), Counter[str]()
-        for corpus in blocks():
-            labels |= set(corpus.labels)
-            if self.scheme == "auto":
-                bounds = corpus.offsets.tolist()
-                evidence.add([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
-            if self.hash_bits is None:
-                self._count(corpus, counts)
-        self._take_scheme(evidence, earlier)
-        if self.scheme != "none":
-            self.target_scheme = self.scheme
-        self._learn_labels(sorted(labels), earlier)
-        self._number(counts, () if earlier is None else earlier._attributes)
+    def learner(self, first: AttributeText, earlier: AttributeLabelling | None = None) -> AttributeLearner:
+        """Return what learns as `fit` does."""
+        return AttributeLearner(self, earlier)
 
     def _count(self, corpus: AttributeText, counts: Counter[str]) -> None:
         """Count the attributes of a corpus; the counter has them in the order of their first occurrences."""
@@ -232,3 +226,37 @@ class AttributeLabelling(TokenLabelling):
             slots = slots_of(hashes_of(corpus.attributes), self.hash_bits)
             return hashed_rows(offsets, slots[ids] if len(slots) else ids, values, self.hash_bits)
         return AttributeTable(*known_entries(self._attributes, corpus.attributes, offsets, ids, values), len(self._attributes))
+
+
+class AttributeLearner(Learner):
+    """Learns scheme, labels and attributes, in one round."""
+
+    rounds = 1
+
+    def __init__(self, task: AttributeLabelling, earlier: AttributeLabelling | None) -> None:
+        self.task, self.earlier = task, earlier
+
+    def gather(self, number: int, blocks: Iterable[AttributeText]) -> tuple[tag_schemes.SchemeEvidence, set[str], Counter[str]]:
+        """See `structopt.core.learner.Learner`."""
+        task, evidence, labels, counts = self.task, tag_schemes.SchemeEvidence(), set[str](), Counter[str]()
+        for corpus in blocks:
+            labels |= set(corpus.labels)
+            if task.scheme == "auto":
+                bounds = corpus.offsets.tolist()
+                evidence.add([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
+            if task.hash_bits is None:
+                task._count(corpus, counts)
+        return evidence, labels, counts
+
+    def take(self, number: int, gathered: Iterable[tuple[tag_schemes.SchemeEvidence, set[str], Counter[str]]]) -> None:
+        """See `structopt.core.learner.Learner`."""
+        task, evidence, labels, counts = self.task, tag_schemes.SchemeEvidence(), set[str](), Counter[str]()
+        for one, some, counted in gathered:
+            evidence.merge(one)
+            labels |= some
+            counts.update(counted)
+        task._take_scheme(evidence, self.earlier)
+        if task.scheme != "none":
+            task.target_scheme = task.scheme
+        task._learn_labels(sorted(labels), self.earlier)
+        task._number(counts, () if self.earlier is None else self.earlier._attributes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
@@ -14,15 +14,17 @@ from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
+from structopt.core.learner import Learner
 from structopt.core.task import Ranked
 from structopt.errors import ConfigError, DataError
-from structopt.formats import conll_reader, conll_writer, tag_schemes
+from structopt.formats import conll_reader, conll_writer, tag_schemes, text_pieces
 from structopt.formats.conll_layouts import TAG
 from structopt.formats.conll_reader import Columns
 from structopt.formats.in_memory.instances import MEMORY
 from structopt.formats.in_memory.sentences import form_of_sentences, sentence_columns
 from structopt.formats.predicted_cells import predicted_cells
 from structopt.formats.tag_schemes import detect_scheme
+from structopt.formats.text_pieces import Stretch
 from structopt.formats.token_lists.token_files import AUTO, COLUMNS, TokenFiles
 from structopt.kernels.waist.record import Array
 from structopt.task.columns.file_columns import GIVEN, FileColumns
@@ -151,12 +153,17 @@ class SequenceLabelling(TokenLabelling):
             self._columns.warn_of_width(corpus)
         return corpus
 
-    def blocks(self, path: str | Path, limit: int | None = None) -> Iterator[Columns]:
-        """Read a training file in blocks; a file of word vectors, and numeric columns, are refused."""
+    def blocks(self, path: str | Path | Stretch, limit: int | None = None) -> Iterator[Columns]:
+        """Read a training file, or a stretch of it, in blocks; a file of word vectors, and numeric columns, are refused."""
         if self._numbers.blocks:
             raise ConfigError("features.vectors and features.dense need the training data in memory. Type storage=memory.")
-        numbers = partial(self._columns.of_file, path, True)
-        return conll_reader.read_blocks(path, numbers, limit, self.encoding, self.separator, (), (TAG,))
+        file, known = (path.path, self._columns.first) if isinstance(path, Stretch) else (path, (0, 0))
+        numbers = partial(self._columns.of_file, file, True)
+        return conll_reader.read_blocks(path, numbers, limit, self.encoding, self.separator, (), (TAG,), known)
+
+    def stretches(self, path: str | Path) -> list[Stretch]:
+        """Divide training files into stretches."""
+        return text_pieces.stretches(path, self.encoding)
 
     def subset(self, corpus: Columns, first: int, last: int) -> Columns:
         """Return the instances first <= i < last of a corpus."""
@@ -203,25 +210,11 @@ class SequenceLabelling(TokenLabelling):
         self._numbers.fit(self._tokens(corpus), self.limit is not None, None if earlier is None else earlier._numbers)
         return self._encoded_with_sets(corpus, tables, tags) if open_labels else self._encoded(corpus, tables, labels)
 
-    def learn(self, blocks: Callable[[], Iterator[Columns]], earlier: SequenceLabelling | None = None) -> None:
-        """Learn what `fit` learns: scheme and values of all blocks, then labels and attributes."""
-        self._columns.fit(next(blocks()))
+    def learner(self, first: Columns, earlier: SequenceLabelling | None = None) -> ColumnLearner:
+        """Return what learns as `fit` does; columns that are not typed are those of the first block."""
+        self._columns.fit(first)
         self._templates.drop(self._columns.missing, self.columns)
-        evidence = tag_schemes.SchemeEvidence()
-        learners = self._templates.learners(None if earlier is None else earlier._templates)
-        for corpus in blocks():
-            evidence.add(corpus.sentences(TAG) if self.scheme == "auto" else ())
-            for learner in learners:
-                learner.values(self._inputs(corpus), corpus.offsets)
-        self._take_scheme(evidence, earlier)
-        labels: set[str] = set()
-        for corpus in blocks():
-            labels |= set(self._gold_labels(corpus) or ())
-            for learner in learners:
-                learner.keys(self._inputs(corpus), corpus.offsets)
-        self._learn_labels(sorted(labels), earlier)
-        for learner in learners:
-            learner.finish()
+        return ColumnLearner(self, earlier)
 
     def encode(self, corpus: Columns, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the vocabulary of the training data; labels of `given` cells are kept."""
@@ -374,3 +367,62 @@ class SequenceLabelling(TokenLabelling):
             return None
         source = self.scheme if self.scheme != "auto" else detect_scheme(corpus.sentences(TAG))
         return conll_reader.convert_tags(corpus, TAG, source, self.target_scheme)
+
+
+class ColumnLearner(Learner):
+    """Learns scheme and values of all blocks, then labels and attributes."""
+
+    rounds = 2
+
+    def __init__(self, task: SequenceLabelling, earlier: SequenceLabelling | None) -> None:
+        self.task, self.earlier = task, earlier
+        self._learners = task._templates.learners(None if earlier is None else earlier._templates)
+
+    def gather(self, number: int, blocks: Iterable[Columns]) -> Any:
+        """See `structopt.core.learner.Learner`."""
+        return self._keys(blocks) if number else self._values(blocks)
+
+    def take(self, number: int, gathered: Iterable[Any]) -> None:
+        """See `structopt.core.learner.Learner`."""
+        if number:
+            self._take_keys(gathered)
+        else:
+            self._take_values(gathered)
+
+    def _values(self, blocks: Iterable[Columns]) -> tuple[tag_schemes.SchemeEvidence, list[Any]]:
+        task, evidence = self.task, tag_schemes.SchemeEvidence()
+        found = [learner.no_values() for learner in self._learners]
+        for corpus in blocks:
+            evidence.add(corpus.sentences(TAG) if task.scheme == "auto" else ())
+            for learner, values in zip(self._learners, found, strict=True):
+                learner.values(values, task._inputs(corpus), corpus.offsets)
+        return evidence, found
+
+    def _take_values(self, gathered: Iterable[tuple[tag_schemes.SchemeEvidence, list[Any]]]) -> None:
+        evidence = tag_schemes.SchemeEvidence()
+        for one, found in gathered:
+            evidence.merge(one)
+            for learner, values in zip(self._learners, found, strict=True):
+                learner.take_values(values)
+        self.task._take_scheme(evidence, self.earlier)
+        for learner in self._learners:
+            learner.number_values()
+
+    def _keys(self, blocks: Iterable[Columns]) -> tuple[set[str], list[Any]]:
+        task, labels = self.task, set[str]()
+        found = [learner.no_keys() for learner in self._learners]
+        for corpus in blocks:
+            labels |= set(task._gold_labels(corpus) or ())
+            for learner, counts in zip(self._learners, found, strict=True):
+                learner.keys(counts, task._inputs(corpus), corpus.offsets)
+        return labels, found
+
+    def _take_keys(self, gathered: Iterable[tuple[set[str], list[Any]]]) -> None:
+        labels: set[str] = set()
+        for some, found in gathered:
+            labels |= some
+            for learner, counts in zip(self._learners, found, strict=True):
+                learner.take_keys(counts)
+        self.task._learn_labels(sorted(labels), self.earlier)
+        for learner in self._learners:
+            learner.finish()

@@ -26,6 +26,14 @@ class KeyCounts:
         if self._size > len(self._keys):
             self._merge()
 
+    def merge(self, other: KeyCounts) -> None:
+        """Take up what others have counted."""
+        other._merge()
+        self._waiting.append((other._keys, other._counts))
+        self._size += len(other._keys)
+        if self._size > len(self._keys):
+            self._merge()
+
     def frequent(self, least: int) -> Array:
         """Return the keys that occur at least so often, sorted; int64."""
         self._merge()

@@ -16,6 +16,9 @@ from structopt.templates.template_keys import LARGEST_KEY, TemplateKeys
 from structopt.templates.vocabulary import Vocabulary
 from structopt.templates.word_lists import BEGIN_INSIDE
 
+Values = dict[View, dict[str | None, None]]
+"""Values of every view, in the order in which they occur."""
+
 
 class TemplateLearner:
     """Learns the attributes of a corpus in blocks: first the values of all blocks, then the keys of all blocks.
@@ -30,31 +33,63 @@ class TemplateLearner:
     def __init__(self, templates: FeatureTemplates, earlier: FeatureTemplates | None = None) -> None:
         self.templates, self.earlier = templates, earlier
         known = {} if earlier is None else earlier._vocabularies
-        self._values: dict[View, dict[str | None, None]] = {
+        self._values: Values = {
             view: dict.fromkeys(known[view].values if view in known else ()) for view in templates._views
         }
         self._tables: list[tuple[TemplateKeys, KeyCounts]] = []
 
-    def values(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
-        """Take up the values of a block."""
+    def no_values(self) -> Values:
+        """Return no values, of every view; a dict keeps the order in which they occur."""
+        return {view: {} for view in self._values}
+
+    def values(self, found: Values, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
+        """Add the values of a block to those `found`."""
         own = self.templates
         own._check_columns(columns, ())
         corpus = ColumnViews(columns, offsets)
-        for view, values in self._values.items():
+        for view, values in found.items():
             if own._hash_bits is None and view not in own._phrases:
                 values.update(dict.fromkeys(corpus.derived(view)))
 
-    def keys(self, columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
-        """Count the keys of a block; `ConfigError` where they are too large to be counted so."""
+    def take_values(self, found: Values) -> None:
+        """Take up the values of some blocks."""
+        for view, values in found.items():
+            self._values[view].update(values)
+
+    def number_values(self) -> None:
+        """Number the values of all blocks; `ConfigError` where their keys are too large to be counted so."""
         own = self.templates
         if own._hash_bits is not None:
             return
+        own._vocabularies = {
+            view: Vocabulary(BEGIN_INSIDE if view in own._phrases else values) for view, values in self._values.items()
+        }
+        self._tables = [(TemplateKeys(own._widths(template)), KeyCounts()) for template in own.templates]
+        for template, (table, _) in zip(own.templates, self._tables, strict=True):
+            if max(table.bounds().values()) > LARGEST_KEY:
+                raise ConfigError(
+                    f"template '{own._origin[template]}': its values have too many combinations to be counted in blocks of the "
+                    "data, as storage=disk does. Type features.hash_bits=20, or leave it out."
+                )
+
+    def no_keys(self) -> list[KeyCounts]:
+        """Return counts of no keys, of every template; hashed ones count none."""
+        return [KeyCounts() for _ in self._tables]
+
+    def keys(self, found: Sequence[KeyCounts], columns: Mapping[str, Sequence[str]], offsets: Array) -> None:
+        """Count the keys of a block, beside those `found`."""
+        own = self.templates
         if not self._tables:
-            self._number_values()
+            return
         corpus = ColumnViews(columns, offsets)
         codes = own._codes(corpus)
-        for template, (table, counts) in zip(own.templates, self._tables, strict=True):
+        for template, (table, _), counts in zip(own.templates, self._tables, found, strict=True):
             counts.add(table.joined(terms_of(template, corpus, codes), corpus.tokens)[0])
+
+    def take_keys(self, found: Sequence[KeyCounts]) -> None:
+        """Take up the keys of some blocks."""
+        for (_, counts), more in zip(self._tables, found, strict=True):
+            counts.merge(more)
 
     def finish(self) -> None:
         """Number the attributes."""
@@ -66,16 +101,3 @@ class TemplateLearner:
                 table.keys = np.union1d(table.keys, table.joined(iter(kept), len(kept[0]))[0])
         own._learnt = [table for table, _ in self._tables]
         own._number()
-
-    def _number_values(self) -> None:
-        own = self.templates
-        own._vocabularies = {
-            view: Vocabulary(BEGIN_INSIDE if view in own._phrases else values) for view, values in self._values.items()
-        }
-        self._tables = [(TemplateKeys(own._widths(template)), KeyCounts()) for template in own.templates]
-        for template, (table, _) in zip(own.templates, self._tables, strict=True):
-            if max(table.bounds().values()) > LARGEST_KEY:
-                raise ConfigError(
-                    f"template '{own._origin[template]}': its values have too many combinations to be counted in blocks of the "
-                    "data, as storage=disk does. Type features.hash_bits=20, or leave it out."
-                )

@@ -11,6 +11,7 @@ import structopt
 from structopt.core.storage import arrays as storage
 from structopt.errors import ConfigError
 from structopt.executor.ray_workers import Team
+from structopt.formats import text_pieces
 from structopt.objective.corpus_folder import open_corpus
 from structopt.objective.gradient_shards import ShardPlace
 
@@ -87,6 +88,32 @@ def test_a_worker_that_replaces_another_opens_the_same_instances(method, monkeyp
     assert trained(Path("disk"), *METHODS[method], "executor=ray", "storage=disk") == expected
     assert replaced == [1]
     assert all(isinstance(one, ShardPlace) for one in placed)
+
+
+def test_workers_featurise_and_one_that_is_lost_is_replaced(monkeypatch):
+    """The very bytes of one process; nothing else is left beside them."""
+    words = ["task.limit=null", "optimizer=lbfgs", "optimizer.epochs=1", "storage=disk"]
+    trained(Path("one"), *words, "executor=serial", "executor.workers=1", "storage.folder=here")
+    monkeypatch.setattr(text_pieces, "STRETCH", 8000)
+    ask, asked = Team.ask, []
+
+    def killing(team, placement, shard, method, arguments):
+        asked.append(method)
+        if asked.count("encode") == 3 and method == "encode":
+            os.kill(ray.get(team.actors[1].ready.remote()), signal.SIGKILL)
+        return ask(team, placement, shard, method, arguments)
+
+    monkeypatch.setattr(Team, "ask", killing)
+    trained(Path("many"), *words, "executor=ray", "storage.folder=there")
+    assert asked.count("gather") >= 10 and asked.count("encode") >= 6
+    here, there = ({path.name: path.read_bytes() for path in folder.rglob("*")} for folder in map(only, ("here", "there")))
+    assert here == there
+
+
+def only(folder):
+    """The one folder that is in a folder."""
+    (one,) = Path(folder).iterdir()
+    return one
 
 
 def test_a_folder_that_a_worker_does_not_see_is_told(tmp_path):

@@ -82,3 +82,34 @@ def test_other_encodings(tmp_path):
     assert list(conll_reader.read_blocks(path, {"word": 0, "tag": 1}, encoding="latin-1"))[-1].cells["word"][0] == "é"
     with pytest.raises(DataError, match="the file is not utf8.*set task.encoding"):
         list(conll_reader.read_blocks(path, {"word": 0, "tag": 1}))
+
+
+@pytest.mark.parametrize("form", ["plain", "gzip", "folder", "archive"])
+@pytest.mark.parametrize("size", [1, 90, 10_000])
+def test_stretches_have_the_sentences_and_lines_of_the_whole(tmp_path, monkeypatch, form, size):
+    monkeypatch.setattr(text_pieces, "STRETCH", size)
+    path = written(tmp_path, form)
+    whole = list(conll_reader.read_blocks(path, {"word": 0, "tag": -1}))
+    parts = text_pieces.stretches(path)
+    read = [one for part in parts for one in conll_reader.read_blocks(part, {"word": 0, "tag": -1})]
+    for name in ("word", "tag"):
+        assert [cell for one in read for cell in one.cells[name]] == [cell for one in whole for cell in one.cells[name]]
+    assert [int(line) for one in read for line in one.lines] == [int(line) for one in whole for line in one.lines]
+    assert len(parts) > 10 if size == 1 and form in ("plain", "folder") else len(parts) >= 1
+    assert {one.path for one in read} == {one.path for one in whole}
+
+
+def test_files_that_cannot_be_cut_before_they_are_decoded_are_one_stretch(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_pieces, "STRETCH", 10)
+    path = tmp_path / "a.txt"
+    path.write_bytes(TEXT.encode("utf-16"))
+    assert text_pieces.stretches(path, "utf-16") == [text_pieces.Stretch(str(path))]
+    with pytest.raises(DataError, match="there is no such file"):
+        list(text_pieces.read_pieces(text_pieces.stretches(tmp_path / "none.txt")[0]))
+
+
+def test_a_stretch_may_be_without_sentences(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a O\n\n" + b"\n" * 20)
+    rest = text_pieces.Stretch(str(path), 5, 25, 3)
+    assert list(conll_reader.read_blocks(rest, {"word": 0, "tag": -1})) == list(crfsuite.read_blocks(rest)) == []

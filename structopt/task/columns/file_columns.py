@@ -37,6 +37,8 @@ class FileColumns:
         Empty as long as they are not known.
     width : int
         How many columns the training file has; 0 where that is not known.
+    first : tuple of int
+        The number of its first token line, and the width; 0 where they are not known.
     by_layout : bool
         Whether a layout has chosen the columns: labelled files then must be as wide as the training file.
 
@@ -50,7 +52,7 @@ class FileColumns:
         self.layouts = Layouts(layouts)
         self.by_layout = typed is None and bool(self.layouts)
         self.numbers = {} if self.by_layout else checked_columns({"word": 0, TAG: -1} if typed is None else typed)
-        self.width = 0
+        self.width, self.first = 0, (0, 0)
 
     def of_file(self, path: str | Path, labelled: bool, line: int, width: int) -> Mapping[str, int]:
         """Return the column numbers of a file, given the number and width of its first token line.
@@ -89,6 +91,7 @@ class FileColumns:
     def fit(self, corpus: Columns) -> None:
         """Take the columns of the training corpus where none are typed, and log them."""
         self.numbers, self.width = self.numbers or dict(corpus.numbers), corpus.width
+        self.first = (int(corpus.lines[0]), corpus.width)
         if corpus.fields:
             fields = ", ".join(f"{name}: {field}" for name, field in corpus.fields.items())
             log.warning("%s: read as {%s}.", corpus.path, fields)
