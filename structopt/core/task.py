@@ -12,7 +12,7 @@ from structopt.core.data.boundaries import Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.file_sets import DataPath
 from structopt.core.data.table_schema import Schema
-from structopt.core.learner import Learner
+from structopt.core.storage.learner import Learner
 from structopt.errors import ConfigError, DataError
 from structopt.kernels.waist.record import Array
 

@@ -22,9 +22,9 @@ from structopt.errors import ConfigError
 from structopt.formats.array_folder import UnusableFolder
 from structopt.kernels.waist.record import Array
 from structopt.objective import scoring
-from structopt.objective.corpus_folder import open_shard
 from structopt.objective.drivers import compose, run_driver
 from structopt.objective.examples import Examples, target_of
+from structopt.objective.on_disk.corpus_folder import open_shard
 
 Answers = Callable[[Encoded], tuple[Targets, SparseVectors]]
 """Makes the targets and the costs of some instances."""

@@ -14,9 +14,9 @@ from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.formats.array_folder import UnusableFolder
 from structopt.model.warm_start import WarmStart
-from structopt.objective.corpus_folder import open_corpus, write_corpus
 from structopt.objective.fingerprint import digest_of
-from structopt.objective.stretches import Stretches
+from structopt.objective.on_disk.corpus_folder import open_corpus, write_corpus
+from structopt.objective.on_disk.stretches import Stretches
 from structopt.progress import phases
 from structopt.run.components import Components
 

@@ -16,7 +16,7 @@ from structopt.core.data.boundaries import EMPTY_LINE, Boundary
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema
-from structopt.core.learner import Learner
+from structopt.core.storage.learner import Learner
 from structopt.errors import ConfigError
 from structopt.formats import crfsuite, tag_schemes, text_pieces
 from structopt.formats.crfsuite import AttributeText
@@ -237,7 +237,7 @@ class AttributeLearner(Learner):
         self.task, self.earlier = task, earlier
 
     def gather(self, number: int, blocks: Iterable[AttributeText]) -> tuple[tag_schemes.SchemeEvidence, set[str], Counter[str]]:
-        """See `structopt.core.learner.Learner`."""
+        """See `structopt.core.storage.learner.Learner`."""
         task, evidence, labels, counts = self.task, tag_schemes.SchemeEvidence(), set[str](), Counter[str]()
         for corpus in blocks:
             labels |= set(corpus.labels)
@@ -249,7 +249,7 @@ class AttributeLearner(Learner):
         return evidence, labels, counts
 
     def take(self, number: int, gathered: Iterable[tuple[tag_schemes.SchemeEvidence, set[str], Counter[str]]]) -> None:
-        """See `structopt.core.learner.Learner`."""
+        """See `structopt.core.storage.learner.Learner`."""
         task, evidence, labels, counts = self.task, tag_schemes.SchemeEvidence(), set[str](), Counter[str]()
         for one, some, counted in gathered:
             evidence.merge(one)

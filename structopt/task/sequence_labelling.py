@@ -14,7 +14,7 @@ from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.encoded import Encoded
 from structopt.core.data.saved_state import SavedState
 from structopt.core.data.table_schema import Column, Schema, example_sentences
-from structopt.core.learner import Learner
+from structopt.core.storage.learner import Learner
 from structopt.core.task import Ranked
 from structopt.errors import ConfigError, DataError
 from structopt.formats import conll_reader, conll_writer, tag_schemes, text_pieces
@@ -379,11 +379,11 @@ class ColumnLearner(Learner):
         self._learners = task._templates.learners(None if earlier is None else earlier._templates)
 
     def gather(self, number: int, blocks: Iterable[Columns]) -> Any:
-        """See `structopt.core.learner.Learner`."""
+        """See `structopt.core.storage.learner.Learner`."""
         return self._keys(blocks) if number else self._values(blocks)
 
     def take(self, number: int, gathered: Iterable[Any]) -> None:
-        """See `structopt.core.learner.Learner`."""
+        """See `structopt.core.storage.learner.Learner`."""
         if number:
             self._take_keys(gathered)
         else:

@@ -12,8 +12,8 @@ from structopt.core.storage import arrays as storage
 from structopt.errors import ConfigError
 from structopt.executor.ray_workers import Team
 from structopt.formats import text_pieces
-from structopt.objective.corpus_folder import open_corpus
 from structopt.objective.gradient_shards import ShardPlace
+from structopt.objective.on_disk.corpus_folder import open_corpus
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from structopt.formats import array_folder, text_pieces
 from structopt.inference.enumeration import Enumeration
 from structopt.inference.mplp import MPLP
 from structopt.loss.family import LossFamily
-from structopt.objective.corpus_folder import open_corpus, open_shard
+from structopt.objective.on_disk.corpus_folder import open_corpus, open_shard
 from structopt.run.components import make_components
 from structopt.run.featurised import featurised
 from structopt.testing.problems import make_problem, random_graphs

@@ -13,7 +13,7 @@ from structopt.errors import ConfigError, DataError
 from structopt.executor.serial import Serial
 from structopt.formats import text_pieces
 from structopt.model.warm_start import WarmStart
-from structopt.objective import stretches
+from structopt.objective.on_disk import stretches
 from structopt.run.components import make_components
 from structopt.run.featurised import featurised
 

@@ -12,11 +12,11 @@ from uuid import uuid4
 
 from structopt.core.data.encoded import Encoded
 from structopt.core.executor import Executor
-from structopt.core.learner import Learner
+from structopt.core.storage.learner import Learner
 from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.formats.array_folder import UnusableFolder
-from structopt.objective.corpus_folder import open_shard, write_corpus
+from structopt.objective.on_disk.corpus_folder import open_shard, write_corpus
 
 
 class Stretches:
