@@ -17,7 +17,7 @@ SIZE = 1 << 22
 SPACE = " \t\r\f\v\n"
 
 
-STRETCH = 1 << 26
+STRETCH = 1 << 24
 """Bytes of a stretch, about."""
 
 
