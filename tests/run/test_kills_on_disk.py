@@ -14,6 +14,7 @@ KILLS = int(os.environ.get("STRUCTOPT_KILLS", "2"))
 WORDS = [
     "task=ner", "task.dev=null", "task.test=null", "tracker=none", "quiet=true", "storage=disk", "storage.block=4",
     "storage.window=2", "storage.checkpoint=0", "optimizer.epochs=3", "objective_every=0",
+    *(["task.limit=60"] if KILLS <= 2 else []),
 ]  # fmt: skip
 
 
