@@ -141,6 +141,10 @@ class DataError(StructoptError):
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}")
 
+    def __reduce__(self) -> tuple[type[DataError], tuple[str | Path, int | None, str]]:
+        """Errors of workers are sent to the process that asked them."""
+        return type(self), (self.path, self.line, self.message)
+
 
 def did_you_mean(name: str, known: Iterable[str], inside: str = "") -> str:
     """Return ``" Did you mean 'x'?"`` for the known names that are near, or the empty string; `inside` goes before each."""
