@@ -81,9 +81,10 @@ def _make(folder: Path, key: Mapping[str, Any], components: Components, earlier:
 
     parts = task.stretches(path) if executor.remote and task.limit is None else []
     stretches = Stretches(executor, parts, folder) if len(parts) > 1 else None
-    learner = task.learner(next(blocks()), earlier)
-    for number in range(learner.rounds):
-        learner.take(number, stretches.gathered(learner, number) if stretches else [learner.gather(number, blocks())])
+    with phases.phase("reading", path.name):
+        learner = task.learner(next(blocks()), earlier)
+        for number in range(learner.rounds):
+            learner.take(number, stretches.gathered(learner, number) if stretches else [learner.gather(number, blocks())])
     with phases.phase("featurising", path.name):
         write_corpus(folder, key, stretches.encoded(task) if stretches else map(task.encode, blocks()), task.state())
 
