@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -76,16 +77,14 @@ def _stretches_of(name: str, encoding: str) -> list[Stretch]:
     """The stretches of one file."""
     if not Path(name).is_file() or _is_compressed(name) or not _lines_are_bytes(encoding):
         return [Stretch(name)]
-    found, begin, line, end = [], 0, 1, 0
+    found, begin, line = [], 0, 1
     with Path(name).open("rb") as stream:
         while block := stream.read(STRETCH):
-            block += stream.readline()
-            while (last := stream.readline()).strip():
-                block += last
-            block += last
-            begin, end = end, end + len(block)
+            rest = chain([stream.readline()], takewhile(bytes.strip, stream))  # without the empty line, which is then read over
+            lines = block.count(b"\n") + sum(one.endswith(b"\n") for one in rest)
+            end = stream.tell()
             found.append(Stretch(name, begin, end, line))
-            line += block.count(b"\n")
+            begin, line = end, line + lines + 1
     return found or [Stretch(name)]
 
 
