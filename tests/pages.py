@@ -13,7 +13,7 @@ from hydra.core.override_parser.types import IntervalSweep, Override
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-NOT_TRAINING = ("predict", "evaluate", "explain", "components", "compare", "resume=RUN_FOLDER")
+NOT_TRAINING = ("predict", "evaluate", "explain", "components", "compare", "experiments", "resume=RUN_FOLDER")
 NAMED = re.compile(r"# (?P<path>\S+\.(?:py|yaml|toml))\n")
 
 

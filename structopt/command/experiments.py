@@ -26,7 +26,8 @@ SYNTAX = Syntax(
     "Finds the finished sweeps of experiments in a folder and the folders in it, the latest of each, and lists their verdicts.\n"
     "output=PAGE writes a page of all reports, and observations.md beside it. The folder readings beside the page keeps the\n"
     "reports (NAME.json) and has what is said of them (NAME.md), which is never changed. report=kummerfeld2015_observations\n"
-    "judges that paper's observations over all tasks that were swept, into SWEEPS/kummerfeld2015_observations.",
+    "judges that paper's observations over all tasks that were swept, into SWEEPS/kummerfeld2015_observations; a page does so\n"
+    "where two or more were.",
     Options,
     {"output": "", "report": "", "scale": "full", "quiet": False},
 )
@@ -45,7 +46,7 @@ def run(words: Sequence[str]) -> None:
     folder, scale = Path(options["folder"]), options["scale"]
     sweeps = page.finished(folder, scale)
     collected = list(sweeps.values())
-    if options["report"] or (options["output"] and any(map(wanted, sweeps))):
+    if options["report"] or (options["output"] and sum(map(wanted, sweeps)) > 1):
         together = page.observations(sweeps, scale, folder / NAME)
         collected.append(together)
     for sweep in collected:
