@@ -27,7 +27,7 @@ from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, F
 from structopt.kernels.waist.views import part, prefetch, table
 
 TOGETHER = 64  # positions of an instance whose dense attributes are multiplied at a time
-AHEAD = 16  # rows of a gradient: how far before its step the memory of a row is asked for
+AHEAD = 16  # rows of a gradient: how far ahead the memory is asked for that belongs to one
 SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
 
 
@@ -253,7 +253,7 @@ def add_residuals(x, first, R, listed, slot, chosen, G):
     if whole:
         touched = len(listed)
         for q in range(touched):
-            slot[q] = chosen[q] = q
+            chosen[q] = q
             row = G[q]
             for y in range(len(row)):
                 row[y] = 0.0
@@ -293,15 +293,17 @@ def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
     """
     masked, words = len(x.support) > 0, (width + 63) // 64
     for q in range(touched):
-        target, a = G[q], np.int64(listed[chosen[q]])
+        target, a, total = G[q], np.int64(listed[chosen[q]]), 0.0
         slot[chosen[q]] = -1
         chosen[q] = a
-        if masked:
-            for c in range(words):
-                word, cut = x.support[x.masks[k] + a * words + c], target[64 * c :]
-                for y in range(min(64, width - 64 * c)):
-                    cut[y] *= (word >> y) & 1
-        norm += squares(target)
+        if masked and q + AHEAD < touched:
+            prefetch(x.support, x.masks[k] + listed[chosen[q + AHEAD]] * words)
+        for c in range(words):
+            word, cut = x.support[x.masks[k] + a * words + c] if masked else -1, target[64 * c :]
+            for y in range(min(64, width - 64 * c)):
+                cut[y] *= (word >> y) & 1
+                total += cut[y] * cut[y]  # in the walk that masks: a second one would wait for what this one stores
+        norm += total
     return norm
 
 
