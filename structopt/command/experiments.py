@@ -27,7 +27,7 @@ SYNTAX = Syntax(
     "output=PAGE writes a page of all reports, and observations.md beside it. The folder readings beside the page keeps the\n"
     "reports (NAME.json) and has what is said of them (NAME.md), which is never changed. report=kummerfeld2015_observations\n"
     "judges that paper's observations over all tasks that were swept, into SWEEPS/kummerfeld2015_observations; a page does so\n"
-    "where two or more were.",
+    "where two or more were, of which it may have the reports from earlier times.",
     Options,
     {"output": "", "report": "", "scale": "full", "quiet": False},
 )
@@ -46,9 +46,10 @@ def run(words: Sequence[str]) -> None:
     folder, scale = Path(options["folder"]), options["scale"]
     sweeps = page.finished(folder, scale)
     collected = list(sweeps.values())
-    if options["report"] or (options["output"] and sum(map(wanted, sweeps)) > 1):
-        together = page.observations(sweeps, scale, folder / NAME)
-        collected.append(together)
+    reports = page.kept(Path(options["output"]), scale) if options["output"] else {}
+    reports.update({name: sweep.report for name, sweep in sweeps.items()})
+    if options["report"] or (options["output"] and sum(map(wanted, reports)) > 1):
+        collected.append(page.observations(reports, scale, folder / NAME))
     for sweep in collected:
         if not options["report"] or sweep.name == NAME:
             print(f"\n{sweep.name}: {sweep.report['verdict']}; {sweep.folder}")

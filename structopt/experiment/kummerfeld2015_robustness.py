@@ -29,6 +29,14 @@ BROAD = 0.5
 FASTER = 1.2
 """Least ratio of speeds that counts as faster."""
 
+REMAIN_HIGH = f"Primal methods remain high over a broad range of values ({BROAD:.0%} of the grid within {HIGH:g} points)."
+SENSITIVE = "Dual methods are particularly sensitive to their values (a smaller share of the grid is high)."
+BADLY_CHOSEN = "Dual methods perform poorly at badly chosen values (their worst is below that of the primal methods)."
+SAME = "After as many decodes, the size of a batch does not change the score substantially (less than 1 point, η tuned)."
+FAST = f"Larger batches speed OPS up, as there are fewer updates ({FASTER:g} times at least)."
+TUNED_ANEW = "For some tasks the step size has to be tuned anew when the size changes (or more is lost than by another seed)."
+"""The observations, of one task each."""
+
 Value = float | int
 
 
@@ -194,43 +202,37 @@ def _best_by_row(grid: Grid) -> dict[Value, Score]:
 
 def observation4(grids: Mapping[str, Grid]) -> list[Claim]:
     """Primal methods are robust, dual ones sensitive."""
-    primal_text = f"Primal methods remain high over a broad range of values ({BROAD:.0%} of the grid within {HIGH:g} points)."
-    dual_text = "Dual methods are particularly sensitive to their values (a smaller share of the grid is high)."
-    least_text = "Dual methods perform poorly at badly chosen values (their worst is below that of the primal methods)."
     shares = {name: _share(grid, grids) for name, grid in grids.items()}
     primal = {name: share for name, share in shares.items() if name in PRIMAL}
     dual = {name: share for name, share in shares.items() if name in DUAL}
     listed = ", ".join(f"{TITLES[name]} {share.mean:.0%}" for name, share in shares.items())
     if not primal:
-        return [cannot_tell(text, "primal methods") for text in (primal_text, dual_text, least_text)]
+        return [cannot_tell(text, "primal methods") for text in (REMAIN_HIGH, SENSITIVE, BADLY_CHOSEN)]
     broad = every(difference(share, share.constant(BROAD)).above() for share in primal.values())
-    claims = [Claim(primal_text, broad, listed)]
+    claims = [Claim(REMAIN_HIGH, broad, listed)]
     if not dual:
-        return claims + [cannot_tell(text, "dual methods") for text in (dual_text, least_text)]
+        return claims + [cannot_tell(text, "dual methods") for text in (SENSITIVE, BADLY_CHOSEN)]
     worst = {name: _worst(grid) for name, grid in grids.items()}
     smaller = every(difference(one, other).above() for one in primal.values() for other in dual.values())
     lower = every(higher(worst[one], worst[other]) for one in primal for other in dual)
     return [
         *claims,
-        Claim(dual_text, smaller, listed),
-        Claim(least_text, lower, ", ".join(f"{TITLES[name]} {value.text(1)}" for name, value in worst.items())),
+        Claim(SENSITIVE, smaller, listed),
+        Claim(BADLY_CHOSEN, lower, ", ".join(f"{TITLES[name]} {value.text(1)}" for name, value in worst.items())),
     ]
 
 
 def observation5(batches: Grid, speeds: Mapping[Value, Sample]) -> list[Claim]:
     """The size of a batch: scores, speed, and the step size."""
-    same_text = "After as many decodes, the size of a batch does not change the score substantially (less than 1 point, η tuned)."
-    fast_text = f"Larger batches speed OPS up, as there are fewer updates ({FASTER:g} times at least)."
-    tune_text = "For some tasks the step size has to be tuned anew when the size changes (or more is lost than by another seed)."
     best = {size: score.reported for size, score in _best_by_row(batches).items()}
     if len(best) < 2:
-        return [cannot_tell(text, "batches of several sizes") for text in (same_text, fast_text, tune_text)]
+        return [cannot_tell(text, "batches of several sizes") for text in (SAME, FAST, TUNED_ANEW)]
     ranked = sorted(best.values(), key=lambda score: score.mean)
     costs = _costs_of_not_tuning(batches, best)
     return [
-        Claim(same_text, ~higher(ranked[-1], ranked[0], 1.0), "F1 by size " + _listed(best)),
-        _faster(fast_text, speeds),
-        Claim(tune_text, some(cost.above() for cost in costs.values()), "points lost at the first size's η: " + _listed(costs)),
+        Claim(SAME, ~higher(ranked[-1], ranked[0], 1.0), "F1 by size " + _listed(best)),
+        _faster(speeds),
+        Claim(TUNED_ANEW, some(cost.above() for cost in costs.values()), "points lost at the first size's η: " + _listed(costs)),
     ]
 
 
@@ -244,11 +246,11 @@ def _costs_of_not_tuning(batches: Grid, best: Mapping[Value, Sample]) -> dict[Va
     return {size: difference(best[size], batches[size, eta].reported, LEAST) for size in sizes}
 
 
-def _faster(text: str, speeds: Mapping[Value, Sample]) -> Claim:
+def _faster(speeds: Mapping[Value, Sample]) -> Claim:
     if len(speeds) < 2:
-        return cannot_tell(text, "seconds of passes")
+        return cannot_tell(FAST, "seconds of passes")
     quickest = min(speeds.values(), key=lambda time: time.mean)
-    return Claim(text, larger(speeds[min(speeds)], quickest, FASTER), "seconds a pass by size " + _listed(speeds))
+    return Claim(FAST, larger(speeds[min(speeds)], quickest, FASTER), "seconds a pass by size " + _listed(speeds))
 
 
 def _listed(values: Mapping[Value, Sample | Difference]) -> str:

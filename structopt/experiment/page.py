@@ -15,7 +15,6 @@ from structopt.experiment import kummerfeld2015_observations as joint
 from structopt.experiment.report import FIGURE, REPORT, Origin, write
 from structopt.formats import tables
 from structopt.formats.durable_files import write_bytes
-from structopt.run.records import FINISHED, RunRecord, read_sweep
 
 READINGS, IMAGES, OBSERVATIONS = "readings", "images/experiments", "observations.md"
 """Beside the page: what it is made of, its pictures, and the page of one screen."""
@@ -41,10 +40,6 @@ class Sweep:
     def name(self) -> str:
         """The name of its experiment."""
         return str(self.report["experiment"])
-
-    def records(self) -> list[RunRecord]:
-        """Its finished runs."""
-        return [record for record in read_sweep(self.folder) if record.status == FINISHED]
 
 
 def finished(folder: Path, scale: str) -> dict[str, Sweep]:
@@ -80,22 +75,27 @@ def read_report(path: Path) -> dict[str, Any]:
     return report
 
 
-def observations(sweeps: Mapping[str, Sweep], scale: str, target: Path) -> Sweep:
+def kept(page: Path, scale: str) -> dict[str, dict[str, Any]]:
+    """The reports of a scale that the folder beside a page has from earlier times, by experiment."""
+    reports = map(read_report, sorted((page.parent / READINGS).glob("*.json")))
+    return {str(report["experiment"]): report for report in reports if report["scale"] == scale}
+
+
+def observations(reports: Mapping[str, Mapping[str, Any]], scale: str, target: Path) -> Sweep:
     """Judge the observations of Kummerfeld et al. (2015) over all tasks; the report is written into a folder.
 
     Raises
     ------
     ConfigError
-        If none of the sweeps is of that paper.
+        If none of the reports is of that paper.
     """
-    own = {name: sweep.records() for name, sweep in sweeps.items() if joint.wanted(name)}
-    if not any(own.values()):
+    own = {name: report for name, report in reports.items() if joint.wanted(name)}
+    if not own:
         sought = f"{joint.FIGURE1}... and {joint.ROBUSTNESS}..."
         raise ConfigError(f"report={joint.NAME} judges the finished sweeps of {sought}, and the folder has none.")
-    report = joint.observations({name: runs for name, runs in own.items() if runs}, scale)
-    seconds = sum(float(sweeps[name].report["seconds"]) for name in own)
+    runs, seconds = (sum(report[key] for report in own.values()) for key in ("runs", "seconds"))
     target.mkdir(parents=True, exist_ok=True)
-    write(report, target, Origin(joint.NAME, scale, JOINT, sum(map(len, own.values())), seconds))
+    write(joint.observations(own, scale), target, Origin(joint.NAME, scale, JOINT, runs, seconds))
     return Sweep(target, read_report(target / REPORT))
 
 
@@ -149,7 +149,7 @@ def _section(readings: Path, name: str) -> str:
 def screen(readings: Path, page: str) -> str:
     """The page of one screen: paper and table, observation, verdict and command.
 
-    Experiments whose observations are judged over all tasks together have no rows of their own where that is done.
+    Reports whose observations are judged over all tasks together have no rows of their own where that is done.
     """
     rows: list[list[str]] = []
     seconds = 0.0
@@ -161,12 +161,11 @@ def screen(readings: Path, page: str) -> str:
             values = read_report(path)
             seconds += 0.0 if name == joint.NAME else float(values["seconds"])
             claims = [(claim["text"], f"**{claim['verdict']}**") for claim in values["claims"]]
+            claims = [] if together and joint.wanted(name) else claims
             source, command = str(values["source"]), str(values["command"])
         else:
             claims = [(found["text"], f"{found['verdict']} (earlier)") for found in ROW.finditer(earlier)]
             source, command = earlier, f"python -m structopt +experiment={name} data=DIR"
-        if together and joint.wanted(name):
-            claims = []
         found = SOURCE.search(" ".join(source.split()))
         paper, place = (found["paper"], found["place"]) if found else (name, "")
         first, last = [paper, f"[{place or name}]({page}#{name})"], [f"`{command}`"]

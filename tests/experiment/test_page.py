@@ -5,9 +5,11 @@ import json
 import pytest
 
 from structopt.command.main import main
+from structopt.experiment import kummerfeld2015_curves
 from structopt.experiment import kummerfeld2015_observations as joint
+from structopt.experiment import kummerfeld2015_robustness as robustness
 from structopt.experiment.noise import Sample, Verdict
-from structopt.experiment.page import duration, write_pages
+from structopt.experiment.page import duration, read_report, write_pages
 from structopt.experiment.report import Claim, Origin, Report, Table, write
 from structopt.run.history import History
 from structopt.run.records import RunRecord
@@ -141,23 +143,58 @@ GOOD = {
 BAD = {**GOOD, "likelihood": (92, 92, 92, 92), "AP": (92, 92, 92, 92)}
 
 
+def judged(task, scores, folder):
+    """The report of a task's curves, as JSON values."""
+    name = f"kummerfeld2015_figure1_{task}"
+    (place := folder / name).mkdir(parents=True)
+    report = getattr(kummerfeld2015_curves, f"figure1_{task}")(curves(folder / "runs", task, scores), "full")
+    write(report, place, Origin(name, "full", f"python -m structopt +experiment={name} data=DIR", 18, 60.0))
+    return read_report(place / "report.json")
+
+
 def test_observations_are_judged_over_all_tasks(tmp_path):
     tasks = {"ner": GOOD, "mst_projective": GOOD, "parser": BAD, "coreference": BAD, "summarization": GOOD}
-    sweeps = {f"kummerfeld2015_figure1_{task}": curves(tmp_path, task, scores) for task, scores in tasks.items()}
-    report = joint.observations(sweeps, "full")
-    judged = {claim.text.partition(" (here")[0]: claim for claim in report.claims}
-    assert judged["1: margin methods equal or surpass likelihood"].judged is Verdict.HOLDS
-    assert judged["1: margin methods equal or surpass likelihood"].evidence == "of 4 tasks: holds 3, does not hold 1"
-    assert judged["1: coreference is an exception, likelihood surpasses margin methods"].judged is Verdict.HOLDS
-    assert judged["2: both cutting plane methods take more iterations to their peak"].judged is Verdict.HOLDS
-    assert judged["3: the perceptron has difficulty with real-valued features"].judged is Verdict.HOLDS
-    assert judged["4: OPS is effective"].judged is Verdict.HOLDS
-    assert judged["5: larger batches speed OPS up"].judged is Verdict.UNKNOWN  # there is no such sweep
+    reports = {f"kummerfeld2015_figure1_{task}": judged(task, scores, tmp_path) for task, scores in tasks.items()}
+    report = joint.observations(reports, "full")
+    claims = {claim.text.partition(" (here")[0]: claim for claim in report.claims}
+    assert claims["1: margin methods equal or surpass likelihood"].judged is Verdict.HOLDS
+    assert claims["1: margin methods equal or surpass likelihood"].evidence == "of 4 tasks: holds 3, does not hold 1"
+    assert claims["1: margin methods equal or surpass the perceptron"].evidence == "of 4 tasks: holds 3, does not hold 1"
+    assert claims["1: coreference is an exception, likelihood surpasses margin methods"].judged is Verdict.HOLDS
+    assert claims["2: both cutting plane methods take more iterations to their peak"].judged is Verdict.HOLDS
+    assert claims["3: the perceptron has difficulty with real-valued features"].evidence == "of 1 tasks: holds 1"
+    assert claims["4: OPS is effective"].judged is Verdict.HOLDS
+    assert claims["5: larger batches speed OPS up"].judged is Verdict.UNKNOWN  # there is no such sweep
     assert report.tables[0].columns == ("observation", "NER", "MST Proj.", "Span Parser", "Summ.", "Coref")
     worse = {**tasks, "ner": BAD, "mst_projective": BAD}
-    sweeps = {f"kummerfeld2015_figure1_{task}": curves(tmp_path / "worse", task, scores) for task, scores in worse.items()}
-    report = joint.observations(sweeps, "full")
-    assert report.claims[0].judged is Verdict.FAILS
+    reports = {f"kummerfeld2015_figure1_{task}": judged(task, scores, tmp_path / "worse") for task, scores in worse.items()}
+    assert joint.observations(reports, "full").claims[0].judged is Verdict.FAILS
+
+
+def test_every_observation_is_one_that_reports_judge(tmp_path):
+    reports = [judged(task, GOOD, tmp_path)["claims"] for task in ("ner", "coreference", "summarization")]
+    texts = {claim["text"] for claims in reports for claim in claims}
+    texts |= {claim.text for claim in (*robustness.observation4({}), *robustness.observation5({}, {}))}
+    assert texts == {one.claim for one in joint.OBSERVATIONS}
+
+
+def test_pages_judge_over_the_tasks_that_they_have_from_earlier_times(tmp_path, readings):
+    """One sweep is in the folder, one report was kept; a third is of an earlier version, and has its own rows."""
+    (readings / "kummerfeld2015_figure1_ner.json").write_text(json.dumps(judged("ner", GOOD, tmp_path / "old")))
+    (readings / "kummerfeld2015_figure1_parser.earlier.md").write_text(
+        "Kummerfeld and others (2015), Figure 1.\n\n| the paper says | here | numbers |\n| --- | --- | --- |\n"
+        "| Parsing too | no | 1 |\n"
+    )
+    page = readings.parent / "experiments.md"
+    judged("mst_projective", GOOD, tmp_path / "sweeps")
+    assert main(["experiments", f"folder={tmp_path / 'sweeps'}", f"output={page}"]) == 0
+    report = read_report(readings / "kummerfeld2015_observations.json")
+    assert (report["runs"], report["seconds"]) == (36, 120.0)
+    assert report["tables"][0]["columns"] == ["observation", "NER", "MST Proj."]
+    screen = (readings.parent / "observations.md").read_text()
+    assert "| 4: OPS is effective (here: in most tasks) | **holds** |" in screen
+    assert "OPS is effective: within" not in screen
+    assert "| Parsing too | no (earlier) |" in screen
 
 
 @pytest.mark.slow
