@@ -35,7 +35,7 @@ class Objective(Protocol):
     m : int
         Instances.
     before : float
-        How many other instances the run has seen before, whose training it goes on with; 0 in most. A shard has its share.
+        How many instances the run has beside these: seen before, where it goes on, and held by the other shards; 0 in most.
     dimension : int
         Weights.
     C : float

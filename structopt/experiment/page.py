@@ -75,7 +75,7 @@ def read_report(path: Path) -> dict[str, Any]:
     return report
 
 
-def kept(page: Path, scale: str) -> dict[str, dict[str, Any]]:
+def kept(page: Path, scale: str) -> dict[str, Mapping[str, Any]]:
     """The reports of a scale that the folder beside a page has from earlier times, by experiment."""
     reports = map(read_report, sorted((page.parent / READINGS).glob("*.json")))
     return {str(report["experiment"]): report for report in reports if report["scale"] == scale}

@@ -16,8 +16,6 @@ from structopt.formats.text_files import BYTE_ORDER_MARK, check_encoding, read_e
 SIZE = 1 << 22
 """Characters of a piece, about."""
 SPACE = " \t\r\f\v\n"
-
-
 STRETCH = 1 << 24
 """Bytes of a stretch, about."""
 
@@ -66,16 +64,20 @@ def stretches(path: Any, encoding: str = "utf8") -> list[Stretch]:
 
     A file that is compressed is one, and so is an archive. Raises `DataError` where there is no such file.
     """
+    return [stretch for name in _names(path) for stretch in _stretches_of(name, encoding)] or [Stretch(path)]
+
+
+def _names(path: Any) -> list[str]:
+    """The files of a path, one by one; none where it is an archive, whose members are read together."""
     files = data_path(path)
-    if isinstance(files, FileSet) and files.is_archive:
-        return [Stretch(path)]
-    names = files.names() if isinstance(files, FileSet) else [str(path)]
-    return [stretch for name in names for stretch in _stretches_of(name, encoding)]
+    if isinstance(files, FileSet):
+        return [] if files.is_archive else files.names()
+    return [str(path)]
 
 
 def _stretches_of(name: str, encoding: str) -> list[Stretch]:
     """The stretches of one file."""
-    if not Path(name).is_file() or _is_compressed(name) or not _lines_are_bytes(encoding):
+    if not _is_plain(name) or not _lines_are_bytes(encoding):
         return [Stretch(name)]
     found, begin, line = [], 0, 1
     with Path(name).open("rb") as stream:
@@ -119,18 +121,14 @@ def _pieces_of_all(path: Any, encoding: str, size: int) -> Iterator[Piece]:
     if isinstance(path, Stretch):
         yield from _pieces_of_stretch(path, encoding, size)
         return
-    files = data_path(path)
-    names = [str(path)] if not isinstance(files, FileSet) else files.names() if not files.is_archive else []
-    if not names:
-        for name, text in read_each(path, encoding):
-            yield from _cut(name, io.StringIO(text), size)
-    for name in names:
-        if Path(name).is_file() and not _is_compressed(name):
+    names = _names(path)
+    for name in names or [path]:
+        if names and _is_plain(name):
             with Path(name).open("rb") as stream:
                 yield from _decoded(name, stream, encoding, size)
         else:
-            for _, text in read_each(name, encoding):
-                yield from _cut(name, io.StringIO(text), size)
+            for member, text in read_each(name, encoding):
+                yield from _cut(member, io.StringIO(text), size)
 
 
 def _pieces_of_stretch(stretch: Stretch, encoding: str, size: int) -> Iterator[Piece]:
@@ -142,10 +140,12 @@ def _pieces_of_stretch(stretch: Stretch, encoding: str, size: int) -> Iterator[P
         yield from _decoded(stretch.path, io.BytesIO(stream.read(stretch.end - stretch.begin)), encoding, size, stretch.line)
 
 
-def _is_compressed(name: str) -> bool:
-    """Whether a file is gzip; or is named so, which is refused where it is read."""
+def _is_plain(name: str) -> bool:
+    """Whether there is a file that is not gzip, nor named so, which is refused where it is read."""
+    if not Path(name).is_file():
+        return False
     with Path(name).open("rb") as stream:
-        return stream.read(2) == GZIP_SIGNATURE or name.endswith(".gz")
+        return stream.read(2) != GZIP_SIGNATURE and not name.endswith(".gz")
 
 
 def _decoded(name: str, stream: IO[bytes], encoding: str, size: int, line: int = 1) -> Iterator[Piece]:

@@ -67,9 +67,9 @@ class Momentum(NamedTuple):
 
     def starts(self, theta: Array, shards: int) -> list[Array]:
         """Where each shard starts, given the weights of the whole that may move."""
-        beta = (self.t - 1) / _next(self.t)
-        if self.moves is None or beta == 0:
+        if self.moves is None:
             return [theta] * shards
+        beta = (self.t - 1) / _next(self.t)
         ahead = theta + beta * self.moves.sum(axis=0)
         return [ahead - (beta * shards) * move for move in self.moves]
 

@@ -77,8 +77,9 @@ class DualAscents:
     def run(self, state: State, starts: Sequence[Array]) -> Iterator[Ascent]:
         """Make a pass on every shard, each from its own weights; see `structopt.learning.added_duals.Ascents`."""
         shares = [self.optimizer.share(self.problem, state, bounds) for bounds in self.bounds]
-        common = PackedState.of({name: value for name, value in state.items() if name not in shares[0]}, self.problem.scorer)
-        each = [PackedState(common.values | {"theta": start}, common.weights) for start in starts]
+        common = {name: value for name, value in state.items() if name not in shares[0] and name != "theta"}
+        packed = PackedState.of(common, self.problem.scorer)
+        each = [PackedState(packed.values | {"theta": start}, (*packed.weights, "theta")) for start in starts]
         if not self._holds(state):
             self.placement.renew()
         self._held = []  # until all shards have made the pass

@@ -54,7 +54,7 @@ class Settings:
     regularization : float or None
         lambda, of problems that are a shard of a larger one; None: 1/(C (before + m)).
     before : float
-        Instances that were seen before these, by a run that goes on; of a shard its share.
+        Instances beside these by which rates go: seen before, by a run that goes on, or held by the other shards of a whole.
     visits : VisitOrder
         Of the instances in a pass.
     divided : bool
@@ -222,7 +222,7 @@ class Problem:
 
     @property
     def before(self) -> float:
-        """How many other instances were seen before these; of a shard its share."""
+        """How many instances there are beside these: seen before, or held by other shards."""
         return self.settings.before
 
     @property

@@ -16,7 +16,7 @@ from structopt.formats.array_folder import UnusableFolder
 from structopt.model.warm_start import WarmStart
 from structopt.objective.fingerprint import digest_of
 from structopt.objective.on_disk.corpus_folder import open_corpus, write_corpus
-from structopt.objective.on_disk.stretches import Stretches
+from structopt.objective.on_disk.stretches import Blocks, Stretches
 from structopt.progress import phases
 from structopt.run.components import Components
 
@@ -80,13 +80,13 @@ def _make(folder: Path, key: Mapping[str, Any], components: Components, earlier:
         return task.blocks(path, task.limit)
 
     parts = task.stretches(path) if executor.remote and task.limit is None else []
-    stretches = Stretches(executor, parts, folder) if len(parts) > 1 else None
+    data = Stretches(executor, parts, folder) if len(parts) > 1 else Blocks(blocks)
     with phases.phase("reading", path.name):
         learner = task.learner(next(blocks()), earlier)
         for number in range(learner.rounds):
-            learner.take(number, stretches.gathered(learner, number) if stretches else [learner.gather(number, blocks())])
+            learner.take(number, data.gathered(learner, number))
     with phases.phase("featurising", path.name):
-        write_corpus(folder, key, stretches.encoded(task) if stretches else map(task.encode, blocks()), task.state())
+        write_corpus(folder, key, data.encoded(task), task.state())
 
 
 def _key(config: Mapping[str, Any], components: Components, earlier: Task | None) -> dict[str, Any]:

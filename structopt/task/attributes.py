@@ -131,10 +131,7 @@ class AttributeLabelling(TokenLabelling):
 
     def fit(self, corpus: AttributeText, earlier: AttributeLabelling | None = None) -> Encoded:
         """Learn labels and attributes from the training corpus, beside those of an `earlier` task, and encode it."""
-        bounds = corpus.offsets.tolist()
-        self._fix_scheme([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)], earlier)
-        if self.scheme != "none":
-            self.target_scheme = self.scheme
+        self._fix_scheme(_labels_of_sentences(corpus), earlier)
         open_labels = self.partial and any(map(is_open, set(corpus.labels)))
         self._learn_labels(self._labels_in_target_scheme(corpus.labels) if open_labels else corpus.labels, earlier)
         counts: Counter[str] = Counter()
@@ -214,6 +211,10 @@ class AttributeLabelling(TokenLabelling):
         self.hash_bits = state.whole("hash_bits", LEAST, MOST) if "hash_bits" in values else None
         self._attributes = {name: j for j, name in enumerate(restored_strings(state, "attribute_"))}
 
+    def _take_scheme(self, evidence: tag_schemes.SchemeEvidence, earlier: TokenLabelling | None = None) -> None:
+        super()._take_scheme(evidence, earlier)
+        self.target_scheme = self.scheme  # labels are learnt as the file has them
+
     def _file_labels(self, corpus: AttributeText) -> list[str] | None:
         return corpus.labels or None
 
@@ -226,6 +227,11 @@ class AttributeLabelling(TokenLabelling):
             slots = slots_of(hashes_of(corpus.attributes), self.hash_bits)
             return hashed_rows(offsets, slots[ids] if len(slots) else ids, values, self.hash_bits)
         return AttributeTable(*known_entries(self._attributes, corpus.attributes, offsets, ids, values), len(self._attributes))
+
+
+def _labels_of_sentences(corpus: AttributeText) -> list[list[str]]:
+    bounds = corpus.offsets.tolist()
+    return [corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
 class AttributeLearner(Learner):
@@ -242,8 +248,7 @@ class AttributeLearner(Learner):
         for corpus in blocks:
             labels |= set(corpus.labels)
             if task.scheme == "auto":
-                bounds = corpus.offsets.tolist()
-                evidence.add([corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)])
+                evidence.add(_labels_of_sentences(corpus))
             if task.hash_bits is None:
                 task._count(corpus, counts)
         return evidence, labels, counts
@@ -256,7 +261,5 @@ class AttributeLearner(Learner):
             labels |= some
             counts.update(counted)
         task._take_scheme(evidence, self.earlier)
-        if task.scheme != "none":
-            task.target_scheme = task.scheme
         task._learn_labels(sorted(labels), self.earlier)
         task._number(counts, () if self.earlier is None else self.earlier._attributes)

@@ -20,24 +20,24 @@ class KeyCounts:
 
     def add(self, keys: Array) -> None:
         """Count keys, int64; negative ones are none."""
-        distinct, counts = np.unique(keys[keys >= 0], return_counts=True)
-        self._waiting.append((distinct, counts))
-        self._size += len(distinct)
-        if self._size > len(self._keys):
-            self._merge()
+        self._take(*np.unique(keys[keys >= 0], return_counts=True))
 
     def merge(self, other: KeyCounts) -> None:
         """Take up what others have counted."""
         other._merge()
-        self._waiting.append((other._keys, other._counts))
-        self._size += len(other._keys)
-        if self._size > len(self._keys):
-            self._merge()
+        self._take(other._keys, other._counts)
 
     def frequent(self, least: int) -> Array:
         """Return the keys that occur at least so often, sorted; int64."""
         self._merge()
         return self._keys[self._counts >= least]
+
+    def _take(self, distinct: Array, counts: Array) -> None:
+        """Let distinct keys wait, and merge if many wait."""
+        self._waiting.append((distinct, counts))
+        self._size += len(distinct)
+        if self._size > len(self._keys):
+            self._merge()
 
     def _merge(self) -> None:
         keys = np.concatenate([self._keys, *(keys for keys, _ in self._waiting)])

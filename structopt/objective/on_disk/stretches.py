@@ -1,10 +1,10 @@
-"""Training data read in stretches, by the workers of an executor, which learn of them and featurise them."""
+"""Training data read in blocks, or in stretches by the workers of an executor, which learn of them and featurise them."""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,27 @@ from structopt.core.task import Task
 from structopt.errors import ConfigError
 from structopt.formats.array_folder import UnusableFolder
 from structopt.objective.on_disk.corpus_folder import open_shard, write_corpus
+
+
+class Blocks:
+    """Training data that this process reads, block by block.
+
+    Parameters
+    ----------
+    blocks : function that returns an iterator of corpora
+        It is called once a round of learning, and once to featurise.
+    """
+
+    def __init__(self, blocks: Callable[[], Iterator[Any]]) -> None:
+        self.blocks = blocks
+
+    def gathered(self, learner: Learner, number: int) -> Iterator[Any]:
+        """What they show in a round of learning."""
+        yield learner.gather(number, self.blocks())
+
+    def encoded(self, task: Task) -> Iterator[Encoded]:
+        """Featurise them one after the other."""
+        return map(task.encode, self.blocks())
 
 
 class Stretches:
