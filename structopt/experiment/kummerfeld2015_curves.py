@@ -214,7 +214,7 @@ def _draw(tuned: Figure1, target: Path) -> None:
     left.set(ylabel="score, points", ylim=(low, tuned.best + 0.05 * (tuned.best - low)))
     left.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     right.set_xscale("log")
-    right.xaxis.set_major_formatter("{x:g}")
+    plots.label_decades(right.xaxis)
     figure.legend(*right.get_legend_handles_labels(), frameon=False, fontsize=9, loc="outside right center")
     plots.save(figure, target)
 

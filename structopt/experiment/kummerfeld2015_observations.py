@@ -120,4 +120,5 @@ def _claim(observation: Observation, by_task: Mapping[str, Verdict]) -> Claim:
     known = [verdict for verdict in by_task.values() if verdict is not Verdict.UNKNOWN]
     counts = [f"{one.value} {known.count(one)}" for one in (Verdict.HOLDS, Verdict.FAILS, Verdict.NOISE) if one in known]
     text, shown = f"{observation.text} (here: {JUDGES[observation.judge]})", ", ".join(counts) or "no task tells"
-    return Claim(text, observation.judge(known) if known else Verdict.UNKNOWN, f"of {len(known)} tasks: {shown}")
+    tasks = "1 task" if len(known) == 1 else f"{len(known)} tasks"
+    return Claim(text, observation.judge(known) if known else Verdict.UNKNOWN, f"of {tasks}: {shown}")

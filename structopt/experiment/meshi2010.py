@@ -212,7 +212,7 @@ def _draw(traces: Traces, level: float, data: str, target: Path) -> None:
     axes.set(xscale="log", xlabel="seconds of training", ylabel="objective, equation (7)", ylim=(best * 0.985, best * TOP))
     first = min(trace.reach(best * TOP) or trace.end for trace in first_seed.values())
     axes.set_xlim(0.7 * first, 1.4 * max(trace.end for trace in first_seed.values()))
-    axes.xaxis.set_major_formatter("{x:g}")
+    plots.label_decades(axes.xaxis)
     axes.set_title(data, loc="left", fontsize=11)
     plots.draw_grid(axes)
     plots.legend_below(axes)

@@ -61,13 +61,18 @@ def legend_below(axes: Any, handles: Sequence[Any] | None = None, columns: int =
 
 def scale_values(axes: Any, values: Sequence[float]) -> None:
     """Make the y axis logarithmic where positive values span more than a factor of ten."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
     if values and min(values) > 0 and max(values) > _DECADE * min(values):
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        label_decades(axes.yaxis)
+
+
+def label_decades(axis: Any) -> None:
+    """Label a logarithmic axis at 1, 2 and 5 of every power of ten, and nowhere else."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def dress(axes: Any, ylabel: str, title: str, xlabel: str = AXES["epoch"], whole: bool = True) -> None:

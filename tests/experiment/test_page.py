@@ -162,7 +162,7 @@ def test_observations_are_judged_over_all_tasks(tmp_path):
     assert claims["1: margin methods equal or surpass the perceptron"].evidence == "of 4 tasks: holds 3, does not hold 1"
     assert claims["1: coreference is an exception, likelihood surpasses margin methods"].judged is Verdict.HOLDS
     assert claims["2: both cutting plane methods take more iterations to their peak"].judged is Verdict.HOLDS
-    assert claims["3: the perceptron has difficulty with real-valued features"].evidence == "of 1 tasks: holds 1"
+    assert claims["3: the perceptron has difficulty with real-valued features"].evidence == "of 1 task: holds 1"
     assert claims["4: OPS is effective"].judged is Verdict.HOLDS
     assert claims["5: larger batches speed OPS up"].judged is Verdict.UNKNOWN  # there is no such sweep
     assert report.tables[0].columns == ("observation", "NER", "MST Proj.", "Span Parser", "Summ.", "Coref")
