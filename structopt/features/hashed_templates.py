@@ -156,7 +156,7 @@ class HashedTemplates(Supported):
             values=touched,
             rows=touched_rows * layout.labels,
         )
-        runs = min(weights + rows, layout.weights + layout.rows) + 1  # a single one where there would be more
+        runs = min(weights, layout.weights) + touched_rows * layout.labels + 1  # a single one where there would be more
         return FeatureScratch(gradient, runs, touched + touched_rows * layout.labels)
 
     def widened(self, more: Array) -> HashedTemplates:

@@ -133,8 +133,9 @@ def accumulate(features, i, r, dense):
 
 @kernel(SPANS)
 def spans(features, i, starts, widths, scratch):
-    """List the weights that may move and that the scores of instance i read; all as one run where they are too many."""
-    x, g, none = open_hashed(features), no_gradient(), np.empty(0)
+    """List the weights that may move and that the scores of instance i read, rows once; all as one run if they are too many."""
+    x, g, none = open_hashed(features), open_gradient(scratch), np.empty(0)
+    clear(g)
     parts, stride = 0, len(x.positions) // max(len(x.groups), 1)
     for k in range(len(x.groups)):
         size = x.positions[k * stride + i + 1] - x.positions[k * stride + i]

@@ -124,7 +124,7 @@ def put_weights(sink, entries):
         for k in range(entries):
             sink.dense[indices[k]] += amounts[k]
     else:
-        list_runs(sink, entries, 0, 1)
+        list_weights_as_runs(sink, entries)
 
 
 @inlined
@@ -206,7 +206,7 @@ def put_rows(x, sink, entries, owner, R):
     g, L, indices, count = sink.g, x.labels, sink.indices, sink.g.counts[1]
     touched, slot = g.row_touched, g.row_slot
     if sink.mode == LISTED:
-        list_runs(sink, entries, np.int64(1) << x.hash_bits, L)
+        list_rows_as_runs(x, sink, new_rows(g, indices, entries))
         return
     rows = g.rows if sink.mode == SPARSE else sink.dense[np.int64(1) << x.hash_bits :]
     for k in range(entries):
@@ -227,13 +227,59 @@ def put_rows(x, sink, entries, owner, R):
 
 
 @inlined
-def list_runs(sink, entries, start, width):
-    """List the first entries of the scratch as runs of weights, as long as there is room; else the count becomes -1."""
+def new_rows(g, indices, entries):
+    """Move the first rows of the scratch that are not in the set to the front, each once, and add them; return how many."""
+    count, touched, slot, new = g.counts[1], g.row_touched, g.row_slot, 0
+    for k in range(entries):
+        w = np.int64(indices[k])
+        q = np.int64(slot[w])
+        if q >= count or touched[q] != w:
+            slot[w] = count
+            touched[count] = w
+            count += 1
+            indices[new] = np.uint64(w)
+            new += 1
+    g.counts[1] = count
+    return new
+
+
+@inlined
+def list_rows_as_runs(x, sink, entries):
+    """List the weights that may move of the first rows of the scratch, as long as there is room; else the count becomes -1.
+
+    Of a row of many labels few may move, and each weight that is listed costs a look at three arrays. No branch depends on a
+    bit: so the loop does not wait for guesses.
+    """
+    g, starts, widths, count, L, words = sink.g, sink.starts, sink.widths, sink.g.counts[0], x.labels, (x.labels + 63) // 64
+    if count < 0 or count + entries * L > len(starts):
+        g.counts[0] = -1
+        return
+    for k in range(entries):
+        w = np.int64(sink.indices[k])
+        begin = (np.int64(1) << x.hash_bits) + w * L
+        if len(x.row_support) == 0:
+            starts[count] = begin
+            widths[count] = L
+            count += 1
+            continue
+        for c in range(words):
+            word = x.row_support[w * words + c]
+            for y in range(64 * c, min(L, 64 * c + 64)):
+                starts[count] = begin + y
+                widths[count] = 1
+                count += np.int64(word & np.uint64(1))
+                word >>= np.uint64(1)
+    g.counts[0] = count
+
+
+@inlined
+def list_weights_as_runs(sink, entries):
+    """List the first weights of the scratch as runs, as long as there is room; else the count becomes -1."""
     count = sink.g.counts[0]
     if count < 0 or count + entries > len(sink.starts):
         sink.g.counts[0] = -1
         return
     for k in range(entries):
-        sink.starts[count + k] = start + np.int64(sink.indices[k]) * width
-        sink.widths[count + k] = width
+        sink.starts[count + k] = np.int64(sink.indices[k])
+        sink.widths[count + k] = 1
     sink.g.counts[0] = count + entries
