@@ -70,7 +70,7 @@ class AttributeRows(Supported):
         return [group.name for group in structure.groups if _reads_dense(group)]
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
-        """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attribute_rows`."""
+        """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attributes.rows`."""
         tables, dense = self.tables(encoded, structure)
         groups = _record_groups(structure, tables, dense)
         return pack_rows(groups, self.support, tables, structure, dense, encoded.storage)
@@ -94,8 +94,8 @@ class AttributeRows(Supported):
 
     @property
     def kernels(self) -> FeatureKernels:
-        """The compiled operations, of `structopt.kernels.features.attribute_rows`."""
-        from structopt.kernels.features import attribute_rows as k
+        """The compiled operations, of `structopt.kernels.features.attributes.rows`."""
+        from structopt.kernels.features.attributes import rows as k
 
         return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
 
@@ -116,7 +116,7 @@ class AttributeRows(Supported):
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
-        from structopt.kernels.features.attribute_rows import GRADIENT
+        from structopt.kernels.features.attributes.record import GRADIENT
 
         tables, dense = _tables(encoded, structure)
         numbers = [sum(one.size for one in group) for group in dense]
@@ -226,7 +226,7 @@ def _with_constant(table: AttributeTable) -> AttributeTable:
 
 def _seen(index: int, structure: Structure, table: AttributeTable, gold: SparseVectors, encoded: Encoded) -> Array:
     """Which (attribute, configuration) pairs of one group occur in a gold output; all where the task gave no attributes."""
-    from structopt.kernels.features.attribute_rows import mark_support
+    from structopt.kernels.features.attributes.lists import mark_support
 
     group = structure.groups[index]
     support = np.zeros(table.size * group.width)

@@ -39,7 +39,7 @@ def pack_rows(
     dense: Sequence[Sequence[DenseTable]] = (),
     storage: Storage = IN_MEMORY,
 ) -> Record:
-    """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attribute_rows`.
+    """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attributes.rows`.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def pack_rows(
     storage : Storage
         Of the record.
     """
-    from structopt.kernels.features.attribute_rows import ROWS
+    from structopt.kernels.features.attributes.record import ROWS
 
     entries = np.cumsum([0, *(len(table.ids) for table in tables)])
     valued = any(table.values is not None for table in tables)
@@ -95,7 +95,7 @@ def _listing(tables: Sequence[AttributeTable], structure: Structure) -> Callable
 
     @lru_cache(maxsize=len(tables))
     def listing(g: int, first: int, last: int) -> _Lists:
-        from structopt.kernels.features.attribute_rows import list_once
+        from structopt.kernels.features.attributes.lists import list_once
 
         table, positions = tables[g], structure.groups[g].offsets[first : last + 1]
         if len(table.ids) == 0:  # of a group without features, whose table has no positions either

@@ -23,7 +23,7 @@ from structopt.learning.ray import Ray, Sizes
 
 KERNEL_MODULES = (
     "structopt.kernels.quasi_newton.lbfgs", "structopt.kernels.waist.passes", "structopt.kernels.features.bundles",
-    "structopt.kernels.features.attribute_columns", "structopt.kernels.arrays.coordinates",
+    "structopt.kernels.features.attributes.columns", "structopt.kernels.arrays.coordinates",
 )  # fmt: skip
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.features.attribute_rows import AttributeRows, RowGroup
-from structopt.kernels.features import attribute_rows as kernels
+from structopt.kernels.features.attributes import rows as kernels
+from structopt.kernels.features.attributes.record import open_gradient
 from structopt.kernels.waist.record import EMPTY
 from structopt.objective.examples import Examples
 from structopt.testing.problems import random_encoded
@@ -106,13 +107,13 @@ def test_sparse_residuals_and_clean_records(shape, values, support):
         F = matrix(examples, i)
         r = generator.normal(size=F.shape[1]) * (generator.random(F.shape[1]) < 0.3)
         kernels.pullback(examples.features, i, r, gradient)
-        opened = kernels.open_gradient.py_func(gradient)
+        opened = open_gradient.py_func(gradient)
         assert (opened.slot == -1).all()
         dense = np.zeros(F.shape[0])
         kernels.add(examples.features, dense, gradient, 1.0)
         np.testing.assert_allclose(dense, allowed * (F @ r), atol=1e-12)
     assert kernels.pullback(examples.features, 0, np.zeros(matrix(examples, 0).shape[1]), gradient) == 0.0
-    assert kernels.open_gradient.py_func(gradient).counts.sum() == 0
+    assert open_gradient.py_func(gradient).counts.sum() == 0
 
 
 @pytest.mark.parametrize("shape", [{}, {"order": 2}, {"anchored": True}])

@@ -48,7 +48,7 @@ class Columns:
 
     def gradient(self, residuals: Array, out: Array) -> None:
         """Fill `out` with a row of the gradient for every attribute: the sum over the positions that have it."""
-        from structopt.kernels.features.attribute_columns import gather
+        from structopt.kernels.features.attributes.columns import gather
 
         gather(self.offsets, self.row_starts, self.values, self.width, 0, len(self.offsets) - 1, residuals, out)
 

@@ -17,7 +17,7 @@ from structopt.features.batch.dense import MixedGroup
 from structopt.inference.ad3 import AD3
 from structopt.inference.exact import Exact
 from structopt.inference.loopy_bp import LoopyBP
-from structopt.kernels.features.attribute_rows import GRADIENT
+from structopt.kernels.features.attributes.record import GRADIENT
 from structopt.kernels.waist.record import EMPTY
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import loss_and_gradient, make_problem, random_encoded, random_graphs, random_weights

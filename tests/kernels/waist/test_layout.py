@@ -14,7 +14,8 @@ import pytest
 from structopt.errors import StructoptError
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.features.attribute_rows import AttributeRows
-from structopt.kernels.features import attribute_rows
+from structopt.kernels.features.attributes import rows as kernels
+from structopt.kernels.features.attributes.record import ROWS
 from structopt.kernels.waist.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.record import EMPTY, Record
@@ -151,7 +152,7 @@ def scores(record: Record, theta: np.ndarray, structure) -> list[list[float]]:
     listed = []
     for i, parts in enumerate(np.diff(structure.parts).tolist()):
         s = np.empty(parts)
-        attribute_rows.scores(record, theta, i, s, EMPTY)
+        kernels.scores(record, theta, i, s, EMPTY)
         listed.append(s.tolist())
     return listed
 
@@ -161,18 +162,18 @@ def test_kernels_read_a_memory_map(tmp_path, rows) -> None:
     for name, buffer in record._asdict().items():
         np.save(tmp_path / f"{name}.npy", buffer)
     mapped = {name: np.load(tmp_path / f"{name}.npy", mmap_mode="c") for name in record._fields}
-    borrowed = attribute_rows.ROWS.borrow(**mapped)
+    borrowed = ROWS.borrow(**mapped)
     assert all(np.shares_memory(mapped[name], getattr(borrowed, name)) for name in record._fields)
     assert numba.typeof(borrowed) == numba.typeof(record)
     assert scores(borrowed, theta, structure) == scores(record, theta, structure)
-    assert len(attribute_rows.scores.signatures) == 1
+    assert len(kernels.scores.signatures) == 1
 
 
 def test_kernels_read_slices_of_larger_buffers(rows) -> None:
     record, theta, structure = rows
     larger = {name: np.concatenate([buffer[:1], buffer, buffer[:1]]) for name, buffer in record._asdict().items()}
     slices = {name: larger[name][1 : 1 + len(buffer)] for name, buffer in record._asdict().items()}
-    borrowed = attribute_rows.ROWS.borrow(**slices)
+    borrowed = ROWS.borrow(**slices)
     assert all(np.shares_memory(larger[name], getattr(borrowed, name)) for name in record._fields)
     assert scores(borrowed, theta, structure) == scores(record, theta, structure)
 

@@ -1,0 +1,1 @@
+"""Features attribute x configuration: a row of weights for every attribute."""

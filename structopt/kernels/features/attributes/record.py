@@ -1,0 +1,110 @@
+"""The record of the block *attribute x configuration*, its sparse gradient, and views of both.
+
+A position of part group g with attributes a (values v_a) has the scores  s[p, :] = sum_a v_a W_g[a, :].  Node features are
+a group of this kind (one position a token, a row of label weights an attribute), transition features another (a row of
+label-pair weights), and tied transitions a third: one position an instance with a single attribute that is always on.
+
+Parts of a group without attributes have the score 0; its positions need no offsets. A gradient of the block is sparse by rows:
+`touched` attributes, and one row of the group's width for each of them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from structopt.kernels.waist.fields import Floats, Ints, Longs, Wide
+from structopt.kernels.waist.layout import RecordLayout
+from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.views import part, table
+
+SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
+
+
+class Rows(NamedTuple):
+    """The record of the features, opened. G groups, m instances.
+
+    Attributes
+    ----------
+    widths : (G,) configurations of a position
+    listed : the attributes of each instance, each once, group by group
+    lists : (G * (m + 1),) where those of each instance begin in `listed`, group by group
+    ids : attributes of all positions of all groups, as indices into the list of their instance
+    weights : (G + 1,) where each group's weights begin in theta
+    attributes : (G + 1,) where each group's attributes begin in a numbering over all groups
+    positions : (G * (m + 1),) where the positions of each instance begin, group by group
+    starts : (G,) where the offsets of each group begin in `offsets`
+    offsets : where the attributes of each position begin in `ids`
+    values : the attributes' values, or empty when all are 1
+    masks : (G,) where each group's words begin in `support`
+    support : one bit a weight, set when it may move: ceil(width / 64) words an attribute; or empty when all may move
+    dense : (G + 1,) where each group's blocks begin in `blocks`
+    blocks : (blocks, 5) the first attribute, numbers of a row of M, rows a position, where its `slots` and its M begin
+    slots : rows of M of all positions of all blocks; -1: zeros
+    bits : the matrices, row by row, as the bits of float32
+    """
+
+    widths: Ints
+    listed: Ints
+    ids: Ints
+    weights: Longs
+    attributes: Longs
+    positions: Longs
+    lists: Longs
+    starts: Longs
+    offsets: Longs
+    values: Floats
+    masks: Longs
+    support: Longs
+    dense: Longs
+    blocks: Annotated[Longs, Wide(5)]
+    slots: Ints
+    bits: Ints
+
+
+
+ROWS = RecordLayout(Rows)
+open_rows = ROWS.compiled
+
+
+class RowGradient(NamedTuple):
+    """A sparse gradient, opened.
+
+    Attributes
+    ----------
+    slot : row of every attribute in the list of an instance, among the touched of its group; -1: none
+    touched : touched attributes, group by group
+    counts : how many of each group are touched
+    rows : their rows, one after the other
+    """
+
+    slot: Ints
+    touched: Ints
+    counts: Longs
+    rows: Floats
+
+
+
+GRADIENT = RecordLayout(RowGradient)
+open_gradient = GRADIENT.compiled
+
+
+@inlined
+def rows_of(vector, start, count, width):
+    """View `count` rows of `width` that begin at `start`; rows, unlike sums of indices, let inner loops be vectorised."""
+    return table(vector, start, count, width)
+
+
+@inlined
+def list_of(x, g, i):
+    """View the attributes of instance i in group g, each once."""
+    at = g * (len(x.lists) // len(x.widths)) + i
+    return part(x.listed, x.lists[at], x.lists[at + 1])
+
+
+@inlined
+def large(row):
+    """Whether a row of residuals is not taken for zero."""
+    largest = 0.0
+    for y in range(len(row)):
+        largest = max(largest, abs(row[y]))
+    return largest >= SMALLEST
