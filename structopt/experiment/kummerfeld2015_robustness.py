@@ -307,4 +307,4 @@ def _sizes(axes: Any, batches: Means, speeds: Mapping[Value, float]) -> None:
     axes.minorticks_off()
     axes.set_title("OPS by the size of a batch: F1, s a pass", loc="left", fontsize=10)
     plots.draw_grid(axes)
-    plots.legend_below(axes, columns=2)
+    plots.legend_below(axes, columns=2, lines=2)

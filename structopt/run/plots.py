@@ -51,11 +51,11 @@ def draw_grid(axes: Any) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def legend_below(axes: Any, handles: Sequence[Any] | None = None, columns: int = 3) -> None:
-    """Put the legend of some axes below them, where it covers no curve."""
+def legend_below(axes: Any, handles: Sequence[Any] | None = None, columns: int = 3, lines: int = 1) -> None:
+    """Put the legend of some axes below them and below the labels of the ticks, which have so many lines."""
     shown = axes.get_legend_handles_labels()[0] if handles is None else handles
     if shown:
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.06 - 0.11 * lines)}
         axes.legend(handles=shown, ncols=min(columns, len(shown)), frameon=False, fontsize=9, borderaxespad=0.0, **place)
 
 
