@@ -169,22 +169,25 @@ def _decoding(ratios: Ratios) -> Claim:
 
 
 def _draw(ratios: Ratios, target: Path) -> None:
-    """Draw ours and theirs, a panel a task, on a logarithmic axis."""
-    figure = plots.new_figure(3.4 * len(ratios) + 0.8, 3.0)
+    """Draw ours and theirs, a panel a task, three in a row, on a logarithmic axis."""
+    columns, rows = min(3, len(ratios)), -(-len(ratios) // 3)
+    figure = plots.new_figure(3.4 * columns + 0.8, 2.8 * rows + 0.4)
     methods = (*TIMED, "Decoding")[::-1]
-    panels = figure.subplots(1, len(ratios), squeeze=False, sharey=True)[0]
-    for axes, (task, times) in zip(panels, ratios.items(), strict=True):
+    panels = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
+    for axes in panels[len(ratios) :]:
+        axes.set_visible(False)
+    for axes, (task, times) in zip(panels, ratios.items(), strict=False):
         theirs = published(task)
         axes.axvline(1.0, color="#BBBBBB", linewidth=0.8)
         axes.scatter([theirs.get(m, float("nan")) for m in methods], methods, color="#D55E00", marker="D", s=26, label="theirs")
         ours = [times[m].mean if m in times else float("nan") for m in methods]
         axes.scatter(ours, methods, color="#0072B2", s=34, label="here")
-        axes.set(xscale="log", xlim=(0.2, 100), xlabel="times the perceptron's iteration")
+        axes.set(xscale="log", xlim=(0.15, 100), xlabel="times the perceptron's iteration")
         axes.set_xticks([0.3, 1, 3, 10, 30, 100], ["0.3", "1", "3", "10", "30", "100"])
         axes.set_title(task, loc="left", fontsize=11)
         axes.grid(axis="y", color="#EEEEEE", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.minorticks_off()
         axes.spines[["top", "right"]].set_visible(False)
-    figure.legend(*panels[-1].get_legend_handles_labels(), frameon=False, fontsize=9, ncols=2, loc="outside lower center")
+    figure.legend(*panels[0].get_legend_handles_labels(), frameon=False, fontsize=9, ncols=2, loc="outside lower center")
     plots.save(figure, target)
