@@ -203,8 +203,7 @@ def allowed(support, w):
 @inlined
 def put_rows(x, sink, entries, owner, R):
     """Add rows of residuals R[owner[k]], of which the first L count, to the first rows of label weights of the scratch."""
-    g, L, indices, count = sink.g, x.labels, sink.indices, sink.g.counts[1]
-    touched, slot = g.row_touched, g.row_slot
+    g, L, indices = sink.g, x.labels, sink.indices
     if sink.mode == LISTED:
         list_rows_as_runs(x, sink, new_rows(g, indices, entries))
         return
@@ -212,35 +211,47 @@ def put_rows(x, sink, entries, owner, R):
     for k in range(entries):
         w, row = np.int64(indices[k]), R[owner[k]]
         if sink.mode == SPARSE:
-            q = np.int64(slot[w])
-            if q >= count or touched[q] != w:
-                q = count
-                slot[w] = q
-                touched[q] = w
-                count += 1
+            q, new = place_of_row(g, w)
+            if new:
                 rows[q * L : (q + 1) * L] = 0.0
             w = q
         target = rows[w * L : (w + 1) * L]
         for y in range(L):
             target[y] += row[y]
-    g.counts[1] = count
+
+
+@inlined
+def place_of_row(g, w):
+    """Return the index of a row in the set, and whether it was not in it and is now."""
+    q, count = np.int64(g.row_slot[w]), g.counts[1]
+    if q < count and g.row_touched[q] == w:
+        return q, False
+    g.row_slot[w] = count
+    g.row_touched[count] = w
+    g.counts[1] = count + 1
+    return count, True
 
 
 @inlined
 def new_rows(g, indices, entries):
     """Move the first rows of the scratch that are not in the set to the front, each once, and add them; return how many."""
-    count, touched, slot, new = g.counts[1], g.row_touched, g.row_slot, 0
+    count = 0
     for k in range(entries):
-        w = np.int64(indices[k])
-        q = np.int64(slot[w])
-        if q >= count or touched[q] != w:
-            slot[w] = count
-            touched[count] = w
+        _, new = place_of_row(g, np.int64(indices[k]))
+        if new:
+            indices[count] = indices[k]
             count += 1
-            indices[new] = np.uint64(w)
-            new += 1
-    g.counts[1] = count
-    return new
+    return count
+
+
+@inlined
+def room_for(sink, runs):
+    """Whether there is room for so many more runs; else the count becomes -1."""
+    count = sink.g.counts[0]
+    if count < 0 or count + runs > len(sink.starts):
+        sink.g.counts[0] = -1
+        return False
+    return True
 
 
 @inlined
@@ -251,8 +262,7 @@ def list_rows_as_runs(x, sink, entries):
     bit: so the loop does not wait for guesses.
     """
     g, starts, widths, count, L, words = sink.g, sink.starts, sink.widths, sink.g.counts[0], x.labels, (x.labels + 63) // 64
-    if count < 0 or count + entries * L > len(starts):
-        g.counts[0] = -1
+    if not room_for(sink, entries * L):
         return
     for k in range(entries):
         w = np.int64(sink.indices[k])
@@ -276,8 +286,7 @@ def list_rows_as_runs(x, sink, entries):
 def list_weights_as_runs(sink, entries):
     """List the first weights of the scratch as runs, as long as there is room; else the count becomes -1."""
     count = sink.g.counts[0]
-    if count < 0 or count + entries > len(sink.starts):
-        sink.g.counts[0] = -1
+    if not room_for(sink, entries):
         return
     for k in range(entries):
         sink.starts[count + k] = np.int64(sink.indices[k])
