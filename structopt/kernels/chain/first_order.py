@@ -17,6 +17,8 @@ from math import inf, log
 import numpy as np
 
 from structopt.kernels.arrays.exponential import exp_nonpositive
+from structopt.kernels.arrays.row_tables import add_outer, set_combined, set_maximised
+from structopt.kernels.arrays.rows import add_row, highest, set_product, set_scaled, set_shifted, total
 from structopt.kernels.waist.signatures import inlined
 from structopt.kernels.waist.views import part, table
 
@@ -33,10 +35,7 @@ def padded(labels: int) -> int:
 @inlined
 def top_of(scores, size):
     """Return the largest of some scores."""
-    top = -inf
-    for q in range(size):
-        top = max(top, scores[q])
-    return top
+    return highest(part(scores, 0, size))
 
 
 @inlined
@@ -75,8 +74,7 @@ def same(a, b, size):
 @inlined
 def fill_row(row, scores, first, labels, top, beta):
     """row = (scores - top) * beta, padded with -inf."""
-    for y in range(labels):
-        row[y] = (scores[first + y] - top) * beta
+    set_shifted(part(row, 0, labels), part(scores, first, first + labels), top, beta)
     for y in range(labels, len(row)):
         row[y] = -inf
 
@@ -140,24 +138,16 @@ def forward(c, n, s, temperature, alpha, E, node, scale):
         if t == 0:
             now[:] = e
         else:
-            now[:] = 0.0
             before, first = alpha[t - 1], (t - 1) * L if c.anchored else 0
-            for u in range(L):
-                a, row = before[u], E[first + u]
-                for y in range(P):
-                    now[y] += a * row[y]
-            for y in range(P):
-                now[y] *= e[y]
-        total = 0.0
-        for y in range(L):
-            total += now[y]
-        if not total > 0.0:
+            set_combined(now, part(before, 0, L), table(E, first * P, L, P))
+            set_product(now, now, e)
+        mass = total(now)
+        if not mass > 0.0:
             return 0.0, False
-        inverse = 1.0 / total
+        inverse = 1.0 / mass
         scale[t] = inverse
-        for y in range(P):
-            now[y] *= inverse
-        value += temperature * log(total)
+        set_scaled(now, inverse, now)
+        value += temperature * log(mass)
     return value, True
 
 
@@ -174,18 +164,14 @@ def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
     transposed[:] = 0.0
     counts[:] = 0.0
     for t in range(n - 1, -1, -1):
-        a, after, marginal, lost = alpha[t], beta[t], Z[t], 0
-        for y in range(L):
-            marginal[y] = a[y] * after[y]
-        for y in range(P):
-            lost += not after[y] < LOST
-        if lost > 0:
+        after = beta[t]
+        set_product(Z[t], part(alpha[t], 0, L), part(after, 0, L))
+        if not total(after) < LOST:
             return False
         if t == 0:
             break
-        e, inverse = node[t], scale[t]
-        for y in range(P):
-            b[y] = after[y] * e[y] * inverse
+        set_product(b, after, node[t])
+        set_scaled(b, scale[t], b)
         first = (t - 1) * L if c.anchored else 0
         this = first * P
         following = this + L * P
@@ -194,25 +180,17 @@ def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
                 for y in range(L):
                     transposed[y, u] = E[first + u, y]
         target = beta[t - 1]
-        target[:] = 0.0
-        for y in range(L):
-            w, row = b[y], transposed[y]
-            for u in range(P):
-                target[u] += w * row[u]
+        set_combined(target, part(b, 0, L), transposed)
         before = alpha[t - 1]
         if c.anchored:
             for u in range(L):
-                for y in range(L):
-                    edges[first + u, y] = before[u] * E[first + u, y] * b[y]
+                set_product(edges[first + u], part(E[first + u], 0, L), part(b, 0, L))
+                set_scaled(edges[first + u], before[u], edges[first + u])
         else:
-            for u in range(L):
-                w, row = before[u], counts[u]
-                for y in range(P):
-                    row[y] += w * b[y]
+            add_outer(counts, part(before, 0, L), b)
     if not c.anchored:
         for u in range(L):
-            for y in range(L):
-                edges[u, y] = counts[u, y] * E[u, y]
+            set_product(edges[u], part(counts[u], 0, L), part(E[u], 0, L))
     return True
 
 
@@ -245,27 +223,11 @@ def first_order_viterbi(c, n, s, x, z):
     L = c.labels
     best, back = table(x.alpha, 0, n, L), table(x.back, 0, n, L)
     S = table(s, 0, n, L)
-    T = table(s, n * L, (n - 1) * L if c.anchored else L, L)
-    source = x.temporary
-    for y in range(L):
-        best[0, y] = S[0, y]
+    best[0] = S[0]
     for t in range(1, n):
-        before, now, node, first = best[t - 1], best[t], S[t], (t - 1) * L if c.anchored else 0
-        a, row = before[0], T[first]
-        for y in range(L):
-            now[y] = a + row[y]
-            source[y] = 0.0
-        for u in range(1, L):
-            a, row, u_now = before[u], T[first + u], np.float64(u)
-            for y in range(L):
-                value = a + row[y]
-                better = value > now[y]
-                now[y] = value if better else now[y]
-                source[y] = u_now if better else source[y]
-        pointer = back[t]
-        for y in range(L):
-            now[y] += node[y]
-            pointer[y] = np.int32(source[y])
+        first = (t - 1) * L if c.anchored else 0
+        set_maximised(best[t], back[t], best[t - 1], table(s, (n + first) * L, L, L))
+        add_row(best[t], S[t])
     y, value = 0, best[n - 1, 0]
     for u in range(1, L):
         if best[n - 1, u] > value:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
+from structopt.kernels.arrays.rows import add_row
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, kernel
+from structopt.kernels.waist.views import part
 
 MOST = 4096  # attributes of a position that are looked at
 
@@ -86,20 +88,16 @@ def cover(offsets, ids, starts, members, allowed, uses, new_offsets, new_ids):
 def widen(starts, members, width, rows, sums):
     """Row b of `sums` becomes the sum of the rows of the bundle's members."""
     for b in range(len(starts) - 1):
-        target = sums[b * width : (b + 1) * width]
+        target = part(sums, b * width, (b + 1) * width)
         target[:] = 0.0
         for q in range(starts[b], starts[b + 1]):
-            source = rows[members[q] * width : (members[q] + 1) * width]
-            for y in range(width):
-                target[y] += source[y]
+            add_row(target, part(rows, members[q] * width, (members[q] + 1) * width))
 
 
 @kernel(types.void(LONGS, INTS, types.int64, VECTOR, VECTOR))
 def fold(starts, members, width, sums, rows):
     """Add row b of `sums` to the rows of the bundle's members."""
     for b in range(len(starts) - 1):
-        source = sums[b * width : (b + 1) * width]
+        source = part(sums, b * width, (b + 1) * width)
         for q in range(starts[b], starts[b + 1]):
-            target = rows[members[q] * width : (members[q] + 1) * width]
-            for y in range(width):
-                target[y] += source[y]
+            add_row(part(rows, members[q] * width, (members[q] + 1) * width), source)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from numba import types
 
+from structopt.kernels.arrays.rows import add_row, add_rows, add_scaled
 from structopt.kernels.waist.signatures import LONGS, VECTOR, kernel
+from structopt.kernels.waist.views import part
 
 
 @kernel(types.void(LONGS, LONGS, VECTOR, types.int64, types.int64, types.int64, VECTOR, VECTOR))
@@ -15,21 +17,16 @@ def gather(columns, begins, values, width, first, last, residuals, dense):
     as long as `begins`, or empty when all are 1. `dense` receives the rows.
     """
     for a in range(first, last):
-        row, begin, end = dense[a * width : (a + 1) * width], columns[a], columns[a + 1]
+        row, begin, end = part(dense, a * width, (a + 1) * width), columns[a], columns[a + 1]
         row[:] = 0.0
         if len(values) > 0:
             for j in range(begin, end):
-                source = residuals[begins[j] : begins[j] + width]
-                for y in range(width):
-                    row[y] += values[j] * source[y]
+                add_scaled(row, values[j], part(residuals, begins[j], begins[j] + width))
             continue
         whole = end - (end - begin) % 4
         for j in range(begin, whole, 4):  # four at a time: each sum that is stored has to wait for the one before
-            b, c = residuals[begins[j] : begins[j] + width], residuals[begins[j + 1] : begins[j + 1] + width]
-            d, e = residuals[begins[j + 2] : begins[j + 2] + width], residuals[begins[j + 3] : begins[j + 3] + width]
-            for y in range(width):
-                row[y] += (b[y] + c[y]) + (d[y] + e[y])
+            b, c = part(residuals, begins[j], begins[j] + width), part(residuals, begins[j + 1], begins[j + 1] + width)
+            d, e = part(residuals, begins[j + 2], begins[j + 2] + width), part(residuals, begins[j + 3], begins[j + 3] + width)
+            add_rows(row, b, c, d, e)
         for j in range(whole, end):
-            b = residuals[begins[j] : begins[j] + width]
-            for y in range(width):
-                row[y] += b[y]
+            add_row(row, part(residuals, begins[j], begins[j] + width))

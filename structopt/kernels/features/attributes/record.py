@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+from structopt.kernels.arrays.rows import largest
 from structopt.kernels.waist.fields import Floats, Ints, Longs, Wide
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import inlined
@@ -104,7 +105,4 @@ def list_of(x, g, i):
 @inlined
 def large(row):
     """Whether a row of residuals is not taken for zero."""
-    largest = 0.0
-    for y in range(len(row)):
-        largest = max(largest, abs(row[y]))
-    return largest >= SMALLEST
+    return largest(row) >= SMALLEST

@@ -8,27 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.kernels.arrays.row_tables import add_listed, add_to_each
+from structopt.kernels.arrays.rows import add_scaled, add_scaled_to_both, keep_bits, product, set_scaled
 from structopt.kernels.features.attributes.dense import add_dense_gradient, add_dense_scores, close_dense
 from structopt.kernels.features.attributes.record import large, list_of, open_gradient, open_rows, rows_of
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 from structopt.kernels.waist.views import part, prefetch
 
 AHEAD = 16  # rows of a gradient: how far ahead the memory is asked for that belongs to one
-
-
-@inlined
-def add_rows(target, rows, listed, chosen):
-    """Add the rows of the chosen of the listed attributes, four at a time: a sum that is stored waits for the one before."""
-    whole = len(chosen) - len(chosen) % 4
-    for j in range(0, whole, 4):
-        a, b = rows[listed[chosen[j]]], rows[listed[chosen[j + 1]]]
-        c, d = rows[listed[chosen[j + 2]]], rows[listed[chosen[j + 3]]]
-        for y in range(len(target)):
-            target[y] += (a[y] + b[y]) + (c[y] + d[y])
-    for j in range(whole, len(chosen)):
-        a = rows[listed[chosen[j]]]
-        for y in range(len(target)):
-            target[y] += a[y]
 
 
 @kernel(SCORES)
@@ -55,11 +42,9 @@ def scores(features, theta, i, s, scratch):
             offset = start + first + p
             if valued:
                 for j in range(x.offsets[offset], x.offsets[offset + 1]):
-                    v, w = x.values[j], W[listed[x.ids[j]]]
-                    for y in range(width):
-                        row[y] += v * w[y]
+                    add_scaled(row, x.values[j], W[listed[x.ids[j]]])
             else:
-                add_rows(row, W, listed, part(x.ids, x.offsets[offset], x.offsets[offset + 1]))
+                add_listed(row, W, listed, part(x.ids, x.offsets[offset], x.offsets[offset + 1]))
         if x.dense[g] < x.dense[g + 1]:
             add_dense_scores(x, g, first, S, W)
         begin += (last - first) * width
@@ -80,21 +65,20 @@ def add_residuals(x, first, R, listed, slot, chosen, G):
     touched, whole = 0, 2 * positions > len(R)
     if whole:
         touched = len(listed)
+        G[:touched] = 0.0
         for q in range(touched):
             chosen[q] = q
-            row = G[q]
-            for y in range(len(row)):
-                row[y] = 0.0
     for p in range(len(R)):
         row = R[p]
         if not large(row):
             continue
         entries = range(x.offsets[first + p], x.offsets[first + p + 1])
         if whole:
-            for j in entries:
-                target, v = G[x.ids[j]], x.values[j] if valued else 1.0
-                for y in range(len(row)):
-                    target[y] += v * row[y]
+            if valued:
+                for j in entries:
+                    add_scaled(G[x.ids[j]], x.values[j], row)
+            else:
+                add_to_each(G, part(x.ids, x.offsets[first + p], x.offsets[first + p + 1]), row)
             continue
         for j in entries:
             a, v = x.ids[j], x.values[j] if valued else 1.0
@@ -103,13 +87,9 @@ def add_residuals(x, first, R, listed, slot, chosen, G):
                 q = touched
                 touched += 1
                 slot[a], chosen[q] = q, a
-                target = G[q]
-                for y in range(len(row)):
-                    target[y] = v * row[y]
+                set_scaled(G[q], v, row)
             else:
-                target = G[q]
-                for y in range(len(row)):
-                    target[y] += v * row[y]
+                add_scaled(G[q], v, row)
     return touched
 
 
@@ -121,18 +101,17 @@ def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
     """
     masked, words = len(x.support) > 0, (width + 63) // 64
     for q in range(touched):
-        target, a, total = G[q], np.int64(listed[chosen[q]]), 0.0
+        target, a = G[q], np.int64(listed[chosen[q]])
         slot[chosen[q]] = -1
         chosen[q] = a
-        if masked and q + AHEAD < touched:
+        if not masked:
+            continue
+        if q + AHEAD < touched:
             prefetch(x.support, x.masks[k] + listed[chosen[q + AHEAD]] * words)
         for c in range(words):
-            word, cut = x.support[x.masks[k] + a * words + c] if masked else -1, target[64 * c :]
-            for y in range(min(64, width - 64 * c)):
-                cut[y] *= (word >> y) & 1
-                total += cut[y] * cut[y]  # in the walk that masks: a second one would wait for what this one stores
-        norm += total
-    return norm
+            keep_bits(part(target, 64 * c, min(64 * (c + 1), width)), x.support[x.masks[k] + a * words + c])
+    all_rows = part(G, 0, touched * width)
+    return norm + product(all_rows, all_rows)
 
 
 @kernel(PULLBACK)
@@ -174,9 +153,7 @@ def add(features, theta, gradient, step):
         W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
-            w, row = W[g.touched[before + q]], G[q]
-            for y in range(width):
-                w[y] += step * row[y]
+            add_scaled(W[g.touched[before + q]], step, G[q])
         row_start += count * width
         before += count
 
@@ -200,11 +177,7 @@ def add_both(features, theta, lag, gradient, step, share):
                 line = x.weights[k] + g.touched[before + q + AHEAD] * width
                 prefetch(lag, line)
                 prefetch(lag, line + width - 1)
-            w, v, row = W[a], V[a], G[q]
-            for y in range(width):
-                w[y] += step * row[y]
-            for y in range(width):
-                v[y] += share * row[y]
+            add_scaled_to_both(W[a], V[a], step, share, G[q])
         row_start += count * width
         before += count
 
@@ -219,10 +192,7 @@ def dot(features, theta, gradient):
         W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
-            w, row, product = W[g.touched[before + q]], G[q], 0.0
-            for y in range(width):
-                product += w[y] * row[y]
-            total += product
+            total += product(W[g.touched[before + q]], G[q])
         row_start += count * width
         before += count
     return total
@@ -269,10 +239,7 @@ def accumulate(features, i, r, dense):
             if not large(row):
                 continue
             for j in range(x.offsets[start + first + p], x.offsets[start + first + p + 1]):
-                target = G[listed[x.ids[j]]]
-                v = x.values[j] if valued else 1.0
-                for y in range(width):
-                    target[y] += v * row[y]
+                add_scaled(G[listed[x.ids[j]]], x.values[j] if valued else 1.0, row)
         for b in range(x.dense[k], x.dense[k + 1]):
             at = x.blocks[b, 0]
             add_dense_gradient(x, b, first, R, G[at : at + x.blocks[b, 1] * x.blocks[b, 2]])
