@@ -135,9 +135,12 @@ def test_steps_of_dca_are_those_of_the_solver(loss):
         np.testing.assert_allclose(theta, linearised_step(start, *loss_and_gradient(problem, start, i), 0.3), atol=1e-6)
 
 
-@pytest.mark.parametrize(("loss", "method"), [(HINGE, FactoredSMO(0.5)), (SOFT, ExponentiatedGradient(0.5))], ids=["smo", "eg"])
-def test_listings_give_the_same_weights(loss, method):
-    weights = [trained(problem_of(loss, 0.5, inference), method, 2)[1][-1] for inference in (Exact(), Enumeration())]
+@pytest.mark.parametrize(
+    ("loss", "method", "passes"), [(HINGE, FactoredSMO(0.5), 1), (SOFT, ExponentiatedGradient(0.5), 2)], ids=["smo", "eg"]
+)
+def test_listings_give_the_same_weights(loss, method, passes):
+    """A step of smo makes the scores of two outputs equal: in a second pass their last bits would decide which is the better."""
+    weights = [trained(problem_of(loss, 0.5, inference), method, passes)[1][-1] for inference in (Exact(), Enumeration())]
     np.testing.assert_allclose(*weights, atol=1e-9)
 
 

@@ -1,6 +1,8 @@
 """Arithmetic of rows and tables of rows, some places of all rows at a time, which stay in registers.
 
-See `structopt.kernels.arrays.rows`. Tables are contiguous, with rows as long as every other row of the call; compiled functions check no bounds.
+See `structopt.kernels.arrays.rows`.
+
+Tables are contiguous, with rows as long as every other row of the call; compiled functions check no bounds.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ With potentials E_t[u, y] of the transition into position t, node potentials e_t
     alpha_t[y] = e_t[y] sum_u alpha_{t-1}[u] E_t[u, y] / c_t,      b_t[y] = beta_t[y] e_t[y] / c_t,
     beta_{t-1}[u] = sum_y E_t[u, y] b_t[y],                        counts_t[u, y] = alpha_{t-1}[u] E_t[u, y] b_t[y].
 
-Every sum is a loop over sources that adds a whole row: rows are added many labels at a time, where a sum into one number
-would add one by one. Rows are padded to whole vectors of `LANES` labels, with potentials of 0 after the last, since the rest of
-a row would be added one by one, too. A tied table's E factors out of its expected counts.
+Every sum is over rows of whole tables, many labels at a time (`structopt.kernels.arrays.row_tables`). Rows are padded to whole
+vectors of `LANES` labels, with potentials of 0 after the last, since the rest of a row would take instructions of its own. A tied
+table's E factors out of its expected counts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy as np
 from structopt.kernels.arrays.exponential import exp_nonpositive
 from structopt.kernels.arrays.row_tables import add_outer, set_combined, set_maximised
 from structopt.kernels.arrays.rows import add_row, highest, set_product, set_scaled, set_shifted, total
+from structopt.kernels.waist.lanes import LANES
 from structopt.kernels.waist.signatures import inlined
 from structopt.kernels.waist.views import part, table
 
 UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
 LOST = 1e250  # so does a backward value above this: its forward value may have become zero by underflow
-LANES = 4
 
 
 def padded(labels: int) -> int:

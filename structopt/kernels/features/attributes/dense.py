@@ -12,19 +12,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.kernels.arrays.rows import add_row, product
 from structopt.kernels.features.attributes.record import large
 from structopt.kernels.waist.signatures import inlined
 
 TOGETHER = 64  # positions of an instance whose dense attributes are multiplied at a time
-
-
-@inlined
-def squares(row):
-    """Return ||row||^2. Sums of single rows wait for one another less than one sum over all of them."""
-    total = 0.0
-    for y in range(len(row)):
-        total += row[y] * row[y]
-    return total
 
 
 @inlined
@@ -60,11 +52,9 @@ def add_dense_scores(x, g, first, S, W):
             count = min(len(S) - begin, TOGETHER)
             for p in range(count):
                 gather_numbers(x, b, M, first + begin + p, X[p])
-            product = np.dot(X[:count], V)
+            scores = np.dot(X[:count], V)
             for p in range(count):
-                row = S[begin + p]
-                for y in range(len(row)):
-                    row[y] += product[p, y]
+                add_row(S[begin + p], scores[p])
 
 
 @inlined
@@ -79,11 +69,9 @@ def add_dense_gradient(x, b, first, R, G):
             Q[count] = R[p]
             count += 1
         if count == most or (p + 1 == len(R) and count > 0):
-            product = np.dot(X[:count].T, Q[:count])
+            gradient = np.dot(X[:count].T, Q[:count])
             for d in range(size):
-                row = G[d]
-                for y in range(width):
-                    row[y] += product[d, y]
+                add_row(G[d], gradient[d])
             count = 0
 
 
@@ -99,6 +87,6 @@ def close_dense(x, k, first, R, touched, chosen, G):
         block[:] = 0.0
         add_dense_gradient(x, b, first, R, block)
         for d in range(size):
-            norm += squares(block[d])
+            norm += product(block[d], block[d])
         touched += size
     return touched, norm
