@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from structopt.config.overrides import key_of
@@ -50,7 +51,12 @@ def _shown(value: Any, data: str | None) -> str:
 
 
 def typed_command(experiment: str, arguments: Sequence[str]) -> str:
-    """Return what was typed, with DIR for the folder of the data."""
+    """Return what was typed, with DIR for the folder of the data, and of other files their names without their folders."""
     without = ("experiment", "tracker", "hydra.sweep.dir", "sweep.resume", "quiet")
-    words = [f"data={DATA}" if key_of(word) == "data" else word for word in arguments if key_of(word) not in without]
+    words = [f"data={DATA}" if key_of(word) == "data" else _named(word) for word in arguments if key_of(word) not in without]
     return " ".join(["python -m structopt", f"+experiment={experiment}", *words])
+
+
+def _named(word: str) -> str:
+    key, equals, value = word.partition("=")
+    return f"{key}{equals}{Path(value).name}" if Path(value).is_absolute() else word

@@ -175,11 +175,12 @@ def screen(readings: Path, page: str) -> str:
         ]
     head = (
         "# The papers' observations\n\nEvery observation of the papers, and whether it holds here; numbers, criterion and "
-        f"readings are in [the published experiments]({page}). *(earlier)* marks verdicts of one seed, by the criteria of an "
-        "earlier version.\n\n"
+        f"readings are in [the published experiments]({page})."
     )
+    if any("(earlier)" in row[3] for row in rows):
+        head += " *(earlier)* marks verdicts of one seed, by the criteria of an earlier version."
     total = f"\n\n{duration(seconds)} of training in all.\n" if seconds else "\n"
-    return head + tables.markdown([["paper", "table", "observation", "verdict", "command"], *rows]) + total
+    return f"{head}\n\n" + tables.markdown([["paper", "table", "observation", "verdict", "command"], *rows]) + total
 
 
 def duration(seconds: float) -> str:

@@ -9,6 +9,7 @@ from structopt.command.main import main
 from structopt.config.composition import compose, validate
 from structopt.config.search_path import conf_folders
 from structopt.errors import ConfigError
+from structopt.experiment.configuration import typed_command
 from structopt.sweep.experiment_plan import Plan, key_of, setting
 from structopt.sweep.experiment_sweeper import report_of
 
@@ -212,6 +213,12 @@ def test_an_experiment_runs_on_the_shipped_corpora_and_reports(name, tmp_path, m
     figure = None if name in WITHOUT_FIGURE else sweep / "figure.png"
     assert (figure is None) or figure.read_bytes().startswith(b"\x89PNG")
     assert ("![figure]" in text) == (figure is not None)
+
+
+def test_commands_in_reports_name_no_folders():
+    typed = ["data=/home/me/corpora", "features.vectors=/home/me/vectors.txt", "optimizer.epochs=3", "hydra.sweep.dir=/tmp/x"]
+    command = typed_command("martins2010_figure3", typed)
+    assert command.endswith(" +experiment=martins2010_figure3 data=DIR features.vectors=vectors.txt optimizer.epochs=3")
 
 
 def test_tuning_and_seeds_of_an_experiment_that_runs(tmp_path, monkeypatch, capsys):
