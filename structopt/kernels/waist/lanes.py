@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.core.typing import signature
 from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import make_array
@@ -145,6 +146,8 @@ def _declare(returns: Any, code: Formula) -> Callable[[F], F]:
 
     def cast(kind: Any) -> Any:
         if isinstance(kind, types.Array):
+            if kind.layout != "C":
+                raise TypingError("a row or table here is contiguous: its numbers are loaded one after the other")
             return kind
         return types.int64 if isinstance(kind, types.Integer) else types.float64
 

@@ -8,6 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 from structopt.kernels.arrays import row_tables, rows
 
@@ -132,6 +133,11 @@ def test_neighbours_stay_as_they_are() -> None:
         _double(middle)
         assert whole.sum() == 49.0
         assert middle.sum() == 18.0
+
+
+def test_rows_are_contiguous() -> None:
+    with pytest.raises(TypingError, match="contiguous"):
+        _double(np.ones(8)[::2])
 
 
 @numba.njit
