@@ -22,6 +22,7 @@ from numba.core.errors import NumbaExperimentalFeatureWarning
 from numba.extending import register_jitable
 
 from structopt.kernels.waist import (
+    addresses,
     compiled_halting,  # noqa: F401  # tells Numba of it
     compiling,
     disk_cache,
@@ -207,6 +208,7 @@ def _compiled(function: Callable[..., Any], *signature: Any) -> Any:
         with compiling.under_way(function.__name__):
             kernel = numba.njit(*signature, cache=cache, **options)(function)
         compiling.STATE.compiled += bool(kernel.stats.cache_misses) if cache else 1
+        addresses.remember(kernel)
         return kernel
 
     try:
