@@ -7,6 +7,7 @@ Tables are contiguous, with rows as long as every other row of the call; compile
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -35,7 +36,7 @@ def _count(run: Run, array: Any) -> Value:
 def _set_combined(run: Run, target: Any, weights: Any, table: Any) -> None:
     build, sums = run.build, run.variable(run.constant(0.0))
     with cgutils.for_range(build, _count(run, weights)) as loop:
-        scaled = build.fmul(run.spread(_entry(run, weights, loop.index)), run.row(table, loop.index))
+        scaled = build.fmul(run.spread(_entry(run, weights, loop.index)), run.row(table, run.begin(loop.index)))
         build.store(build.fadd(build.load(sums), scaled), sums)
     run.write(build.load(sums), target)
 
@@ -43,7 +44,7 @@ def _set_combined(run: Run, target: Any, weights: Any, table: Any) -> None:
 def _set_maximised(run: Run, target: Any, places: Any, weights: Any, table: Any) -> None:
     build, best, place = run.build, run.variable(run.constant(-inf)), run.variable(run.constant(0, INT))
     with cgutils.for_range(build, _count(run, weights)) as loop:
-        value = build.fadd(run.spread(_entry(run, weights, loop.index)), run.row(table, loop.index))
+        value = build.fadd(run.spread(_entry(run, weights, loop.index)), run.row(table, run.begin(loop.index)))
         larger = build.fcmp_ordered(">", value, build.load(best))
         build.store(build.select(larger, value, build.load(best)), best)
         build.store(build.select(larger, run.spread(build.trunc(loop.index, INT)), build.load(place)), place)
@@ -54,18 +55,26 @@ def _set_maximised(run: Run, target: Any, places: Any, weights: Any, table: Any)
 def _add_outer(run: Run, table: Any, weights: Any, row: Any) -> None:
     build, values = run.build, run.row(row)
     with cgutils.for_range(build, _count(run, weights)) as loop:
-        scaled = build.fmul(run.spread(_entry(run, weights, loop.index)), values)
-        run.write(build.fadd(run.row(table, loop.index), scaled), table, loop.index)
+        scaled, begin = build.fmul(run.spread(_entry(run, weights, loop.index)), values), run.begin(loop.index)
+        run.write(build.fadd(run.row(table, begin), scaled), table, begin)
 
 
 def _add_listed(run: Run, target: Any, table: Any, listed: Any, ids: Any) -> None:
-    build, sums, count = run.build, run.variable(run.row(target)), _count(run, ids)
+    def row(j: Value) -> Value:
+        return run.row(table, run.begin(_index(run, listed, _index(run, ids, j))))
+
+    _add_all(run, target, row, _count(run, ids))
+
+
+def _add_beginning(run: Run, target: Any, vector: Any, begins: Any) -> None:
+    _add_all(run, target, lambda j: run.row(vector, _entry(run, begins, j)), _count(run, begins))
+
+
+def _add_all(run: Run, target: Any, row: Callable[[Value], Value], count: Value) -> None:
+    """target += row(0) + ... + row(count - 1)."""
+    build, sums = run.build, run.variable(run.row(target))
     zero, one, size = (count.type(number) for number in (0, 1, TOGETHER))
     whole = build.sub(count, build.srem(count, size))
-
-    def row(j: Value) -> Value:
-        return run.row(table, _index(run, listed, _index(run, ids, j)))
-
     with cgutils.for_range_slice(build, zero, whole, size, count.type) as (j, _):
         rows = [row(build.add(j, count.type(q))) for q in range(TOGETHER)]
         while len(rows) > 1:
@@ -79,8 +88,8 @@ def _add_listed(run: Run, target: Any, table: Any, listed: Any, ids: Any) -> Non
 def _add_to_each(run: Run, table: Any, ids: Any, row: Any) -> None:
     build, values = run.build, run.row(row)
     with cgutils.for_range(build, _count(run, ids)) as loop:
-        number = _index(run, ids, loop.index)
-        run.write(build.fadd(run.row(table, number), values), table, number)
+        begin = run.begin(_index(run, ids, loop.index))
+        run.write(build.fadd(run.row(table, begin), values), table, begin)
 
 
 @columnwise(_set_combined)
@@ -106,6 +115,12 @@ def add_outer(table, weights, row):
 def add_listed(target, table, listed, ids):
     """target += sum_j table[listed[ids[j]]]; the indices are int32."""
     target += table[listed[ids]].sum(axis=0)
+
+
+@columnwise(_add_beginning)
+def add_beginning(target, vector, begins):
+    """target[y] += sum_j vector[begins[j] + y]; the indices are int64."""
+    target += vector[begins[:, np.newaxis] + np.arange(len(target))].sum(axis=0)
 
 
 @columnwise(_add_to_each)

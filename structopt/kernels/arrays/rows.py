@@ -44,12 +44,6 @@ def add_row(target, a):
     target += a
 
 
-@rowwise(lambda run, t, a, b, c, d: run.build.fadd(t, run.build.fadd(run.build.fadd(a, b), run.build.fadd(c, d))))
-def add_rows(target, a, b, c, d):
-    """target += (a + b) + (c + d): one row after the other, each would wait for the sum before."""
-    target += (a + b) + (c + d)
-
-
 @rowwise(_plus_scaled)
 def add_scaled(target, scale, a):
     """target += scale * a."""

@@ -33,12 +33,6 @@ def padded(labels: int) -> int:
 
 
 @inlined
-def top_of(scores, size):
-    """Return the largest of some scores."""
-    return highest(part(scores, 0, size))
-
-
-@inlined
 def exponentials(out, size):
     """Replace numbers, none above 0, by their exponentials; return whether none but exact zeros comes near underflow."""
     nothing, small = 0, 0
@@ -54,7 +48,7 @@ def exponentials(out, size):
 @inlined
 def potentials(scores, size, temperature, out):
     """out = exp((scores - top) / temperature); return (top, whether nothing finite comes near underflow)."""
-    top, beta = top_of(scores, size), 1.0 / temperature
+    top, beta = highest(part(scores, 0, size)), 1.0 / temperature
     if top == -inf:
         return top, False
     for q in range(size):
@@ -93,7 +87,7 @@ def transition_potentials(c, n, s, temperature, E):
         if p > 0 and same(part(s, p * L * L, len(s)), part(s, (p - 1) * L * L, len(s)), L * L):
             E[p * L : (p + 1) * L] = E[(p - 1) * L : p * L]
         else:
-            top = top_of(part(s, p * L * L, (p + 1) * L * L), L * L)
+            top = highest(part(s, p * L * L, (p + 1) * L * L))
             if top == -inf:
                 return 0.0, False
             for u in range(L):
@@ -126,7 +120,7 @@ def forward(c, n, s, temperature, alpha, E, node, scale):
     L, P, beta = c.labels, node.shape[1], 1.0 / temperature
     value = 0.0
     for t in range(n):
-        top = top_of(part(s, t * L, (t + 1) * L), L)
+        top = highest(part(s, t * L, (t + 1) * L))
         if top == -inf:
             return 0.0, False
         value += top

@@ -48,16 +48,20 @@ class Run:
     first: Value
     length: Value
 
-    def row(self, array: Any, number: Value | None = None) -> Value:
-        """Load these places of a row, or of row `number` of a table."""
-        return self.build.load(self._pointer(array, number), align=8)
+    def row(self, array: Any, begin: Value | None = None) -> Value:
+        """Load these places of a row, or of the row that begins at an entry of a vector or table."""
+        return self.build.load(self._pointer(array, begin), align=8)
 
-    def write(self, value: Value, array: Any, number: Value | None = None, kind: ir.Type = NUMBER) -> None:
-        """Store these places of a row, or of row `number` of a table."""
-        self.build.store(value, self._pointer(array, number, kind), align=4 if kind == INT else 8)
+    def write(self, value: Value, array: Any, begin: Value | None = None, kind: ir.Type = NUMBER) -> None:
+        """Store these places of a row, or of the row that begins at an entry of a vector or table."""
+        self.build.store(value, self._pointer(array, begin, kind), align=4 if kind == INT else 8)
 
-    def _pointer(self, array: Any, number: Value | None, kind: ir.Type = NUMBER) -> Value:
-        at = self.first if number is None else self.build.add(self.build.mul(number, self.length), self.first)
+    def begin(self, number: Value) -> Value:
+        """Where row `number` of a table begins."""
+        return self.build.mul(number, self.length)
+
+    def _pointer(self, array: Any, begin: Value | None, kind: ir.Type = NUMBER) -> Value:
+        at = self.first if begin is None else self.build.add(begin, self.first)
         return self.build.bitcast(self.build.gep(array.data, [at]), self.type(kind).as_pointer())
 
     def type(self, kind: ir.Type = NUMBER) -> ir.Type:

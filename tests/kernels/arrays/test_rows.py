@@ -20,7 +20,7 @@ WORD = 0x5A96_C3F0_5A96_C3F1
 def changed(R, word, x):
     """Change a row by every function that writes one; rows 10 and 11 are read only."""
     rows.add_row(R[0], R[10])
-    rows.add_rows(R[1], R[10], R[11], R[10], R[11])
+    rows.add_row(R[1], R[1])
     rows.add_scaled(R[2], x, R[10])
     rows.set_scaled(R[3], x, R[10])
     rows.set_scaled(R[4], x, R[4])
@@ -36,6 +36,7 @@ def changed_by_tables(R, M, N, weights, ids, listed, places):
     row_tables.set_combined(R[0], weights, M)
     row_tables.set_maximised(R[1], places, weights, M)
     row_tables.add_listed(R[2], M, listed, ids)
+    row_tables.add_beginning(R[4], M.reshape(-1), ids.astype(np.int64))
     row_tables.add_to_each(N[:5], ids, R[3])
     row_tables.add_outer(N[5:], weights, R[3])
 
@@ -59,7 +60,7 @@ def test_rows_change_as_numpy_says(length: int) -> None:
     a, b = before[10], before[11]
     bits = np.array([WORD >> y & 1 for y in range(length)])
     expected = [
-        before[0] + a, before[1] + ((a + b) + (a + b)), before[2] + 0.3 * a, 0.3 * a, 0.3 * before[4], (a - 0.3) * 3.0, a * b,
+        before[0] + a, 2.0 * before[1], before[2] + 0.3 * a, 0.3 * a, 0.3 * before[4], (a - 0.3) * 3.0, a * b,
         before[7] * bits, before[8] + 0.3 * a, before[9] + 3.0 * a, a, b,
     ]  # fmt: skip
     assert np.array_equal(after, np.array(expected))  # to the bit: there are no sums
@@ -70,7 +71,7 @@ def test_rows_change_as_numpy_says(length: int) -> None:
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 6, 9])
 def test_tables(length: int, count: int) -> None:
     generator = np.random.default_rng(count)
-    R, M, N, weights = some_rows(length)[:4], *(generator.normal(size=(n, length)) for n in (7, 12)), generator.normal(size=7)
+    R, M, N, weights = some_rows(length)[:5], *(generator.normal(size=(n, length)) for n in (7, 12)), generator.normal(size=7)
     listed = np.array([6, 0, 3, 3, 1], np.int32)
     ids = generator.integers(5, size=count).astype(np.int32)
     results = []
@@ -79,7 +80,8 @@ def test_tables(length: int, count: int) -> None:
         change(r, M, n, weights, ids, listed, places)
         results.append((r, n, places))
     sums = weights[:, np.newaxis] + M
-    expected = np.array([weights @ M, sums.max(axis=0), R[2] + M[listed[ids]].sum(axis=0), R[3]])
+    beginning = sum((M.ravel()[j : j + length] for j in ids), np.zeros(length))
+    expected = np.array([weights @ M, sums.max(axis=0), R[2] + M[listed[ids]].sum(axis=0), R[3], R[4] + beginning])
     each = np.array([np.sum(ids == j) for j in range(5)])
     for r, n, places in results:
         np.testing.assert_allclose(r, expected, rtol=1e-12, atol=1e-13)
@@ -91,7 +93,7 @@ def test_the_first_of_equals_and_no_path() -> None:
     M = np.array([[1.0, -inf, 0.0], [2.0, -inf, 0.0], [2.0, -inf, 0.0]])
     weights = np.ones(3)
     for change in (changed_by_tables, changed_by_tables.py_func):
-        r, places = np.zeros((4, 3)), np.full(3, 99, np.int32)
+        r, places = np.zeros((5, 3)), np.full(3, 99, np.int32)
         change(r, M, np.zeros((8, 3)), weights, np.zeros(0, np.int32), np.zeros(0, np.int32), places)
         assert r[1].tolist() == [3.0, -inf, 1.0]
         assert places.tolist() == [1, 0, 0]

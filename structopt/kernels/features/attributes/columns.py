@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.kernels.arrays.rows import add_row, add_rows, add_scaled
+from structopt.kernels.arrays.row_tables import add_beginning
+from structopt.kernels.arrays.rows import add_scaled
 from structopt.kernels.waist.signatures import LONGS, VECTOR, kernel
 from structopt.kernels.waist.views import part
 
@@ -22,11 +23,5 @@ def gather(columns, begins, values, width, first, last, residuals, dense):
         if len(values) > 0:
             for j in range(begin, end):
                 add_scaled(row, values[j], part(residuals, begins[j], begins[j] + width))
-            continue
-        whole = end - (end - begin) % 4
-        for j in range(begin, whole, 4):  # four at a time: each sum that is stored has to wait for the one before
-            b, c = part(residuals, begins[j], begins[j] + width), part(residuals, begins[j + 1], begins[j + 1] + width)
-            d, e = part(residuals, begins[j + 2], begins[j + 2] + width), part(residuals, begins[j + 3], begins[j + 3] + width)
-            add_rows(row, b, c, d, e)
-        for j in range(whole, end):
-            add_row(row, part(residuals, begins[j], begins[j] + width))
+        else:
+            add_beginning(row, residuals, part(begins, begin, end))

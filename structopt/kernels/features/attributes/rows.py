@@ -72,15 +72,15 @@ def add_residuals(x, first, R, listed, slot, chosen, G):
         row = R[p]
         if not large(row):
             continue
-        entries = range(x.offsets[first + p], x.offsets[first + p + 1])
+        begin, end = x.offsets[first + p], x.offsets[first + p + 1]
         if whole:
             if valued:
-                for j in entries:
+                for j in range(begin, end):
                     add_scaled(G[x.ids[j]], x.values[j], row)
             else:
-                add_to_each(G, part(x.ids, x.offsets[first + p], x.offsets[first + p + 1]), row)
+                add_to_each(G, part(x.ids, begin, end), row)
             continue
-        for j in entries:
+        for j in range(begin, end):
             a, v = x.ids[j], x.values[j] if valued else 1.0
             q = slot[a]
             if q < 0:
