@@ -20,7 +20,10 @@ from structopt.kernels.waist.record import EMPTY, Array, Record
 
 
 class FeatureKernels(NamedTuple):
-    """The kernels of a feature block (signatures in `structopt.kernels.waist.signatures`)."""
+    """The kernels of a feature block (signatures in `structopt.kernels.waist.signatures`).
+
+    `listed_scores` may be None, for `scores`: a block whose `spans` notes nothing has no others.
+    """
 
     scores: Any
     pullback: Any
@@ -30,6 +33,7 @@ class FeatureKernels(NamedTuple):
     flatten: Any
     accumulate: Any
     spans: Any
+    listed_scores: Any = None
 
 
 class FeatureScratch(NamedTuple):

@@ -144,10 +144,11 @@ class AnchoredTemplates(Supported):
         """Allocate an empty sparse gradient, large enough for any sentence of the corpus, and room for notes on one."""
         from structopt.kernels.features.anchored.notes import SCRATCH
         from structopt.kernels.features.anchored.sums import OF_EDGE
+        from structopt.kernels.features.template_gradient import COUNTS
 
         edges = int(np.diff(structure.spans("edge")[1]).max(initial=0))
         touched = min(edges * self.layout.most, self.dimension)
-        gradient = {"slot": table_size(touched), "touched": touched, "counts": 3, "values": touched}
+        gradient = {"slot": table_size(touched), "touched": touched, "counts": COUNTS, "values": touched}
         nothing = {"row_slot": 0, "row_touched": 0, "rows": 0}
         sums = min(MOST_SUMS, edges * SUMS_OF_EDGE)
         scratch = SCRATCH.pack(

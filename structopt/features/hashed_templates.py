@@ -94,7 +94,9 @@ class HashedTemplates(Supported):
         """The compiled operations, of `structopt.kernels.features.hashed_templates`."""
         from structopt.kernels.features import hashed_templates as k
 
-        return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
+        return FeatureKernels(
+            k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans, k.listed_scores
+        )
 
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack what the kernels of `structopt.kernels.features.hashed_templates` read of a corpus."""
@@ -142,7 +144,7 @@ class HashedTemplates(Supported):
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
-        from structopt.kernels.features.template_gradient import GRADIENT
+        from structopt.kernels.features.template_gradient import COUNTS, GRADIENT
 
         layout = self.layout
         weights, rows = (int(bounds.max(initial=0)) for bounds in _most_features(layout, _trees(encoded), structure))
@@ -152,7 +154,7 @@ class HashedTemplates(Supported):
             touched=touched,
             row_slot=layout.rows if touched_rows else 0,
             row_touched=touched_rows,
-            counts=3,
+            counts=COUNTS,
             values=touched,
             rows=touched_rows * layout.labels,
         )

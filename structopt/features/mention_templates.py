@@ -117,11 +117,11 @@ class MentionTemplates(Supported):
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any document of the corpus."""
-        from structopt.kernels.features.template_gradient import GRADIENT
+        from structopt.kernels.features.template_gradient import COUNTS, GRADIENT
 
         touched = min(int(np.diff(structure.parts).max(initial=0)) * self.layout.most, self.layout.weights)
         nothing = {"row_slot": 0, "row_touched": 0, "rows": 0}
-        gradient = GRADIENT.pack(slot=table_size(touched), touched=touched, counts=3, values=touched, **nothing)
+        gradient = GRADIENT.pack(slot=table_size(touched), touched=touched, counts=COUNTS, values=touched, **nothing)
         return FeatureScratch(gradient, touched + 1, touched)
 
     def widened(self, more: Array) -> MentionTemplates:

@@ -315,6 +315,28 @@ def test_spans_are_one_run_where_they_are_too_many():
     assert (starts[0], widths[0]) == (0, case.map.dimension)
 
 
+def test_scores_of_the_instance_that_was_listed(case):
+    """The note that `spans` takes replaces the walk; the record serves gradients before and after."""
+    room, gradient = case.scratch.runs, case.scratch.gradient
+    starts, widths = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    for i in range(len(LENGTHS)):
+        theta, r, s = case.weights(), case.residual(i, sparse=True), np.full(case.size(i), np.nan)
+        case.k.spans(case.record, i, starts, widths, gradient)
+        case.k.listed_scores(case.record, theta, i, s, gradient)
+        np.testing.assert_allclose(s, case.matrix(i).T @ theta, atol=1e-12)
+        case.k.pullback(case.record, i, r, gradient)
+        np.testing.assert_allclose(case.dense(), case.masked(case.matrix(i) @ r), atol=1e-12)
+
+
+@pytest.mark.parametrize("room", [1, 40])
+def test_scores_of_the_instance_that_was_listed_where_there_was_no_room(room):
+    case = Case(("label", "arc"))
+    theta, s = case.weights(), np.full(case.size(4), np.nan)
+    assert case.k.spans(case.record, 4, np.zeros(room, np.int64), np.zeros(room, np.int64), case.scratch.gradient) == 1
+    case.k.listed_scores(case.record, theta, 4, s, case.scratch.gradient)
+    np.testing.assert_allclose(s, case.matrix(4).T @ theta, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_support_is_what_gold_parts_reach(name):
     case = Case(**CASES[name])

@@ -14,7 +14,7 @@ import numpy as np
 
 from structopt.kernels.features.template_gradient import (
     DENSE,
-    LISTED,
+    NOTED,
     SPARSE,
     Sink,
     add_weights,
@@ -25,6 +25,7 @@ from structopt.kernels.features.template_gradient import (
     product_of_weights,
     squared_norm,
 )
+from structopt.kernels.features.template_notes import score_noted
 from structopt.kernels.features.template_parts import CHUNK, LABEL, open_hashed, parts_of
 from structopt.kernels.features.template_scores import score_labels, score_parts
 from structopt.kernels.features.template_walk import walk
@@ -133,16 +134,29 @@ def accumulate(features, i, r, dense):
 
 @kernel(SPANS)
 def spans(features, i, starts, widths, scratch):
-    """List the weights that may move and that the scores of instance i read, rows once; all as one run if they are too many."""
+    """List the weights that may move and that the scores of instance i read, rows once; all as one run if they are too many.
+
+    What each counts to is noted in the scratch.
+    """
     x, g, none = open_hashed(features), open_gradient(scratch), np.empty(0)
     clear(g)
     parts, stride = 0, len(x.positions) // max(len(x.groups), 1)
     for k in range(len(x.groups)):
         size = x.positions[k * stride + i + 1] - x.positions[k * stride + i]
         parts += size * (x.labels if x.groups[k] == LABEL else 1)
-    walk(x, i, np.zeros(parts), sink(LISTED, g, none, starts, widths))
+    walk(x, i, np.zeros(parts), sink(NOTED, g, none, starts, widths))
     if g.counts[0] >= 0:
         return g.counts[0]
     starts[0] = 0
     widths[0] = (np.int64(1) << x.hash_bits) + (np.int64(1) << x.label_bits) * x.labels
     return 1
+
+
+@kernel(SCORES)
+def listed_scores(features, theta, i, s, scratch):
+    """Fill s as `scores` does, up to the order of sums, from what `spans` has just noted of instance i."""
+    g = open_gradient(scratch)
+    if g.counts[0] < 0:
+        scores(features, theta, i, s, scratch)
+    else:
+        score_noted(open_hashed(features), g, theta, i, s)

@@ -15,13 +15,15 @@ import numpy as np
 
 from structopt.kernels.features.hashing import rotated
 from structopt.kernels.features.template_parts import GROUP
+from structopt.kernels.waist.bits import lowest_bit
 from structopt.kernels.waist.fields import Floats, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import inlined
 
 FEWEST = 4096  # slots of the smallest table
-SPARSE, DENSE, LISTED = 0, 1, 2
-"""Modes of a sink: a sparse gradient, a dense one, or a list of runs of weights."""
+COUNTS = 4
+SPARSE, DENSE, LISTED, NOTED = 0, 1, 2, 3
+"""Modes of a sink: a sparse gradient, a dense one, a list of runs of weights, or a list with a note of what they count to."""
 
 
 class SparseGradient(NamedTuple):
@@ -31,7 +33,11 @@ class SparseGradient(NamedTuple):
     ----------
     slot, touched, values : table of the indices of weights in the list, -1 where free; weights; their values
     row_slot, row_touched, rows : indices of rows in the list; rows; their values one after the other
-    counts : (3,) how many weights and rows are in it; how much of the table is in use, a power of 2
+    counts : (COUNTS,) how many weights (of a list: runs) and rows are in it; how much of the table is in use, a power of 2;
+        how many weights are noted
+
+    The same vectors hold a note (`structopt.kernels.features.template_notes`): weights in `touched`, and in `slot` the cell that
+    each counts to.
     """
 
     slot: Ints
@@ -52,11 +58,11 @@ class Sink(NamedTuple):
 
     Attributes
     ----------
-    mode : SPARSE, DENSE or LISTED
+    mode : SPARSE, DENSE, LISTED or NOTED
     g : SparseGradient
     dense : all weights
     starts, widths : runs; the count is that of `g`
-    indices, amounts : scratch, the weights (or rows) of a chunk and the amount to be added to each
+    indices, amounts : scratch, the weights (or rows) of a chunk and the amount to be added to each, or the cell that it counts to
     """
 
     mode: int
@@ -70,7 +76,7 @@ class Sink(NamedTuple):
 
 @inlined
 def put(x, sink, hashes, variants, r):
-    """Add each part's residual to its feature's weights, plain and of the part's variant."""
+    """Add each part's residual (or note its cell) to its feature's weights, plain and of the part's variant."""
     shift, entries = np.uint64(64 - x.hash_bits), 0
     indices, amounts = sink.indices, sink.amounts
     if len(x.support) > 0 and sink.mode != DENSE:
@@ -124,13 +130,15 @@ def put_weights(sink, entries):
         for k in range(entries):
             sink.dense[indices[k]] += amounts[k]
     else:
+        if sink.mode == NOTED:
+            note_weights(sink, entries)
         list_weights_as_runs(sink, entries)
 
 
 @inlined
 def clear(g):
     """Empty a sparse gradient."""
-    g.counts[0] = g.counts[1] = g.counts[2] = 0
+    g.counts[:] = 0
 
 
 @inlined
@@ -173,7 +181,7 @@ def list_weights(g, indices, values):
 def no_gradient():
     """Return an empty gradient, of no use but for its counts."""
     i, f = np.empty(0, np.int32), np.empty(0)
-    return SparseGradient(i, i, i, i, np.zeros(3, np.int64), f, f)
+    return SparseGradient(i, i, i, i, np.zeros(COUNTS, np.int64), f, f)
 
 
 @inlined
@@ -204,7 +212,7 @@ def allowed(support, w):
 def put_rows(x, sink, entries, owner, R):
     """Add rows of residuals R[owner[k]], of which the first L count, to the first rows of label weights of the scratch."""
     g, L, indices = sink.g, x.labels, sink.indices
-    if sink.mode == LISTED:
+    if sink.mode == NOTED:
         list_rows_as_runs(x, sink, new_rows(g, indices, entries))
         return
     rows = g.rows if sink.mode == SPARSE else sink.dense[np.int64(1) << x.hash_bits :]
@@ -245,6 +253,19 @@ def new_rows(g, indices, entries):
 
 
 @inlined
+def note_weights(sink, entries):
+    """Note the cells of the first weights of the scratch, as long as there is room; else the count becomes -1."""
+    g, noted = sink.g, sink.g.counts[3]
+    if noted + entries > len(g.touched):
+        g.counts[0] = -1
+        return
+    for k in range(entries):
+        g.touched[noted + k] = np.int64(sink.indices[k])
+        g.slot[noted + k] = np.int64(sink.amounts[k])
+    g.counts[3] = noted + entries
+
+
+@inlined
 def room_for(sink, runs):
     """Whether there is room for so many more runs; else the count becomes -1."""
     count = sink.g.counts[0]
@@ -258,8 +279,7 @@ def room_for(sink, runs):
 def list_rows_as_runs(x, sink, entries):
     """List the weights that may move of the first rows of the scratch, as long as there is room; else the count becomes -1.
 
-    Of a row of many labels few may move, and each weight that is listed costs a look at three arrays. No branch depends on a
-    bit: so the loop does not wait for guesses.
+    Of a row of many labels few may move, and each weight that is listed costs a look at three arrays.
     """
     g, starts, widths, count, L, words = sink.g, sink.starts, sink.widths, sink.g.counts[0], x.labels, (x.labels + 63) // 64
     if not room_for(sink, entries * L):
@@ -274,11 +294,11 @@ def list_rows_as_runs(x, sink, entries):
             continue
         for c in range(words):
             word = x.row_support[w * words + c]
-            for y in range(64 * c, min(L, 64 * c + 64)):
-                starts[count] = begin + y
+            while word != np.uint64(0):
+                starts[count] = begin + 64 * c + lowest_bit(word)
                 widths[count] = 1
-                count += np.int64(word & np.uint64(1))
-                word >>= np.uint64(1)
+                count += 1
+                word &= word - np.uint64(1)
     g.counts[0] = count
 
 

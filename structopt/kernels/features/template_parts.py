@@ -92,6 +92,12 @@ def parts_of(x, kind, first, last):
 
 
 @inlined
+def cells_of_tokens(codes):
+    """How many sums over parts with one token and of one variant there are: for heads, and for modifiers."""
+    return 2 * (len(codes) + TOKENS) * np.int64(GROUP)
+
+
+@inlined
 def sums_of(x, kind, codes):
     """Partial hashes of the templates of one kind, in a sentence with these codes."""
     first, last = x.bounds[kind * SHAPES], x.bounds[(kind + 1) * SHAPES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.kernels.features.hashing import add_hashes, finish, rotated
-from structopt.kernels.features.template_gradient import DENSE, LISTED, allowed, put, put_rows, put_weights
+from structopt.kernels.features.template_gradient import DENSE, NOTED, allowed, put, put_rows, put_weights
 from structopt.kernels.features.template_parts import (
     BOTH,
     CHUNK,
@@ -15,6 +15,7 @@ from structopt.kernels.features.template_parts import (
     MODIFIER,
     ROWS,
     SHAPES,
+    cells_of_tokens,
     entries_of,
     parts_of,
     sums_of,
@@ -26,8 +27,11 @@ SMALLEST = 1e-9  # a residual below this is taken for zero: its gradient would d
 
 
 @inlined
-def put_tokens(x, sink, sums, role, tokens):
-    """Add tokens[slot, v], sums of residuals over arcs of variant v, to the weights of the templates of one token."""
+def put_tokens(x, sink, sums, role, tokens, cell):
+    """Add tokens[slot, v], sums of residuals over arcs of variant v, to the weights of the templates of one token.
+
+    Where weights are noted, they count to the cells from `cell` on.
+    """
     shift, filled = np.uint64(64 - x.hash_bits), 0
     for slot in range(len(tokens)):
         row = tokens[slot]
@@ -40,7 +44,7 @@ def put_tokens(x, sink, sums, role, tokens):
                 w = rotated(z, np.uint64(v), GROUP)
                 if tokens[slot, v] != 0.0 and (sink.mode == DENSE or allowed(x.support, w)):
                     sink.indices[filled] = w
-                    sink.amounts[filled] = tokens[slot, v]
+                    sink.amounts[filled] = cell + slot * 16 + v if sink.mode == NOTED else tokens[slot, v]
                     filled += 1
             if filled > CHUNK:
                 put_weights(sink, filled)
@@ -49,8 +53,11 @@ def put_tokens(x, sink, sums, role, tokens):
 
 
 @inlined
-def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r):
-    """Hand every feature of the arcs, siblings or grandparents of a sentence to the sink, with the residual of its part."""
+def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r, part, cell):
+    """Hand every feature of the arcs, siblings or grandparents of a sentence to the sink, with the residual of its part.
+
+    Where weights are noted, they count to the cells of the parts, the first of which is `part`, or of tokens, from `cell` on.
+    """
     moved, r = moving(sink, every_r, 1)
     a, b, c = chosen(every_a, moved), chosen(every_b, moved), chosen(every_c, moved)
     sums, variants = sums_of(x, kind, codes), variants_of(x, kind, a, b, c)
@@ -59,8 +66,8 @@ def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r):
     for e in range(len(r)):
         first[a[e], variants[e]] += r[e]
         second[b[e], variants[e]] += r[e]
-    put_tokens(x, sink, sums, HEAD, first)
-    put_tokens(x, sink, sums, MODIFIER, second)
+    put_tokens(x, sink, sums, HEAD, first, cell)
+    put_tokens(x, sink, sums, MODIFIER, second, cell + slots * 16)
     hashes, v, amount, t = np.empty(CHUNK, np.uint64), np.empty(CHUNK, np.uint64), np.empty(CHUNK), sums.bounds[BOTH]
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, kind, codes, sums, t, a, b, c)
@@ -69,7 +76,7 @@ def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r):
             parts = entries.parts[cut]
             for k in range(len(parts)):
                 v[k] = variants[np.uint64(parts[k])]
-                amount[k] = r[np.uint64(parts[k])]
+                amount[k] = part + parts[k] if sink.mode == NOTED else r[np.uint64(parts[k])]
             for u in range(t, end):
                 add_hashes(sums, u, entries.a[cut], entries.b[cut], entries.c[cut], hashes)
                 put(x, sink, hashes, v, amount[: len(parts)])
@@ -78,15 +85,15 @@ def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r):
 
 @inlined
 def moving(sink, r, width):
-    """Return the parts whose rows of residuals are not nearly zero, all where weights are listed, and their first residuals."""
+    """Return the parts whose rows of residuals are not nearly zero, all where weights are noted, and their first residuals."""
     parts, count = np.empty(len(r) // width, np.int64), 0
     first = np.empty(len(parts))
     for p in range(len(parts)):
-        largest = 1.0 if sink.mode == LISTED else 0.0
+        largest = 1.0 if sink.mode == NOTED else 0.0
         for y in range(p * width, (p + 1) * width):
             largest = max(largest, abs(r[y]))
         parts[count] = p
-        first[count] = 1.0 if sink.mode == LISTED else r[p * width]
+        first[count] = 1.0 if sink.mode == NOTED else r[p * width]
         count += largest >= SMALLEST
     return parts[:count], first[:count]
 
@@ -163,7 +170,7 @@ def walk_labels(x, sink, codes, every_a, every_b, r):
 def walk(x, i, r, sink):
     """Hand every feature of sentence i to the sink, group by group; r are the residuals of its parts."""
     codes = x.codes[x.tokens[i] : x.tokens[i + 1]]
-    stride, part = len(x.positions) // max(len(x.groups), 1), 0
+    stride, part, cell = len(x.positions) // max(len(x.groups), 1), 0, len(r)
     for k in range(len(x.groups)):
         kind = np.int64(x.groups[k])
         first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
@@ -173,5 +180,6 @@ def walk(x, i, r, sink):
         if kind == LABEL:
             walk_labels(x, sink, codes, a, b, r[part:end])
         else:
-            walk_parts(x, kind, sink, codes, a, b, c, r[part:end])
+            walk_parts(x, kind, sink, codes, a, b, c, r[part:end], part, cell)
+            cell += cells_of_tokens(codes)
         part = end

@@ -21,7 +21,7 @@ from structopt.kernels.learn.averaging import arithmetic_sum, geometric_sum
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import driven, inlined
 from structopt.kernels.waist.views import part, prefetch
-from structopt.kernels.waist.visit import size, visit
+from structopt.kernels.waist.visit import size, visit_listed
 
 
 class Lazy(NamedTuple):
@@ -65,7 +65,7 @@ LAZY: Any = numba.typeof(Lazy(_V, _V, _V, np.zeros(0, np.int32), _V, np.zeros(0,
 RULE: Any = numba.typeof(Rule(0.0, False, 1))  # type: ignore[no-untyped-call]
 
 
-FAR, NEAR = 32, 16  # runs of weights
+AHEAD = 32  # runs of weights
 
 
 @inlined
@@ -109,16 +109,15 @@ def catch_up(x, rule, starts, widths, runs, now):
     """Make the steps before step `now` that coordinates have missed: in the first runs, starts[j] <= f < starts[j] + widths[j].
 
     The inner loop hands no array to a function, each of which would be counted as a reference. It would wait for memory most
-    of the time: so the weights FAR runs ahead are asked for, and NEAR runs ahead the rates and stamps of those that are not 0.
+    of the time: so what is AHEAD runs ahead is asked for.
     """
     theta, total, rates, stamps, averaged = x.theta, x.total, x.rates, x.stamps, len(x.total) > 0
     for j in range(runs):
-        if j + FAR < runs:
-            prefetch(theta, starts[j + FAR])
-            near = starts[j + NEAR]
-            if theta[near] != 0.0:
-                prefetch(rates, near)
-                prefetch(stamps, near)
+        if j + AHEAD < runs:
+            ahead = starts[j + AHEAD]
+            prefetch(theta, ahead)
+            prefetch(rates, ahead)
+            prefetch(stamps, ahead)
         for f in range(starts[j], starts[j] + widths[j]):
             w = theta[f]
             if w != 0.0:
@@ -146,7 +145,7 @@ def lazy_visit(k, data, space, i, x, rule, now, count):
     batch's step will be made at it.
     """
     catch_up(x, rule, space.starts, space.widths, k.spans(data.features, i, space.starts, space.widths, space.gradient), now)
-    loss = visit(k, data, space, i, x.theta)
+    loss = visit_listed(k, data, space, i, x.theta)
     k.pullback(data.features, i, part(space.residual, 0, size(data, i)), space.gradient)
     for j in range(k.flatten(data.features, space.gradient, space.indices, space.values)):
         f = space.indices[j]

@@ -50,6 +50,7 @@ FLATTEN = types.int64(RECORD, RECORD, LONGS, VECTOR)  # features, gradient, indi
 ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)  # features, i, r, dense: dense += F r, without regard to the support
 SPANS = types.int64(RECORD, types.int64, LONGS, LONGS, RECORD)
 # features, i, starts, widths, scratch -> how many: the runs of weights that the scores of instance i read, perhaps repeated
+# and SCORES again, the *listed scores*: of the instance that SPANS has just listed with this scratch, and may have noted in it
 
 # Inference: a convex function of the scores together with a (sub)gradient of it.
 SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR, RECORD)
@@ -84,6 +85,7 @@ class Kernels(NamedTuple):
     flatten: Any
     accumulate: Any
     spans: Any
+    listed_scores: Any
     evaluate: Any
     solve: Any
     k_best: Any
@@ -153,7 +155,7 @@ class Space(NamedTuple):
 KERNELS: Any = types.Tuple([
     types.FunctionType(signature)
     for signature in (
-        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, EVALUATE, SOLVE, K_BEST, ROUND,
+        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, SCORES, EVALUATE, SOLVE, K_BEST, ROUND,
         ENTROPY, SLOPE, CONDITIONALS,
     )
 ])  # fmt: skip

@@ -29,6 +29,18 @@ def visit_into(k, data, space, i, theta, residual):
 
 
 @driven
+def visit_listed(k, data, space, i, theta):
+    """`visit` of the instance whose runs of weights have just been listed with ``space.gradient`` as scratch."""
+    residual = part(space.residual, 0, size(data, i))
+    if halted():
+        residual[:] = 0.0
+        return 0.0
+    s = part(space.scores, 0, len(residual))
+    k.listed_scores(data.features, theta, i, s, space.gradient)
+    return evaluate(k, data, space, i, s, residual)
+
+
+@driven
 def evaluate(k, data, space, i, s, residual):
     """L_i at the scores s, which are overwritten; `residual` becomes z_bar - z. Both are times the weight of the instance."""
     count_visit()

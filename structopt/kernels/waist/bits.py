@@ -1,0 +1,27 @@
+"""Bits of 64-bit words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+
+def lowest_bit(word):
+    """The number of the lowest bit that is set in a word, which is not 0."""
+    return (int(word) & -int(word)).bit_length() - 1
+
+
+@intrinsic
+def _lowest_bit(typingctx, word):  # type: ignore[no-untyped-def]  # Numba's form of an intrinsic
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.uint64), codegen
+
+
+@overload(lowest_bit)
+def _compiled_lowest_bit(word):  # type: ignore[no-untyped-def]
+    return lambda word: _lowest_bit(word)
