@@ -106,7 +106,7 @@ class AD3(Inference):
             sets=sizes.sets.max(initial=0), members=sizes.members.max(initial=0),
             shifts=P, moves=PASSES * C, products=PASSES * PASSES, shares=PASSES, aside=C + P,
             scratch={
-                "image": kept, "target": kept, "sines": kept, "residual": k, "vector": k,
+                "image": kept, "target": kept, "sines": kept, "residual": k, "vector": k, "tops": k, "places": k,
                 "private": sizes.most_private, "floats": floats, "ints": ints,
             },
         )  # fmt: skip

@@ -20,7 +20,8 @@ def bound(f, i, s, w):
     value, agreed, shared = 0.0, True, f.shared[i]
     w.sums[:shared] = 0.0
     x = w.scratch
-    residual, sums, part, share, multipliers, kinds = x.residual, w.sums, w.part, w.share, w.multipliers, f.kinds
+    residual, tops, places, sums = x.residual, x.tops, x.places, w.sums
+    part, share, multipliers, kinds = w.part, w.share, w.multipliers, f.kinds
     private, begin = f.shared[i] - f.privates[f.factors[i]], f.factors[i]
     for factor in range(begin, f.factors[i + 1]):
         if kinds[factor] == TABLE:
@@ -28,7 +29,7 @@ def bound(f, i, s, w):
             for r in range(c, end):
                 residual[r - c] = share[part[r]] + multipliers[r]
             K = 2 if end - c == 4 else first_width(f, i, factor)
-            u, v, top = best_pair(residual, s, private + f.privates[factor], K, end - c - K, 1.0)
+            u, v, top = best_pair(residual, s, private + f.privates[factor], K, end - c - K, tops, places)
             if top == -inf:
                 return top, False
             value += top

@@ -53,6 +53,7 @@ class Scratch(NamedTuple):
     image : (N,) L^-1 of the vector of a^T y + c_y / eta
     target, sines : (N,) the weights to walk to; cosines and sines of rotations
     residual, vector : (k,) scores of the linked parts, and a configuration
+    tops, places : (k,) of a table: the best of each column, and where it is
     private, floats, ints : its private parts, and scratch of `local_max`
     """
 
@@ -61,6 +62,8 @@ class Scratch(NamedTuple):
     sines: Floats
     residual: Floats
     vector: Floats
+    tops: Floats
+    places: Ints
     private: Floats
     floats: Floats
     ints: Ints

@@ -11,14 +11,20 @@ common. The weights of a set of N pairs that may have any sign, and the multipli
 
 and the inverse of A is kept, bordered by a row and column for each pair that comes and reduced for each that goes. The pairs
 of a set are the edges of a forest between the states of both variables, so that there are at most K + L - 1: where one would
-close a cycle, weight moves along it until a pair is out. A problem near the last one's takes O(N^2 + K L) and changes nothing.
+close a cycle, weight moves along it until a pair is out. A problem near the last one's takes O(N^2 + K L) and changes nothing;
+this is most of the time of a pass, and goes by vector instructions.
 """
 
 from __future__ import annotations
 
 from math import inf
 
+import numpy as np
+
+from structopt.kernels.arrays.row_tables import set_combined, set_maximised
+from structopt.kernels.arrays.rows import set_scaled_difference, set_zero
 from structopt.kernels.waist.signatures import inlined, merged
+from structopt.kernels.waist.views import part, table
 
 MOST = 256  # pairs that are kept of a table
 CALLS = 4  # best pairs that one visit computes
@@ -28,8 +34,8 @@ CYCLE = 1e-6  # below every pivot of a forest's matrix
 
 @inlined
 def table_capacity(k):
-    """N, for a table whose variables have k states together."""
-    return min(k, MOST)
+    """N, for a table whose variables have k states together: a forest of these has k - 1 edges."""
+    return min(k - 1, MOST)
 
 
 @inlined
@@ -123,84 +129,83 @@ def put_in(x, y, count, floats, weights, inverse, members, member, h):
 
 
 @merged
-def walk_weights(count, floats, weights, inverse, aim, target):
-    """Move the weights to the best ones of the set, or until one is zero; that pair, or -1, and the multiplier t."""
-    M = inverse - weights + 1
-    multiplier, step, blocking = floats[inverse], 1.0, -1
+def walk_weights(count, floats, weights, target):
+    """Move the weights to `target`, the best ones of the set, or until one is zero; that pair, or -1."""
+    step, blocking = 1.0, -1
     for j in range(count):
-        multiplier += floats[inverse + j + 1] * aim[j]
-        row = inverse + (j + 1) * M
-        best = floats[row]
-        for m in range(count):
-            best += floats[row + m + 1] * aim[m]
-        target[j] = best
-        weight = floats[weights + j]
+        best, weight = target[np.uint64(j + 1)], floats[np.uint64(weights + j)]
         if best < 0.0 and weight < step * (weight - best):
             step, blocking = weight / (weight - best), j
     for j in range(count):
-        weight = floats[weights + j]
-        floats[weights + j] = target[j] if blocking < 0 else max(0.0, weight + step * (target[j] - weight))
-    return blocking, multiplier
+        best, weight = target[np.uint64(j + 1)], floats[np.uint64(weights + j)]
+        floats[np.uint64(weights + j)] = best if blocking < 0 else max(0.0, weight + step * (best - weight))
+    return blocking
 
 
 @merged
-def best_pair(a, p, first, K, L, inverse_eta):
-    """The states of the best a_x + b_y + p_xy / eta, and its value; a holds K and L numbers."""
-    top, best_x, best_y, row = -inf, 0, 0, first
-    for x in range(K):
-        first_score = a[x]
-        for y in range(L):
-            value = first_score + a[K + y] + p[row + y] * inverse_eta
-            if value > top:
-                top, best_x, best_y = value, x, y
-        row += L
-    return best_x, best_y, top
+def add_up(count, c, K, L, floats, weights, members, member, q):
+    """q[c :] = sums of the weights of the pairs that have each state."""
+    first, second = part(q, c, c + K), part(q, c + K, c + K + L)
+    set_zero(part(q, c, c + K + L))
+    for j in range(count):
+        weight = floats[np.uint64(weights + j)]
+        first[np.uint64(members[np.uint64(member + 2 * j)])] += weight
+        second[np.uint64(members[np.uint64(member + 2 * j + 1)])] += weight
 
 
-@inlined
+@merged
+def best_pair(a, p, first, K, L, tops, places):
+    """The states of the best a_x + b_y + p_xy, and its value; a holds K and L numbers, the last two are scratch."""
+    set_maximised(part(tops, 0, L), places, part(a, 0, K), table(p, first, K, L))
+    top, best = -inf, 0
+    for y in range(L):
+        value = tops[np.uint64(y)] + a[np.uint64(K + y)]
+        if value > top:
+            top, best = value, y
+    return places[best], best, top
+
+
+@merged
 def solve_table(a, c, p, first, K, L, eta, floats, weights, members, member, counts, number, w, q):
     """Fill q[c :] with the solution for a table with scores p[first :], a[c :] being those of the K + L states.
 
     The set lies at floats[weights :] and members[member :] and has counts[number] pairs, w is scratch. Returns False where CALLS
     or STEPS ended the visit before: q is then the best so far, and the next visit goes on from it.
     """
-    count, inverse, inverse_eta, residual, calls = counts[number], weights + table_capacity(K + L), 1.0 / eta, w.residual, 0
-    aim, target = w.image, w.target
+    M = table_capacity(K + L) + 1
+    count, inverse, inverse_eta, scaled, calls = counts[number], weights + M - 1, 1.0 / eta, w.vector, 0
+    aim, target, tops, places = w.image, w.target, w.tops, w.places
     if count == 0:
         for r in range(K + L):
-            residual[r] = a[c + r]
-        x, y, _ = best_pair(residual, p, first, K, L, inverse_eta)
+            scaled[r] = eta * a[c + r]
+        x, y, _ = best_pair(scaled, p, first, K, L, tops, places)
         begin(x, y, floats, weights, inverse, members, member)
         count = 1
-    solved = False
+    solved, aim[0] = False, 1.0
     for _ in range(STEPS):
         for j in range(count):
-            x, y = members[member + 2 * j], members[member + 2 * j + 1]
-            aim[j] = a[c + x] + a[c + K + y] + p[first + x * L + y] * inverse_eta
-        blocking, multiplier = walk_weights(count, floats, weights, inverse, aim, target)
+            x, y = np.int64(members[np.uint64(member + 2 * j)]), np.int64(members[np.uint64(member + 2 * j + 1)])
+            own = p[np.uint64(first + x * L + y)] * inverse_eta
+            aim[np.uint64(j + 1)] = a[np.uint64(c + x)] + a[np.uint64(c + K + y)] + own
+        set_combined(part(target, 0, M), part(aim, 0, count + 1), table(floats, inverse, count + 1, M))
+        blocking, multiplier = walk_weights(count, floats, weights, target), target[0]
         if blocking >= 0:
             take_out(blocking, count, floats, weights, inverse, members, member)
             count -= 1
             continue
-        for r in range(K + L):
-            residual[r] = a[c + r]
-        for j in range(count):
-            residual[members[member + 2 * j]] -= floats[weights + j]
-            residual[K + members[member + 2 * j + 1]] -= floats[weights + j]
+        add_up(count, c, K, L, floats, weights, members, member, q)
         if calls == CALLS:
             break
         calls += 1
-        x, y, value = best_pair(residual, p, first, K, L, inverse_eta)
-        solved = not value > multiplier + 1e-9 * max(1.0, abs(multiplier))
+        set_scaled_difference(part(scaled, 0, K + L), eta, part(a, c, c + K + L), part(q, c, c + K + L))
+        x, y, value = best_pair(scaled, p, first, K, L, tops, places)
+        solved = not value * inverse_eta > multiplier + 1e-9 * max(1.0, abs(multiplier))
         if not solved:
             after = put_in(x, y, count, floats, weights, inverse, members, member, target)
             solved, count = (True, count) if after == 0 else (False, after)
         if solved:
             break
     counts[number] = count
-    for r in range(c, c + K + L):
-        q[r] = 0.0
-    for j in range(count):
-        q[c + members[member + 2 * j]] += floats[weights + j]
-        q[c + K + members[member + 2 * j + 1]] += floats[weights + j]
+    if not solved:
+        add_up(count, c, K, L, floats, weights, members, member, q)
     return solved

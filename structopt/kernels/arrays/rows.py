@@ -57,6 +57,12 @@ def add_scaled_to_both(target, other, scale, share, a):
     other += share * a
 
 
+@rowwise(lambda run, t: run.constant(0.0))
+def set_zero(target):
+    """target = 0, whatever it was."""
+    target[:] = 0.0
+
+
 @rowwise(lambda run, t, scale, a: run.build.fmul(scale, a))
 def set_scaled(target, scale, a):
     """target = scale * a."""
@@ -67,6 +73,12 @@ def set_scaled(target, scale, a):
 def set_shifted(target, a, shift, scale):
     """target = (a - shift) * scale."""
     target[:] = (a - shift) * scale
+
+
+@rowwise(lambda run, t, scale, a, b: run.build.fmul(scale, run.build.fsub(a, b)))
+def set_scaled_difference(target, scale, a, b):
+    """target = scale * (a - b)."""
+    target[:] = scale * (a - b)
 
 
 @rowwise(lambda run, t, a, b: run.build.fmul(a, b))

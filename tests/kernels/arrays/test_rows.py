@@ -18,16 +18,20 @@ WORD = 0x5A96_C3F0_5A96_C3F1
 
 @numba.njit
 def changed(R, word, x):
-    """Change a row by every function that writes one; rows 10 and 11 are read only."""
-    rows.add_row(R[0], R[10])
+    """Change a row by every function that writes one; the last two rows are read only."""
+    a, b = R[12], R[13]
+    rows.add_row(R[0], a)
     rows.add_row(R[1], R[1])
-    rows.add_scaled(R[2], x, R[10])
-    rows.set_scaled(R[3], x, R[10])
+    rows.add_scaled(R[2], x, a)
+    rows.set_scaled(R[3], x, a)
     rows.set_scaled(R[4], x, R[4])
-    rows.set_shifted(R[5], R[10], x, 3.0)
-    rows.set_product(R[6], R[10], R[11])
+    rows.set_shifted(R[5], a, x, 3.0)
+    rows.set_product(R[6], a, b)
     rows.keep_bits(R[7], word)
-    rows.add_scaled_to_both(R[8], R[9], x, 3.0, R[10])
+    rows.add_scaled_to_both(R[8], R[9], x, 3.0, a)
+    rows.set_scaled_difference(R[10], x, a, b)
+    R[11, :] = np.nan
+    rows.set_zero(R[11])
 
 
 @numba.njit
@@ -48,7 +52,7 @@ def told(a, b):
 
 
 def some_rows(length: int) -> Any:
-    return np.random.default_rng(length).normal(size=(12, length))
+    return np.random.default_rng(length).normal(size=(14, length))
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -57,11 +61,11 @@ def test_rows_change_as_numpy_says(length: int) -> None:
     after, plain = before.copy(), before.copy()
     changed(after, WORD, 0.3)
     changed.py_func(plain, WORD, 0.3)
-    a, b = before[10], before[11]
+    a, b = before[12], before[13]
     bits = np.array([WORD >> y & 1 for y in range(length)])
     expected = [
         before[0] + a, 2.0 * before[1], before[2] + 0.3 * a, 0.3 * a, 0.3 * before[4], (a - 0.3) * 3.0, a * b,
-        before[7] * bits, before[8] + 0.3 * a, before[9] + 3.0 * a, a, b,
+        before[7] * bits, before[8] + 0.3 * a, before[9] + 3.0 * a, 0.3 * (a - b), 0.0 * a, a, b,
     ]  # fmt: skip
     assert np.array_equal(after, np.array(expected))  # to the bit: there are no sums
     assert np.array_equal(plain, after)
@@ -101,7 +105,7 @@ def test_the_first_of_equals_and_no_path() -> None:
 
 @pytest.mark.parametrize("length", LENGTHS)
 def test_sums_and_maxima(length: int) -> None:
-    a, b = some_rows(length)[10:]
+    a, b = some_rows(length)[12:]
     expected = (max(abs(a), default=0.0), max(a, default=-inf), sum(a), sum(a * b))
     assert told(a, b) == pytest.approx(expected, rel=1e-12, abs=1e-14)
     assert told.py_func(a, b) == pytest.approx(expected, rel=1e-12, abs=1e-14)
@@ -121,7 +125,7 @@ def test_signs_and_numbers_that_are_none() -> None:
         a[place] = nan
         assert np.isnan(told(a, a)[2])
         row = a.copy()
-        masked = np.zeros((12, 9))
+        masked = np.zeros((14, 9))
         masked[7] = row
         changed(masked, ~(1 << place), 0.0)
         assert np.array_equal(masked[7], np.where(np.arange(9) == place, 0.0, 1.0))  # not nan * 0
