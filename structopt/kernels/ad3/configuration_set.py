@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structopt.kernels.ad3.inner_product import inner_product
+from structopt.kernels.arrays.rows import product
 from structopt.kernels.loopy.factors import AUTOMATON, FIRST_OPEN, TREE
 from structopt.kernels.loopy.open_kinds import projects
 from structopt.kernels.waist.fields import Floats, Ints
@@ -97,7 +97,7 @@ def forward(x, count, b):
     """Replace b by L^-1 b."""
     N = len(x.weights)
     for j in range(count):
-        b[j] = (b[j] - inner_product(x.root, j * N, b, 0, j)) / x.root[j * N + j]
+        b[j] = (b[j] - product(part(x.root, j * N, j * N + j), part(b, 0, j))) / x.root[j * N + j]
 
 
 @merged

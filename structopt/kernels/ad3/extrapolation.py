@@ -15,7 +15,7 @@ from __future__ import annotations
 from math import sqrt
 
 from structopt.kernels.ad3.bounds import bound
-from structopt.kernels.ad3.inner_product import inner_product
+from structopt.kernels.arrays.rows import add_scaled, product, set_scaled
 from structopt.kernels.waist.signatures import inlined
 from structopt.kernels.waist.views import part
 
@@ -24,20 +24,27 @@ RIDGE = 1e-10  # of the mean squared length of a move: moves may be dependent
 
 
 @inlined
+def move(copies, w, j):
+    """The move of that number."""
+    return part(w.moves, j * copies, (j + 1) * copies)
+
+
+@inlined
 def factorise(copies, w):
     """Write the Cholesky factor of the products of the moves, and a ridge, to w.products; False where no point has moved."""
     root, trace = w.products, 0.0
     for j in range(PASSES):
         for m in range(j + 1):
-            root[j * PASSES + m] = inner_product(w.moves, j * copies, w.moves, m * copies, copies)
+            root[j * PASSES + m] = product(move(copies, w, j), move(copies, w, m))
         trace += root[j * PASSES + j]
     ridge = RIDGE * trace / PASSES
     for j in range(PASSES):
-        row = j * PASSES
+        begin = j * PASSES
         for m in range(j):
-            above = inner_product(root, row, root, m * PASSES, m)
-            root[row + m] = (root[row + m] - above) / root[m * PASSES + m]
-        root[row + j] = sqrt(max(root[row + j] + ridge - inner_product(root, row, root, row, j), ridge))
+            above = product(part(root, begin, begin + m), part(root, m * PASSES, m * PASSES + m))
+            root[begin + m] = (root[begin + m] - above) / root[m * PASSES + m]
+        row = part(root, begin, begin + j)
+        root[begin + j] = sqrt(max(root[begin + j] + ridge - product(row, row), ridge))
     return trace > 0.0
 
 
@@ -51,7 +58,8 @@ def weigh_moves(copies, w):
         return False
     root, shares, total, before = w.products, w.shares, 0.0, 0.0
     for j in range(PASSES):
-        shares[j] = (1.0 - inner_product(root, j * PASSES, shares, 0, j)) / root[j * PASSES + j]
+        begin = j * PASSES
+        shares[j] = (1.0 - product(part(root, begin, begin + j), part(shares, 0, j))) / root[begin + j]
     for j in range(PASSES - 1, -1, -1):
         shares[j] /= root[j * PASSES + j]
         for m in range(j):
@@ -65,15 +73,11 @@ def weigh_moves(copies, w):
 @inlined
 def go_back(copies, shared, eta, w):
     """Move lambda and u from the last point to the extrapolated one."""
-    moves, shares, sums, degree, parts = w.moves, w.shares, w.sums, w.degree, w.part
-    multipliers, mean = w.multipliers, w.mean
-    lack = part(moves, 0, copies)
-    for c in range(copies):
-        lack[c] *= shares[0]
+    shares, sums, degree, parts, multipliers, mean = w.shares, w.sums, w.degree, w.part, w.multipliers, w.mean
+    lack = move(copies, w, 0)
+    set_scaled(lack, shares[0], lack)
     for j in range(1, PASSES):
-        share, begin = shares[j], j * copies
-        for c in range(copies):
-            lack[c] += share * moves[begin + c]
+        add_scaled(lack, shares[j], move(copies, w, j))
     sums[:shared] = 0.0
     for c in range(copies):
         sums[parts[c]] += lack[c]

@@ -5,7 +5,6 @@ import pytest
 
 from structopt.inference.ad3 import AD3
 from structopt.kernels.ad3.extrapolation import PASSES, go_back, weigh_moves
-from structopt.kernels.ad3.inner_product import inner_product
 from structopt.kernels.ad3.work import WORK
 from tests.inference.small_graphs import complete, structure_of
 
@@ -19,12 +18,6 @@ def work():
     w.part[:C] = np.arange(C) % P
     w.degree[:P] = 3.0
     return w
-
-
-@pytest.mark.parametrize("count", [0, 3, 4, 11])
-def test_inner_products(count):
-    x, y = np.arange(20.0), np.arange(20.0)[::-1].copy()
-    assert inner_product(x, 2, y, 5, count) == x[2 : 2 + count] @ y[5 : 5 + count]
 
 
 def test_weights_make_the_shortest_combination_of_moves():
