@@ -64,7 +64,11 @@ class Tracker(Component):
 
     @abstractmethod
     def finish(self, status: str, metrics: Mapping[str, float]) -> None:
-        """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log folder and model."""
+        """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log its folder."""
+
+    def log_model(self, folder: Path) -> None:
+        """Keep the model, which has just been saved; the run is measured and drawn meanwhile."""
+        return
 
     def describe(self, text: str) -> None:
         """Keep a Markdown text with the run, such as why it failed; called before `finish`."""

@@ -133,6 +133,7 @@ def _train(run: _TrainingRun, resuming: bool, earlier: Model | None) -> Model:
         with interruption.put_off():
             model = run.model(data, weights)
             run.compact(model).save(run.folder / "model")
+            run.components.tracker.log_model(run.folder / "model")
             model.trained = run.trained(trainer)
         closing = run.closing(data, trainer)
         outcome.metrics, interrupt = closing.measured(weights, interrupt)

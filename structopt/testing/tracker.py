@@ -37,13 +37,14 @@ class TrackerSuite:
         return Run(folder, config, {"train": data, "dev": tmp_path / "missing.txt"}, "ner-dca-svm")
 
     def test_a_run(self, tracker: Callable[[], Tracker], run: Run) -> None:
-        """Start, passes, end; the methods return nothing.
+        """Start, passes, model, end; the methods return nothing.
 
         Return nothing from `start`, `log_epoch` and `finish`.
         """
         component = tracker()
         started = component.start(run)
         passes = [component.log_epoch(epoch, {"train.loss": 1 / epoch, "dev.f1": 0.5}) for epoch in (1, 2)]
+        component.log_model(run.folder / "model")
         assert [started, *passes, component.finish("FINISHED", {"dev.f1": 0.5})] == [None] * 4
 
     @pytest.mark.parametrize("status", ["FAILED", "KILLED"])

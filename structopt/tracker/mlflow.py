@@ -58,6 +58,7 @@ class MLflowTracker(Tracker):
         self.run_id: str | None = None
         self._experiment, self._run_name, self._log_model, self._grouped = experiment, run_name, log_model, group_metrics
         self._run: Run | None = None
+        self._has_model = False
         self._folder: Path | None = None  # a sweep's
         self._line = recorder.Line()
         self._request_limit = _LOCAL_LIMIT if self.uri.startswith(SQLITE) else 3.0 * timeout
@@ -79,20 +80,25 @@ class MLflowTracker(Tracker):
         copied, moment = dict(metrics), milliseconds()
         self._put(lambda: self._line.call("log_pass", copied, epoch, moment), what=epoch)
 
+    def log_model(self, folder: Path) -> None:
+        """Log the saved model; what goes wrong is told when the run has ended, so that the rest is recorded."""
+        if self._log_model:
+            path, self._has_model = folder.absolute(), True
+            self._worker.put(lambda: self._line.call("log_model", path), _LOCAL_LIMIT, what="model")
+
     def describe(self, text: str) -> None:
         """Show a Markdown text as the run's description."""
         self._put(lambda: self._line.call("describe", text), what="description")
 
     def finish(self, status: str, metrics: Mapping[str, float]) -> None:
-        """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log folder and model."""
+        """End the run (status ``FINISHED``, ``FAILED`` or ``KILLED``) with its final metrics; log its folder."""
         if self._run is None:
             return
         folder, copied, moment = self._run.folder.absolute(), dict(metrics), milliseconds()
-        model = folder / "model" if self._log_model and (folder / "model").is_dir() else None
-        self._put(lambda: self._line.call("log_final", copied, moment, model is not None), what="final metrics")
+        self._put(lambda: self._line.call("log_final", copied, moment), what="final metrics")
         self._worker.put(lambda: self._line.call("log_folder", folder), _LOCAL_LIMIT, what="files")
-        if model:
-            self._worker.put(lambda: self._line.call("log_model", model), _LOCAL_LIMIT, what="model")
+        if self._has_model:
+            self._worker.put(lambda: self._line.call("check_model"), _LOCAL_LIMIT, what="model")
         self._put(lambda: self._line.call("terminate", status), always=True)
         self._close()
         if lost := self._worker.lost:

@@ -82,9 +82,9 @@ class Recording:
         """Set the description."""
         self._stored.describe(text)
 
-    def log_final(self, metrics: Mapping[str, float], moment: int, with_model: bool) -> None:
+    def log_final(self, metrics: Mapping[str, float], moment: int) -> None:
         """Record the final metrics."""
-        self._stored.log_final(metrics, moment, with_model)
+        self._stored.log_final(metrics, moment)
 
     def log_folder(self, folder: Path) -> None:
         """Log the run's files."""
@@ -94,6 +94,10 @@ class Recording:
         """Log the saved model."""
         with _ONE_AT_A_TIME:
             self._stored.log_model(folder)
+
+    def check_model(self) -> None:
+        """Raise what kept the model from being logged, if anything did."""
+        self._stored.check_model()
 
     def terminate(self, status: str) -> None:
         """Close the run, if it was ever made."""

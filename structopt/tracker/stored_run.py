@@ -19,7 +19,7 @@ _PARAMS_A_CALL = 100
 class StoredRun:
     """Writes one run.
 
-    The logged model is made before the final metrics, so that these are linked to it and to the data they were measured on.
+    The model is logged before the final metrics, so that these are linked to it and to the data they were measured on.
 
     Parameters
     ----------
@@ -36,6 +36,7 @@ class StoredRun:
         self._datasets: dict[str, Any] = {}
         self._last: tuple[int, int, dict[str, float]] = (0, 0, {})  # step, time and metrics of the last pass
         self._model: Any = None
+        self._without_model: Exception | None = None
 
     def log_params(self, values: Mapping[str, str]) -> None:
         """Log params; those that were typed anew for a run that goes on become tags, since a param cannot change."""
@@ -69,21 +70,15 @@ class StoredRun:
         self._last = step, moment, kept
         self._log([self._metric(key, value, moment) for key, value in kept.items()] + self._in_groups(kept, kept, moment))
 
-    def log_final(self, metrics: Mapping[str, float], moment: int, with_model: bool) -> None:
-        """Make the logged model, and record the final metrics at the last pass, linked to it.
+    def log_final(self, metrics: Mapping[str, float], moment: int) -> None:
+        """Record the final metrics at the last pass, linked to the logged model.
 
         What the last pass recorded already keeps its time, by which the store knows that it is the same point.
         """
-        try:
-            if with_model:
-                self._model = self._client.create_logged_model(
-                    self._experiment_id, name="model", source_run_id=self.run_id, params=dict(self._params)
-                )
-        finally:
-            (_, before, known), kept = self._last, finite(metrics)
-            changed = {key: value for key, value in kept.items() if known.get(key) != value}
-            metrics_of_run = [self._metric(key, value, moment if key in changed else before) for key, value in kept.items()]
-            self._log(metrics_of_run + self._in_groups(changed, known, moment))
+        (_, before, known), kept = self._last, finite(metrics)
+        changed = {key: value for key, value in kept.items() if known.get(key) != value}
+        metrics_of_run = [self._metric(key, value, moment if key in changed else before) for key, value in kept.items()]
+        self._log(metrics_of_run + self._in_groups(changed, known, moment))
 
     def log_folder(self, folder: Path) -> None:
         """Log the run's files: configuration, history, metrics, plots and log."""
@@ -95,11 +90,24 @@ class StoredRun:
                 self._client.log_artifact(self.run_id, str(file))
 
     def log_model(self, folder: Path) -> None:
-        """Log the saved model as a pyfunc named ``model``."""
+        """Log the saved model as a pyfunc named ``model``; what goes wrong is kept for `check_model`."""
+        try:
+            self._model = self._client.create_logged_model(
+                self._experiment_id, name="model", source_run_id=self.run_id, params=dict(self._params)
+            )
+            self._pack(folder)
+        except Exception as error:  # metrics and files are still to come
+            self._without_model = error
+
+    def check_model(self) -> None:
+        """Raise what went wrong in `log_model`, if anything did."""
+        if self._without_model is not None:
+            raise self._without_model
+
+    def _pack(self, folder: Path) -> None:
+        """Fill the logged model."""
         from mlflow.entities import LoggedModelOutput
 
-        if self._model is None:
-            return
         status = "FAILED"
         try:
             self._client.log_outputs(self.run_id, [LoggedModelOutput(self._model.model_id, self._last[0])])

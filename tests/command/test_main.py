@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -131,3 +132,13 @@ def test_wheel_contains_the_config_files(tmp_path: Path) -> None:
     shipped = {path.name for path in (tmp_path / "site/structopt/datasets").iterdir()}
     formats = ("conll", "conllu", "crfsuite", "libsvm", "multilabel", "ptb", "coref")
     assert {f"train.{name}" for name in formats} <= shipped
+
+
+@pytest.mark.parametrize("said", ["", "20"])
+def test_threads_of_openblas_sleep_soon_unless_the_user_says_otherwise(said):
+    """Once products are made by threads that spin, a process that waits uses a whole core."""
+    code = "import structopt, os, sys; print(os.environ['OPENBLAS_THREAD_TIMEOUT'], 'numpy' in sys.modules)"
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_THREAD_TIMEOUT"}
+    environment |= {"OPENBLAS_THREAD_TIMEOUT": said} if said else {}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [said or "16", "False"]

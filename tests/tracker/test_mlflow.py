@@ -75,6 +75,7 @@ def store(tmp_path_factory):
     tracker.log_epoch(1, {"primal": 3.0, "dual": math.inf, "dev.f1": 0.5})
     tracker.log_epoch(2, {"primal": 2.0, "dual": math.nan, "dev.f1": 0.75})
     queued = time.monotonic() - begun
+    tracker.log_model(run.folder / "model")
     tracker.finish("FINISHED", {"dev.f1": 0.75, "test.f1": 0.25, "train.gap": math.inf})
     patch.undo()
     from mlflow import MlflowClient
@@ -136,6 +137,7 @@ def test_metrics_are_linked_to_the_data_they_were_measured_on(store, tmp_path):
     run = make_run(tmp_path / "run")
     tracker.start(replace(run, files={"train": run.files["train"], "dev": SplitPath("dev", run.files["train"])}))
     tracker.log_epoch(1, {"train.loss": 2.0, "dev.f1": 0.5})
+    tracker.log_model(run.folder / "model")
     tracker.finish("FINISHED", {"train.loss": 2.0, "dev.f1": 0.5})
     stored = store.client.get_run(tracker.run_id)
     contexts = {one.tags[0].value: one.dataset for one in stored.inputs.dataset_inputs}
@@ -182,12 +184,13 @@ def test_a_store_that_breaks_in_mid_run(store, tmp_path, caplog):
     tracker._worker.put(lambda: setattr(tracker._line, "call", broken), 60.0)
     for epoch in range(2, 5):
         tracker.log_epoch(epoch, {"dev.f1": 0.75})
+    tracker.log_model(tmp_path / "run" / "model")
     tracker.finish("FINISHED", {"test.f1": 1.0})
     first, last = [record.getMessage() for record in caplog.records if record.name == "structopt.tracker"]
     folder, uri = tmp_path / "run", tracker.uri
     assert first == f"tracking stopped: {uri}: ConnectionError: gone; the run goes on, everything is in {folder}"
     assert last == (
-        f"{uri} does not have all of this run. Not recorded: passes 2 to 4, final metrics, files, model. They are in {folder}."
+        f"{uri} does not have all of this run. Not recorded: passes 2 to 4, model, final metrics, files. They are in {folder}."
     )
     assert len(store.client.get_metric_history(tracker.run_id, "dev.f1")) == 1
 
@@ -300,9 +303,23 @@ def test_model_reloads_and_labels(store, monkeypatch):
 def test_model_can_be_left_out_and_run_fails(tmp_path, store):
     tracker = MLflowTracker(uri=store.tracker.uri, experiment="exp", run_name="mine", log_model=False)
     tracker.start(make_run(tmp_path / "run"))
+    tracker.log_model(tmp_path / "run" / "model")
     tracker.finish("FAILED", {})
     run = store.client.get_run(tracker.run_id)
     assert (run.info.status, run.info.run_name, run.outputs.model_outputs) == ("FAILED", "mine", [])
+
+
+def test_a_model_that_cannot_be_logged_costs_nothing_else(tmp_path, store, caplog):
+    tracker, run = MLflowTracker(uri=store.tracker.uri, experiment="exp"), make_run(tmp_path / "run")
+    (run.folder / "model" / "schema.json").write_text("{")
+    tracker.start(run)
+    tracker.log_model(run.folder / "model")
+    tracker.finish("FINISHED", {"test.f1": 1.0})
+    stored = store.client.get_run(tracker.run_id)
+    assert (stored.info.status, stored.data.metrics["test.f1"]) == ("FINISHED", 1.0)
+    assert "history.csv" in {file.path for file in store.client.list_artifacts(tracker.run_id)}
+    first, last = [record.getMessage() for record in caplog.records if record.name == "structopt.tracker"]
+    assert "JSONDecodeError" in first and last.endswith(f"Not recorded: model. They are in {run.folder}.")
 
 
 def test_failure_while_running_warns_once_and_closes_the_run(tmp_path, store, caplog):
@@ -351,6 +368,7 @@ folder = Path(sys.argv[1])
 (folder / "model" / "schema.json").write_text(sys.argv[2])
 tracker.start(Run(folder, {"seed": 1}, {}, "job"))
 tracker.log_epoch(1, {"f1": 0.5})
+tracker.log_model(folder / "model")
 tracker.finish("FINISHED", {})
 print(tracker.run_id)
 """
