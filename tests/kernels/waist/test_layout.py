@@ -51,8 +51,11 @@ VALUES = {
 }  # fmt: skip
 
 
+RECORD = MIXED.pack(**VALUES)  # kept: what a kernel opens are views that own nothing
+
+
 def opened(compiled: bool) -> Mixed:
-    return (MIXED.compiled if compiled else MIXED.open)(MIXED.pack(**VALUES))
+    return (MIXED.compiled if compiled else MIXED.open)(RECORD)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
