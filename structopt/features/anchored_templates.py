@@ -16,7 +16,7 @@ from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matc
 from structopt.core.weights.coordinates import Named, Names, Occurring
 from structopt.errors import ConfigError
 from structopt.features.anchored_layout import Index, Layout
-from structopt.features.hashed_templates import OTHER_CODES, table_size
+from structopt.features.hashed_templates import OTHER_CODES, gradient_sizes
 from structopt.features.support import OTHER_FEATURES, Supported
 from structopt.kernels.waist.record import Array, Record
 
@@ -144,15 +144,12 @@ class AnchoredTemplates(Supported):
         """Allocate an empty sparse gradient, large enough for any sentence of the corpus, and room for notes on one."""
         from structopt.kernels.features.anchored.notes import SCRATCH
         from structopt.kernels.features.anchored.sums import OF_EDGE
-        from structopt.kernels.features.template_gradient import COUNTS
 
         edges = int(np.diff(structure.spans("edge")[1]).max(initial=0))
         touched = min(edges * self.layout.most, self.dimension)
-        gradient = {"slot": table_size(touched), "touched": touched, "counts": COUNTS, "values": touched}
-        nothing = {"row_slot": 0, "row_touched": 0, "rows": 0}
         sums = min(MOST_SUMS, edges * SUMS_OF_EDGE)
         scratch = SCRATCH.pack(
-            gradient=gradient | nothing, noted=3, edges=edges * OF_EDGE, parts=4 * sums, starts=sums + 1,
+            gradient=gradient_sizes(touched), noted=3, edges=edges * OF_EDGE, parts=4 * sums, starts=sums + 1,
             weights=min(MOST_NOTED, edges * self.layout.most),
         )  # fmt: skip
         return FeatureScratch(scratch, touched + 1, touched)

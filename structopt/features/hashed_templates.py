@@ -144,20 +144,12 @@ class HashedTemplates(Supported):
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any instance of the corpus."""
-        from structopt.kernels.features.template_gradient import COUNTS, GRADIENT
+        from structopt.kernels.features.template_gradient import GRADIENT
 
         layout = self.layout
         weights, rows = (int(bounds.max(initial=0)) for bounds in _most_features(layout, _trees(encoded), structure))
         touched, touched_rows = min(weights, layout.weights), min(rows, layout.rows)
-        gradient = GRADIENT.pack(
-            slot=table_size(touched),
-            touched=touched,
-            row_slot=layout.rows if touched_rows else 0,
-            row_touched=touched_rows,
-            counts=COUNTS,
-            values=touched,
-            rows=touched_rows * layout.labels,
-        )
+        gradient = GRADIENT.pack(**gradient_sizes(touched, layout.rows, touched_rows, layout.labels))
         runs = min(weights, layout.weights) + touched_rows * layout.labels + 1  # a single one where there would be more
         return FeatureScratch(gradient, runs, touched + touched_rows * layout.labels)
 
@@ -201,9 +193,17 @@ def _trees(encoded: Encoded) -> EncodedTrees:
     return encoded
 
 
-def table_size(touched: int) -> int:
-    """Return a power of 2 that leaves a third of the sparse gradient's table free."""
-    return max(FEWEST, 1 << (3 * touched // 2).bit_length())
+def gradient_sizes(touched: int, rows: int = 0, touched_rows: int = 0, labels: int = 0) -> dict[str, int]:
+    """Sizes of the fields of a sparse gradient, by name, for so many weights and rows of label weights; `rows` there are in all.
+
+    The table of weights is a power of 2 that leaves a third of it free.
+    """
+    from structopt.kernels.features.template_gradient import COUNTS
+
+    return {
+        "slot": max(FEWEST, 1 << (3 * touched // 2).bit_length()), "touched": touched, "values": touched, "counts": COUNTS,
+        "row_slot": rows if touched_rows else 0, "row_touched": touched_rows, "rows": touched_rows * labels,
+    }  # fmt: skip
 
 
 def _most_features(layout: Layout, trees: EncodedTrees, structure: Structure) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.core.weights.coordinates import Named, Names, Occurring
 from structopt.errors import ConfigError
-from structopt.features.hashed_templates import OTHER_CODES, table_size
+from structopt.features.hashed_templates import OTHER_CODES, gradient_sizes
 from structopt.features.mention_layout import Layout
 from structopt.features.support import OTHER_FEATURES, Supported, refuse_masks, restored_support
 from structopt.kernels.waist.record import Array, Record
@@ -117,12 +117,10 @@ class MentionTemplates(Supported):
 
     def scratch(self, encoded: Encoded, structure: Structure) -> FeatureScratch:
         """Allocate an empty sparse gradient, large enough for any document of the corpus."""
-        from structopt.kernels.features.template_gradient import COUNTS, GRADIENT
+        from structopt.kernels.features.template_gradient import GRADIENT
 
         touched = min(int(np.diff(structure.parts).max(initial=0)) * self.layout.most, self.layout.weights)
-        nothing = {"row_slot": 0, "row_touched": 0, "rows": 0}
-        gradient = GRADIENT.pack(slot=table_size(touched), touched=touched, counts=COUNTS, values=touched, **nothing)
-        return FeatureScratch(gradient, touched + 1, touched)
+        return FeatureScratch(GRADIENT.pack(**gradient_sizes(touched)), touched + 1, touched)
 
     def widened(self, more: Array) -> MentionTemplates:
         """The same features with further weights that may move."""

@@ -22,7 +22,7 @@ from math import inf
 import numpy as np
 
 from structopt.kernels.arrays.row_tables import set_combined, set_maximised
-from structopt.kernels.arrays.rows import set_scaled_difference, set_zero
+from structopt.kernels.arrays.rows import set_scaled, set_scaled_difference, set_zero
 from structopt.kernels.waist.signatures import inlined, merged
 from structopt.kernels.waist.views import part, table
 
@@ -176,8 +176,7 @@ def solve_table(a, c, p, first, K, L, eta, floats, weights, members, member, cou
     count, inverse, inverse_eta, scaled, calls = counts[number], weights + M - 1, 1.0 / eta, w.vector, 0
     aim, target, tops, places = w.image, w.target, w.tops, w.places
     if count == 0:
-        for r in range(K + L):
-            scaled[r] = eta * a[c + r]
+        set_scaled(part(scaled, 0, K + L), eta, part(a, c, c + K + L))
         x, y, _ = best_pair(scaled, p, first, K, L, tops, places)
         begin(x, y, floats, weights, inverse, members, member)
         count = 1

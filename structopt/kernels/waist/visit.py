@@ -20,23 +20,23 @@ def visit(k, data, space, i, theta):
 @driven
 def visit_into(k, data, space, i, theta, residual):
     """L_i(theta), its residual written to the vector `residual`. Once work is halted both are 0, so that any driver ends soon."""
-    if halted():
-        residual[:] = 0.0
-        return 0.0
-    s = part(space.scores, 0, len(residual))
-    k.scores(data.features, theta, i, s, space.gradient)
-    return evaluate(k, data, space, i, s, residual)
+    return visit_by(k.scores, k, data, space, i, theta, residual)
 
 
 @driven
 def visit_listed(k, data, space, i, theta):
     """`visit` of the instance whose runs of weights have just been listed with ``space.gradient`` as scratch."""
-    residual = part(space.residual, 0, size(data, i))
+    return visit_by(k.listed_scores, k, data, space, i, theta, part(space.residual, 0, size(data, i)))
+
+
+@driven
+def visit_by(scores, k, data, space, i, theta, residual):
+    """`visit_into` by the given kernel for the scores."""
     if halted():
         residual[:] = 0.0
         return 0.0
     s = part(space.scores, 0, len(residual))
-    k.listed_scores(data.features, theta, i, s, space.gradient)
+    scores(data.features, theta, i, s, space.gradient)
     return evaluate(k, data, space, i, s, residual)
 
 
