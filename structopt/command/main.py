@@ -12,7 +12,7 @@ from structopt.command import streams
 from structopt.config.synonyms import SUBCOMMANDS, synonym_of
 from structopt.core import memory
 from structopt.errors import ConfigError, StructoptError, meaning, near
-from structopt.process import interruption
+from structopt.process import garbage, interruption
 from structopt.progress import console, display
 from structopt.sweep.exit_codes import DONE, MENDABLE, SweepInterrupted
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signals = interruption.Signals()
     try:
         with interruption.noted() as signals, console.tidy(), display.shown(), memory.shortage_explained(SHORTAGE):
-            with interruption.before_errors():
+            with interruption.before_errors(), garbage.rarely_collected():
                 code = _dispatch(words)
             sys.stdout.flush()
             interruption.obey()

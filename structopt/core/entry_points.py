@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from typing import Any
 
 from structopt.core.component import Component, lacking
@@ -89,6 +89,18 @@ def path_entries() -> tuple[tuple[str, float], ...]:
 
 @lru_cache(maxsize=32)
 def _listed(kind: str, path_entries: tuple[tuple[str, float], ...]) -> list[Installed]:
-    """All components of one kind, by name; cached, since reading the metadata of every distribution takes ten milliseconds."""
-    points = sorted(entry_points(group=f"structopt.{kind}"), key=lambda point: point.name)
-    return [Installed(point.name, kind, point.dist.name if point.dist else "unknown", point) for point in points]
+    """All components of one kind, by name."""
+    points = sorted(_entry_points(path_entries).select(group=f"structopt.{kind}"), key=lambda point: point.name)
+    return [Installed(point.name, kind, _name(point.dist), point) for point in points]
+
+
+@lru_cache(maxsize=4)
+def _entry_points(path_entries: tuple[tuple[str, float], ...]) -> Any:
+    """Those of all kinds; cached, since reading the metadata of every distribution takes ten milliseconds."""
+    return entry_points()
+
+
+@lru_cache(maxsize=256)
+def _name(distribution: Distribution | None) -> str:
+    """The name of a distribution; cached, since it is read from a file."""
+    return distribution.name if distribution else "unknown"

@@ -68,7 +68,7 @@ class Supported(SparseFeatures):
         """Whether `compress` loses nothing: the array is as long as the weights, and zero wherever one may not move."""
         if array.shape != (self.dimension,):
             return False
-        return self.support is None or np.count_nonzero(array) == np.count_nonzero(array[self.support])
+        return self.moving is None or np.count_nonzero(array) == np.count_nonzero(self.compress(array))
 
     def expand(self, compressed: Array, out: Array | None = None) -> Array:
         """Undo `compress`, in `out` if it is given: zeros where a weight may not move."""

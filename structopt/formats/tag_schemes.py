@@ -66,21 +66,42 @@ def spans(tags: Sequence[str]) -> list[Span]:
     next start and before O. Tags without a hyphen other than B, I, E, S and brackets (plain labels) make no entity.
     """
     entities: list[Span] = []
-    start, before, kind = -1, "O", ""
+    start, before = -1, "O"
     for position, tag in enumerate(tags):
         if tag == "O" and before == "O":
             continue
-        prefix, _, now = tag.partition("-")
-        opens = _starts(before, prefix, kind, now)
-        if start >= 0 and (opens or _ends(before, prefix, kind, now)):
-            entities.append((start, position, kind))
+        opening = opens(before, tag)
+        if start >= 0 and (opening or closes(before, tag)):
+            entities.append((start, position, kind_of(before)))
             start = -1
-        if opens:
+        if opening:
             start = position
-        before, kind = prefix, now
+        before = tag
     if start >= 0:
-        entities.append((start, len(tags), kind))
+        entities.append((start, len(tags), kind_of(before)))
     return entities
+
+
+def kind_of(tag: str) -> str:
+    """The type that a tag names: PER of B-PER."""
+    return tag.partition("-")[2]
+
+
+def opens(before: str, tag: str) -> bool:
+    """Whether an entity begins at a tag that comes after another one, ``O`` at the start of a sentence."""
+    prefix = tag.partition("-")[0]
+    if prefix in ("B", "S", "[", "]"):
+        return True
+    if prefix in ("I", "E") and before.partition("-")[0] in ("O", "E", "S"):
+        return True
+    return prefix not in ("O", ".") and kind_of(before) != kind_of(tag)
+
+
+def closes(before: str, tag: str) -> bool:
+    """Whether an entity that a tag belongs to ends before the tag that comes next."""
+    prefix = before.partition("-")[0]
+    ends = tag.partition("-")[0] == "O" or prefix in ("E", "S", "[", "]")
+    return ends or (prefix not in ("O", ".") and kind_of(before) != kind_of(tag))
 
 
 def to_spans(tags: Sequence[str], scheme: str) -> list[Span]:
@@ -225,18 +246,6 @@ def detect_scheme(sentences: Sequence[Sequence[str]]) -> str:
     evidence = SchemeEvidence()
     evidence.add(sentences)
     return evidence.scheme
-
-
-def _starts(before: str, prefix: str, kind: str, now: str) -> bool:
-    if prefix in ("B", "S", "[", "]"):
-        return True
-    if prefix in ("I", "E") and before in ("O", "E", "S"):
-        return True
-    return prefix not in ("O", ".") and kind != now
-
-
-def _ends(before: str, prefix: str, kind: str, now: str) -> bool:
-    return prefix == "O" or before in ("E", "S", "[", "]") or (before not in ("O", ".") and kind != now)
 
 
 def _has_prefix(tag: str, prefixes: str) -> bool:

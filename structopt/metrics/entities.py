@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
 
-from structopt.formats.tag_schemes import Span, spans
 from structopt.kernels.waist.record import Array
 from structopt.metrics.f1 import ClassCounts, class_counts, class_table
 from structopt.metrics.instance_counts import GOLD, PREDICTED, RIGHT, InstanceCounts
+from structopt.metrics.tag_numbers import TagNumbers
 
 
 def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -29,17 +29,17 @@ def score(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> 
 
 def outcomes(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> InstanceCounts:
     """Return the counts of every sentence: tokens, right ones, and right, predicted and gold entities of each type."""
-    return _entity_outcomes(gold, predicted)[1]
+    return _Compared(gold, predicted).entities()[1]
 
 
 def token_outcomes(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> InstanceCounts:
     """Return the counts of every sentence for the accuracy of labels that are no tags: tokens, and right ones."""
-    return InstanceCounts.of_table(_token_counts(gold, predicted), lambda totals: {"accuracy": _accuracy(totals)})
+    return InstanceCounts.of_table(_Compared(gold, predicted).tokens(), lambda totals: {"accuracy": _accuracy(totals)})
 
 
 def report(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> str:
     """Return conlleval's table as text, in per cent: precision, recall, F1 and counts, over all and of each type."""
-    kinds, outcomes = _entity_outcomes(gold, predicted)
+    kinds, outcomes = _Compared(gold, predicted).entities()
     totals = outcomes.totals()
     counts = _counts(kinds, totals)
     total, tokens = _total(counts.values()), int(totals[0])
@@ -60,42 +60,35 @@ def _check_lengths(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
             raise ValueError(f"sentence {number} has {len(first)} gold tags, but {len(second)} predicted ones")
 
 
-def _entity_outcomes(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> tuple[list[str], InstanceCounts]:
-    """The entity types of gold and predicted tags, sorted, and the counts of every sentence."""
-    table, events = _token_counts(gold, predicted), _Events()
-    for sentence, tags in enumerate(zip(gold, predicted, strict=True)):
-        gold_spans, predicted_spans = map(spans, tags)
-        events.add(sentence, set(gold_spans).intersection(predicted_spans), RIGHT)
-        events.add(sentence, predicted_spans, PREDICTED)
-        events.add(sentence, gold_spans, GOLD)
-    kinds = sorted(set(events.kinds))
-    return kinds, InstanceCounts.of_classes(table, events.arrays(kinds), len(kinds), partial(_scores, kinds))
+class _Compared:
+    """Gold and predicted tags as numbers, with an ``O`` behind each sentence (`TagNumbers`)."""
 
+    def __init__(self, gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> None:
+        _check_lengths(gold, predicted)
+        self.numbers = TagNumbers()
+        self.gold, self.predicted = self.numbers.of(gold), self.numbers.of(predicted)
+        self.lengths = np.fromiter(map(len, gold), np.int64, len(gold))
+        self.starts = np.cumsum(self.lengths + 1) - self.lengths - 1
 
-class _Events:
-    """Entities, one after another: sentence, type, and whether they are right, predicted or gold."""
+    def tokens(self) -> Array:
+        """Tokens and right ones of every sentence, shape (sentences, 2)."""
+        right = np.cumsum(self.gold == self.predicted)[self.starts + self.lengths]
+        return np.column_stack([self.lengths, np.diff(right, prepend=0) - 1])
 
-    def __init__(self) -> None:
-        self.sentences: list[int] = []
-        self.kinds: list[str] = []
-        self.which: list[int] = []
-
-    def add(self, sentence: int, entities: Collection[Span], which: int) -> None:
-        self.kinds += [kind for _, _, kind in entities]
-        self.sentences += [sentence] * len(entities)
-        self.which += [which] * len(entities)
-
-    def arrays(self, kinds: Sequence[str]) -> tuple[Array, Array, Array]:
-        numbers = {kind: number for number, kind in enumerate(kinds)}
-        columns = self.sentences, [numbers[kind] for kind in self.kinds], self.which
-        return tuple(np.array(column, np.int64) for column in columns)  # type: ignore[return-value]
-
-
-def _token_counts(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> Array:
-    """Tokens and right ones of every sentence, shape (sentences, 2)."""
-    _check_lengths(gold, predicted)
-    pairs = [(len(first), sum(map(str.__eq__, first, second))) for first, second in zip(gold, predicted, strict=True)]
-    return np.array(pairs, np.int64).reshape(-1, 2)
+    def entities(self) -> tuple[list[str], InstanceCounts]:
+        """The types of entity that are gold or predicted, sorted, and the counts of every sentence."""
+        gold, predicted = self.numbers.entities(self.gold), self.numbers.entities(self.predicted)
+        ends, kinds = np.zeros(len(self.gold), np.int64), np.zeros(len(self.gold), np.int64)
+        ends[gold.starts], kinds[gold.starts] = gold.ends, gold.kinds
+        right = (ends[predicted.starts] == predicted.ends) & (kinds[predicted.starts] == predicted.kinds)
+        parts = (predicted.starts[right], predicted.kinds[right]), predicted[::2], gold[::2]
+        starts, numbers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        which = np.repeat([RIGHT, PREDICTED, GOLD], [len(starts) for starts, _ in parts])
+        sentences = np.searchsorted(self.starts, starts, side="right") - 1
+        occurring, numbers = np.unique(numbers, return_inverse=True)
+        names = [self.numbers.kinds[number] for number in occurring.tolist()]
+        events = sentences, numbers, which
+        return names, InstanceCounts.of_classes(self.tokens(), events, len(names), partial(_scores, names))
 
 
 def _scores(kinds: Sequence[str], totals: Array) -> dict[str, float]:

@@ -10,6 +10,7 @@ import pytest
 from structopt.formats import conll_reader
 from structopt.formats.tag_schemes import spans
 from structopt.metrics.entities import report, score
+from structopt.metrics.tag_numbers import TagNumbers
 
 
 def random_tags(generator, prefixes, regular=False):
@@ -48,6 +49,22 @@ def random_tags(generator, prefixes, regular=False):
 )
 def test_entities_by_hand(tags, expected):
     assert set(spans(tags.split())) == expected
+
+
+@pytest.mark.parametrize("prefixes", ["BI", "BIES", ["B", "I", "O", "[", "]", ".", "NN"]])
+def test_entities_of_a_corpus_are_those_of_its_sentences(prefixes):
+    generator, numbers = random.Random(3), TagNumbers()
+    corpus = [[*random_tags(generator, prefixes), *["I"] * (i % 2), *["."] * (i % 3)] for i in range(300)]
+    found, expected, begin = numbers.entities(numbers.of(corpus)), [], 0
+    for tags in corpus:
+        expected += [(begin + start, begin + end, kind) for start, end, kind in spans(tags)]
+        begin += len(tags) + 1
+    assert [(a, b, numbers.kinds[kind]) for a, b, kind in zip(*map(list, found), strict=True)] == expected
+    assert len(expected) > 100
+
+
+def test_no_sentences_have_no_entities():
+    assert [len(array) for array in TagNumbers().entities(TagNumbers().of([]))] == [0, 0, 0]
 
 
 def test_sentences_are_boundaries():
