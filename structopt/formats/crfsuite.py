@@ -6,9 +6,10 @@ A literal colon is written ``\:`` and a backslash ``\\``; an unescaped colon sep
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,14 @@ from numpy.typing import NDArray
 from structopt.core.data import ranges
 from structopt.errors import DataError
 from structopt.formats.conll_writer import check_counts
-from structopt.formats.numbering import Numbering
+from structopt.formats.string_arrays import unpack_strings
 from structopt.formats.text_files import check_limit, read_text, write_text
 from structopt.formats.text_pieces import Stretch, read_pieces
+from structopt.kernels.waist import interruptible
 
-ESCAPED = re.compile(r"\\([:\\])")
-NAME_AND_VALUE = re.compile(r"((?:[^\\:]|\\.|\\$)*)(?::(.*))?", re.DOTALL)
+BLANK = re.compile(r"^[^\S\n]+$", re.MULTILINE)
+WIDE_SPACES = "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+NO_SENTENCES = "the file has no sentences: check the path, or make the file again."
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,10 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
         A limit below 1, or an unknown encoding.
     """
     check_limit(limit)
-    reader = _Reader(path)
-    lines = read_text(path, encoding).split("\n")
-    reader.read(lines, limit)
-    if not reader.labels:
-        raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
-    return reader.result()
+    found = _Scan(path, read_text(path, encoding), limit).result()
+    if not len(found):
+        raise DataError(path, None, NO_SENTENCES)
+    return found
 
 
 def read_blocks(path: str | Path | Stretch, limit: int | None = None, encoding: str = "utf8") -> Iterator[AttributeText]:
@@ -98,16 +99,15 @@ def read_blocks(path: str | Path | Stretch, limit: int | None = None, encoding: 
     check_limit(limit)
     left, empty = limit, True
     for piece in read_pieces(path, encoding):
-        reader = _Reader(piece.path, piece.line)
-        reader.read(piece.text.split("\n"), left)
-        if not reader.labels:
+        found = _Scan(piece.path, piece.text, left, piece.line).result()
+        if not len(found):
             continue
         empty = False
-        yield reader.result()
-        if left is not None and (left := left - len(reader.offsets) + 1) == 0:
+        yield found
+        if left is not None and (left := left - len(found)) == 0:
             return
     if empty and not isinstance(path, Stretch):
-        raise DataError(path, None, "the file has no sentences: check the path, or make the file again.")
+        raise DataError(path, None, NO_SENTENCES)
 
 
 def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Sequence[str]]], encoding: str = "utf8") -> None:
@@ -127,123 +127,99 @@ def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Seque
     DataError
         As in `read`; `added` does not match the source; the target cannot be written.
     """
-    labels, offsets, lines = _labels(source, encoding)
+    found = _Scan(source, read_text(source, encoding), None).result()
+    offsets, lines = found.offsets.tolist(), found.lines.tolist()
     check_counts(source, offsets, lines, added)
     rows = []
     for start, sentence in zip(offsets, added, strict=False):
-        rows += ["\t".join((labels[start + i], *cells)) + "\n" for i, cells in enumerate(sentence)]
+        rows += ["\t".join((found.labels[start + i], *cells)) + "\n" for i, cells in enumerate(sentence)]
         rows.append("\n")
     write_text(target, "".join(rows), encoding)
 
 
-class _Reader:
-    """Collects the tokens of a file line by line; `result` makes arrays of them.
+class _Scan:
+    """The strings of a text, and of every token, attribute and value which string it is, as numbers.
 
     Parameters
     ----------
     path : str or Path
         For messages.
+    text : str
+    limit : int or None
+        Sentences to read; None: all.
     begin : int
         The number of the first line.
     """
 
-    def __init__(self, path: str | Path, begin: int = 1) -> None:
-        self.path, self.begin = path, begin
-        self.numbers = Numbering()
-        self.share: dict[str, str] = {}
-        self.labels: list[str] = []
-        self.lines, self.offsets, self.ends = array("q"), array("q", [0]), array("q", [0])
-        self.ids, self.valued, self.values = array("i"), array("q"), array("d")
+    def __init__(self, path: str | Path, text: str, limit: int | None, begin: int = 1) -> None:
+        from structopt.kernels.text import attribute_lines as kernels
 
-    def read(self, lines: Sequence[str], limit: int | None) -> None:
-        """Read lines, or those of the first `limit` sentences; DataError at a line that is malformed."""
-        ids, number_of = self.ids, self.numbers.__getitem__
-        for number, line in enumerate(lines, self.begin):
-            if not line or line.isspace():
-                self.end_sentence()
-                if limit is not None and len(self.offsets) > limit:
-                    return
-                continue
-            label, *fields = line.split("\t")
-            if "\\" in line or ":" in line or "\t\t" in line or line[-1] == "\t":
-                self.add_fields(fields, number)
-            else:
-                ids.extend(map(number_of, fields))
-            self.add_label(label, number)
-        self.end_sentence()
-
-    def end_sentence(self) -> None:
-        """Close the sentence, unless it has no tokens."""
-        if len(self.labels) > self.offsets[-1]:
-            self.offsets.append(len(self.labels))
-
-    def add_label(self, label: str, line: int) -> None:
-        """Add the label of a token whose attributes have been added; equal labels become one string."""
-        name = self.share.get(label)
-        if name is None:
-            name = self.share[label] = _label(self.path, label, line)
-        self.labels.append(name)
-        self.lines.append(line)
-        self.ends.append(len(self.ids))
-
-    def add_fields(self, fields: Sequence[str], line: int) -> None:
-        """Add attributes that may be empty, escaped or have values, one by one."""
-        for field in fields:
-            if not field:
-                continue
-            name, value = field, None
-            if "\\" in field:
-                name, value = _unescaped(field)
-            elif ":" in field:
-                name, _, value = field.partition(":")
-            if value is not None:
-                self.valued.append(len(self.ids))
-                self.values.append(self.number_of(value, name, line))
-            self.ids.append(self.numbers[name])
-
-    def number_of(self, value: str, name: str, line: int) -> float:
-        """The number that an attribute's value is; DataError where it is none, or out of range."""
-        number = ranges.number(value)
-        if fault := ranges.fault(number):
-            advice = r"write attribute:number, and a colon that belongs to the name as \:"
-            raise DataError(self.path, line, f"the value {value!r} of attribute {name!r} {fault}: {advice}.")
-        return number
+        data, most = _bytes_of(text), np.zeros(3, np.int64)
+        kernels.count(data, most)
+        fields, tokens, colons = int(most[0]), int(most[1]) + 1, int(most[2])
+        strings = fields + tokens + colons
+        store, kinds, starts = np.empty(len(data), np.uint8), np.empty(strings, np.uint8), np.empty(strings + 1, np.int64)
+        labels, ids, values = (np.empty(size, np.int32) for size in (tokens, fields, colons))
+        lines, ends, sentences, valued = (np.empty(size, np.int64) for size in (tokens, tokens, tokens, colons))
+        counts = np.zeros(kernels.COUNTS, np.int64)
+        arrays = (store, kinds, starts, labels, lines, ends, sentences, ids, valued, values, counts)
+        interruptible.call(kernels.scan, data, -1 if limit is None else limit, *arrays)
+        tokens, closed, entries, with_value, strings, stored, fault, _ = counts.tolist()
+        self.path, self.without_label = str(path), begin + fault - 1 if fault else None
+        self.labels, self.lines, self.ends = labels[:tokens], lines[:tokens] + (begin - 1), ends[:tokens]
+        self.sentences, self.ids = sentences[:closed], ids[:entries]
+        self.valued, self.values = valued[:with_value], values[:with_value]
+        self.kinds, self.strings = kinds[:strings], unpack_strings(store[:stored], starts[: strings + 1])
+        self.names, self.numbers = self.kinds == kernels.NAME, self.kinds == kernels.VALUE
 
     def result(self) -> AttributeText:
-        """The sentences that were read, as arrays."""
-        offsets, ends, lines = (np.array(a, np.int64) for a in (self.offsets, self.ends, self.lines))
-        names, ids = list(self.numbers), np.array(self.ids, np.int32)
-        return AttributeText(str(self.path), offsets, ends, names, ids, self.all_values(), self.labels, lines)
+        """The sentences as arrays; DataError at the first line that is malformed."""
+        values = self._values()
+        self._check_labels()
+        names, labels = list(compress(self.strings, self.names)), [self.strings[n] for n in self.labels.tolist()]
+        ids = (np.cumsum(self.names, dtype=np.int32) - 1)[self.ids] if names else self.ids
+        return AttributeText(
+            self.path, np.append(0, self.sentences), np.append(0, self.ends), names, ids, values, labels, self.lines
+        )
 
-    def all_values(self) -> NDArray[np.float64] | None:
+    def _values(self) -> NDArray[np.float64] | None:
         """Values of all entries, 1 where the file has none; None where all are 1."""
-        written = np.array(self.values, np.float64)
-        if not np.any(written != 1):
+        read, faults = np.ones(len(self.strings)), {}
+        for n in np.flatnonzero(self.numbers).tolist():
+            read[n] = ranges.number(self.strings[n])
+            if fault := ranges.fault(read[n]):
+                faults[n] = fault
+        if faults:
+            self._refuse_value(faults)
+        if not np.any(read != 1):
             return None
         values = np.ones(len(self.ids))
-        values[np.array(self.valued, np.int64)] = written
+        values[self.valued] = read[self.values]
         return values
 
+    def _refuse_value(self, faults: Mapping[int, str]) -> None:
+        """Refuse the first value that is no number, or out of range, unless a line before it has no label."""
+        at = np.flatnonzero(np.isin(self.values, list(faults)))[0]
+        entry = self.valued[at]
+        line = int(self.lines[np.searchsorted(self.ends, entry, side="right")])
+        self._check_labels(line)
+        value, name = self.strings[self.values[at]], self.strings[self.ids[entry]]
+        advice = r"write attribute:number, and a colon that belongs to the name as \:"
+        raise DataError(self.path, line, f"the value {value!r} of attribute {name!r} {faults[self.values[at]]}: {advice}.")
 
-def _labels(path: str | Path, encoding: str) -> tuple[list[str], array[int], array[int]]:
-    reader = _Reader(path)
-    reader.read([line.partition("\t")[0] if not line.isspace() else "" for line in read_text(path, encoding).split("\n")], None)
-    return reader.labels, reader.offsets, reader.lines
+    def _check_labels(self, before: float = inf) -> None:
+        """Refuse the first line before another one that has no label, or weighs a sentence."""
+        weights = [n for n in np.unique(self.labels).tolist() if self.strings[n].startswith("@weight")]
+        weighing = self.lines[np.isin(self.labels, weights)].tolist()
+        if weighing and weighing[0] < min(before, self.without_label or inf):
+            raise DataError(self.path, weighing[0], "instance weights (@weight) are not supported: remove the line.")
+        if self.without_label and self.without_label < before:
+            message = "the line begins with a tab, so it has no label: write label TAB attribute TAB ...."
+            raise DataError(self.path, self.without_label, message)
 
 
-def _label(path: str | Path, label: str, line: int) -> str:
-    if not label:
-        raise DataError(path, line, "the line begins with a tab, so it has no label: write label TAB attribute TAB ....")
-    if label.startswith("@weight"):
-        raise DataError(path, line, "instance weights (@weight) are not supported: remove the line.")
-    return _unescape(label)
-
-
-def _unescape(text: str) -> str:
-    return ESCAPED.sub(r"\1", text) if "\\" in text else text
-
-
-def _unescaped(field: str) -> tuple[str, str | None]:
-    match = NAME_AND_VALUE.match(field)
-    assert match is not None
-    return _unescape(match[1]), match[2]
+def _bytes_of(text: str) -> NDArray[np.uint8]:
+    """A text in UTF-8. Lines of white space that is not ASCII, which kernels do not know, become empty."""
+    if not text.isascii() and any(space in text for space in WIDE_SPACES):
+        text = BLANK.sub("", text)
+    return np.frombuffer(text.encode("utf8", "surrogatepass"), np.uint8)

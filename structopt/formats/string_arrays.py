@@ -21,6 +21,9 @@ def unpack_strings(packed: Array, offsets: Array) -> list[str]:
     """Return the strings that `pack_strings` packed."""
     data, bounds = packed.tobytes(), offsets.tolist()
     pairs = zip(bounds[:-1], bounds[1:], strict=True)
+    if data.isascii():  # a byte is a character
+        text = data.decode("ascii")
+        return [text[begin:end] for begin, end in pairs]
     return [data[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairs]
 
 

@@ -151,13 +151,14 @@ class AttributeLabelling(TokenLabelling):
         numbers = np.bincount(corpus.ids, minlength=len(corpus.attributes)).tolist()
         counts.update(dict(zip(corpus.attributes, numbers, strict=True)))
 
-    def _number(self, counts: Mapping[str, int], known: Iterable[str]) -> None:
+    def _number(self, counts: Counter[str], known: Iterable[str]) -> None:
         """Number the attributes: those that are known, and then those that are frequent enough, the most frequent first.
 
         Most of what is read belongs to few attributes; rows of weights that stand side by side stay in the nearest caches.
         """
-        kept = (name for name in sorted(counts, key=counts.__getitem__, reverse=True) if counts[name] >= self.min_count)
-        self._attributes = {name: j for j, name in enumerate(dict.fromkeys([*known, *kept]))}
+        kept = (name for name, count in counts.most_common() if count >= self.min_count)
+        names = dict.fromkeys([*known, *kept])
+        self._attributes = dict(zip(names, range(len(names)), strict=True))
 
     def encode(self, corpus: AttributeText, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the attributes of the training data; labels of `given` cells are kept."""

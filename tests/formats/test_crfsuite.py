@@ -1,6 +1,8 @@
 """CRFsuite's attribute text: reading, writing, and the text of every error."""
 
 import gzip
+import random
+import re
 
 import numpy as np
 import pytest
@@ -104,6 +106,82 @@ def test_bad_content(make, content, where, text):
     with pytest.raises(DataError) as error:
         read(path)
     assert str(error.value).startswith(f"{path}{where}: {text}")
+
+
+def expected(text):
+    """The same by Python's own functions: labels, attributes with values, and lines of the tokens of every sentence."""
+    unescape = re.compile(r"\\([:\\])")
+    sentences = [[]]
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line or line.isspace():
+            sentences.append([])
+            continue
+        label, *fields = line.split("\t")
+        matches = [re.fullmatch(r"((?:\\.|[^:\\]|\\$)*)(?::(.*))?", field, re.DOTALL) for field in fields if field]
+        found = [(unescape.sub(r"\1", match[1]), float(match[2] or 1)) for match in matches]
+        sentences[-1].append((unescape.sub(r"\1", label), found, number))
+    return [sentence for sentence in sentences if sentence]
+
+
+def as_lists(corpus):
+    """A corpus in the form of `expected`."""
+    values = np.ones(len(corpus.ids)) if corpus.values is None else corpus.values
+    pairs = [(corpus.attributes[i], value) for i, value in zip(corpus.ids.tolist(), values.tolist(), strict=True)]
+    ends, lines = corpus.attribute_offsets.tolist(), corpus.lines.tolist()
+    tokens = [(corpus.labels[k], pairs[ends[k] : ends[k + 1]], lines[k]) for k in range(len(lines))]
+    bounds = corpus.offsets.tolist()
+    return [tokens[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+
+
+ATOMS = ["a", "b=", "word", r"\n", "\\:", "\\\\", " ", "\x1c", "é", "\u3000", "日"]
+BLANK = ["", "", "", " ", "\t\x1c", "\u3000", "\xa0\t "]
+
+
+def random_line(generator):
+    """A line between sentences, or one of a token whose attributes may be empty, escaped, or have values."""
+    if generator.random() < 0.2:
+        return generator.choice(BLANK)
+    fields = ["".join(generator.choices(ATOMS, k=generator.randrange(4))) for _ in range(generator.randrange(6))]
+    values = generator.choices(["", "\\", ":1", ":2.5"], k=len(fields))
+    label = "".join(generator.choices([*ATOMS, ":"], k=generator.randint(1, 3)))
+    return "\t".join([label, *map(str.__add__, fields, values)])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_reads_what_python_s_functions_read(make, seed):
+    generator = random.Random(seed)
+    text = "\n".join(["O\tfirst", *(random_line(generator) for _ in range(generator.choice([3, 30, 1000])))])
+    assert as_lists(read(make(text))) == expected(text)
+
+
+def test_many_attributes_are_found_again(make):
+    numbers = [*range(5000), *range(0, 5000, 7)]
+    text = "\n".join(f"L{n % 700}\tw={n}\tw={n}:{n % 900}.5" for n in numbers)
+    corpus = read(make(text))
+    assert corpus.attributes == [f"w={n}" for n in range(5000)]
+    assert as_lists(corpus) == expected(text)
+
+
+def test_lines_of_wide_white_space_end_sentences(make):
+    corpus = read(make("O\ta\u3000b\n\u3000 \x85\nO\tc\xa0\n\n\xa0\t\nO\td\n"))
+    assert (corpus.attributes, corpus.lines.tolist(), len(corpus)) == (["a\u3000b", "c\xa0", "d"], [1, 3, 6], 3)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "text"),
+    [
+        ("O\ta\nO\tb:x\n@weight:2\tc\n\ta\n", 2, "the value 'x' of attribute 'b' is not"),
+        ("O\ta\n@weight:2\tb:x\n\ta\n", 2, "the value 'x' of attribute 'b' is not"),
+        ("O\ta\n@weight:2\tb\nO\tb:x\n\ta\n", 2, "instance weights"),
+        ("O\ta\n\tb:1\n@weight:2\nO\tb:x\n", 2, "the line begins with a tab"),
+        ("O\ta\n\tb:x\n", 2, "the value 'x' of attribute 'b' is not"),
+        ("O\ta:1:2\tb\n", 1, "the value '1:2' of attribute 'a' is not"),
+    ],
+)
+def test_the_first_of_several_faults_is_told(make, content, line, text):
+    with pytest.raises(DataError) as error:
+        read(make(content))
+    assert f":{line}: {text}" in str(error.value)
 
 
 def test_missing_directory_and_truncated(make, tmp_path):

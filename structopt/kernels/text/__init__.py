@@ -1,0 +1,1 @@
+"""Large texts read in one call: the strings of their fields as numbers."""
