@@ -60,6 +60,8 @@ def known_entries(
     number_of = np.array([numbers.get(name, -1) for name in names], np.int32)
     ids = number_of[ids] if len(number_of) else ids
     known = ids >= 0
+    if known.all():
+        return offsets, ids, values
     before = np.concatenate([[0], np.cumsum(known)]).astype(np.int64)
     return before[offsets], ids[known], None if values is None else values[known]
 

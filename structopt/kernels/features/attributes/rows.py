@@ -36,6 +36,10 @@ def scores(features, theta, i, s, scratch):
         W = rows_of(theta, x.weights[g], x.attributes[g + 1] - x.attributes[g], width)
         S = rows_of(s, begin, last - first, width)
         listed = list_of(x, g, i)
+        for a in listed:  # all at once, so that the processor waits for many rows at the same time
+            line = x.weights[g] + a * width
+            prefetch(theta, line)
+            prefetch(theta, line + width - 1)
         for p in range(last - first):
             row = S[p]
             row[:] = 0.0
