@@ -14,6 +14,7 @@ from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.structure import Structure
 from structopt.core.storage.arrays import IN_MEMORY, Storage
 from structopt.core.storage.packing import Pieces, packed
+from structopt.features.support import support_words
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -59,15 +60,13 @@ def pack_rows(
     entries = np.cumsum([0, *(len(table.ids) for table in tables)])
     valued = any(table.values is not None for table in tables)
     values = [np.ones(len(t.ids)) if t.values is None else t.values for t in tables] if valued else []
-    masks, words = _support_words(groups, support)
     lists = _listing(tables, structure)
     fields: dict[str, Any] = {
         "widths": [group.width for group in groups],
         "weights": np.array(starts_of(groups)),
         "attributes": np.cumsum([0, *(group.size for group in groups)]),
         "starts": np.cumsum([0, *(len(table.offsets) for table in tables)])[:-1],
-        "masks": masks,
-        "support": words,
+        "support": np.zeros(0, np.int64) if support is None else _bits(support),
         **_blocks(tables, dense or [()] * len(groups)),
     }
     ranges = [(g, *bounds) for g in range(len(tables)) for bounds in storage.ranges(len(structure))]
@@ -139,17 +138,6 @@ def _blocks(tables: Sequence[AttributeTable], dense: Sequence[Sequence[DenseTabl
     }
 
 
-def _support_words(groups: Sequence[RowGroup], support: Array | None) -> tuple[Array, Array]:
-    """Support as bits, ceil(width / 64) words an attribute, and where the words of each group begin."""
-    if support is None:
-        return np.zeros(len(groups), np.int64), np.zeros(0, np.int64)
-    blocks = [_words(block, g.width) for block, g in zip(np.split(support, starts_of(groups)[1:-1]), groups, strict=True)]
-    return np.cumsum([0, *(len(block) for block in blocks[:-1])]), np.concatenate(blocks)
-
-
-def _words(support: Array, width: int) -> Array:
-    """Bits of rows of a given width, each row in whole int64 words, lowest bit first."""
-    rows = support.reshape(-1, width)
-    padded = np.zeros((len(rows), -(-width // 64) * 64), bool)
-    padded[:, :width] = rows
-    return np.packbits(padded, axis=1, bitorder="little").view("<i8").astype(np.int64).ravel()
+def _bits(support: Array) -> Array:
+    """A mask as bits, with a word behind them: kernels read 64 bits from any bit on."""
+    return support_words(np.append(support, np.zeros(128 - len(support) % 64, bool)))

@@ -22,12 +22,13 @@ OPTIMIZERS = {"dca": 3, "lbfgs": 3}  # with passes
 
 
 def write_copies(path: Path, copies: int) -> None:
-    """Write the corpus so many times; a copy's number stands behind the first letter of every word."""
+    """Write the corpus so many times; a copy's number stands behind the first letter of every word, but not of DOCSTART."""
     lines = datasets.path("train").read_text(encoding="utf8").splitlines()
     with path.open("w", encoding="utf8") as out:
         for copy in range(copies):
             mark = "".join(chr(ord("a") + int(digit)) for digit in str(copy)) if copy else ""
-            out.writelines((line[:1] + mark + line[1:] if line else "") + "\n" for line in lines)
+            words = (line[:1] + mark + line[1:] if line and not line.startswith("-DOCSTART-") else line for line in lines)
+            out.writelines(word + "\n" for word in words)
             out.write("\n")
 
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, overload, register_jitable
 
 
 def lowest_bit(word):
     """The number of the lowest bit that is set in a word, which is not 0."""
     return (int(word) & -int(word)).bit_length() - 1
+
+
+@register_jitable
+def bits_from(words, first):
+    """The 64 bits of a vector of uint64 words from bit `first` on; it must have a word behind that of `first`."""
+    at, before = first >> 6, np.uint64(first & 63)
+    return (words[at] >> before) | ((words[at + 1] << np.uint64(1)) << (np.uint64(63) - before))
 
 
 @intrinsic

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from structopt.kernels.arrays.rows import largest
-from structopt.kernels.waist.fields import Floats, Ints, Longs, Wide
+from structopt.kernels.waist.fields import Floats, Ints, Longs, Wide, Words
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import inlined
 from structopt.kernels.waist.views import part, table
@@ -36,8 +36,7 @@ class Rows(NamedTuple):
     starts : (G,) where the offsets of each group begin in `offsets`
     offsets : where the attributes of each position begin in `ids`
     values : the attributes' values, or empty when all are 1
-    masks : (G,) where each group's words begin in `support`
-    support : one bit a weight, set when it may move: ceil(width / 64) words an attribute; or empty when all may move
+    support : one bit a weight, set when it may move, and one word more; or empty when all may move
     dense : (G + 1,) where each group's blocks begin in `blocks`
     blocks : (blocks, 5) the first attribute, numbers of a row of M, rows a position, where its `slots` and its M begin
     slots : rows of M of all positions of all blocks; -1: zeros
@@ -54,8 +53,7 @@ class Rows(NamedTuple):
     starts: Longs
     offsets: Longs
     values: Floats
-    masks: Longs
-    support: Longs
+    support: Words
     dense: Longs
     blocks: Annotated[Longs, Wide(5)]
     slots: Ints

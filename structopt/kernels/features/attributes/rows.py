@@ -12,6 +12,7 @@ from structopt.kernels.arrays.row_tables import add_listed, add_to_each
 from structopt.kernels.arrays.rows import add_scaled, add_scaled_to_both, keep_bits, product, set_scaled
 from structopt.kernels.features.attributes.dense import add_dense_gradient, add_dense_scores, close_dense
 from structopt.kernels.features.attributes.record import large, list_of, open_gradient, open_rows, rows_of
+from structopt.kernels.waist.bits import bits_from
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 from structopt.kernels.waist.views import part, prefetch
 
@@ -103,7 +104,7 @@ def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
 
     The touched attributes, indices into the list so far, become numbers of attributes.
     """
-    masked, words = len(x.support) > 0, (width + 63) // 64
+    masked, begin = len(x.support) > 0, x.weights[k]
     for q in range(touched):
         target, a = G[q], np.int64(listed[chosen[q]])
         slot[chosen[q]] = -1
@@ -111,9 +112,9 @@ def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
         if not masked:
             continue
         if q + AHEAD < touched:
-            prefetch(x.support, x.masks[k] + listed[chosen[q + AHEAD]] * words)
-        for c in range(words):
-            keep_bits(part(target, 64 * c, min(64 * (c + 1), width)), x.support[x.masks[k] + a * words + c])
+            prefetch(x.support, (begin + listed[chosen[q + AHEAD]] * width) >> 6)
+        for y in range(0, width, 64):
+            keep_bits(part(target, y, min(y + 64, width)), bits_from(x.support, begin + a * width + y))
     all_rows = part(G, 0, touched * width)
     return norm + product(all_rows, all_rows)
 
