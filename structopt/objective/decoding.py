@@ -18,7 +18,7 @@ from structopt.kernels.waist.record import Array, Record
 from structopt.kernels.waist.signatures import Data, Kernels, Space
 from structopt.objective import scoring
 from structopt.objective.drivers import compose, run_driver
-from structopt.objective.examples import Examples
+from structopt.objective.examples import SHARDS, Examples
 
 ROOM = 1 << 16
 """Parts that a driver can list before the list is emptied."""
@@ -48,7 +48,8 @@ def best_outputs(
     def shard(bounds: tuple[int, int]) -> SparseVectors:
         return _listed(examples, own_kernels, *examples.scored(examples.data(), weights, bounds), temperature, bounds)
 
-    return joined(executor.map(shard, examples.shards()))
+    count = 1 if executor.workers == 1 and examples.scored_by_kernels else SHARDS  # a call takes as long as a dozen sentences
+    return joined(executor.map(shard, examples.shards(count)))
 
 
 def marginals(

@@ -84,9 +84,14 @@ class Examples:
         """Part scores of some instances in training, and the function from residuals to the gradient."""
         return scoring.training_of(self.scorer, weights, self.prepared, self.structure, instances, noise)
 
+    @property
+    def scored_by_kernels(self) -> bool:
+        """Whether drivers score instances one by one, from weights, and not whole ranges before."""
+        return isinstance(self.scorer, SparseFeatures) and self.allowed is None
+
     def scored(self, data: Data, weights: Array, bounds: tuple[int, int]) -> tuple[Data, Array]:
         """Data and weights for a driver over a range of instances; scores stand for weights where the scorer has no kernels."""
-        if isinstance(self.scorer, SparseFeatures) and self.allowed is None:
+        if self.scored_by_kernels:
             return data, weights
         record, scores = scoring.precomputed_scores(self.structure, bounds[0]), self.scores(weights, np.arange(*bounds))
         if self.allowed is not None:
