@@ -162,6 +162,11 @@ def test_many_attributes_are_found_again(make):
     assert as_lists(corpus) == expected(text)
 
 
+def test_many_labels_without_attributes_are_found_again(make):
+    labels = [f"L{n % 3000}" for n in range(7000)]
+    assert read(make("\n".join(labels))).labels == labels
+
+
 def test_lines_of_wide_white_space_end_sentences(make):
     corpus = read(make("O\ta\u3000b\n\u3000 \x85\nO\tc\xa0\n\n\xa0\t\nO\td\n"))
     assert (corpus.attributes, corpus.lines.tolist(), len(corpus)) == (["a\u3000b", "c\xa0", "d"], [1, 3, 6], 3)

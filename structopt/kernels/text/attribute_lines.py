@@ -165,9 +165,6 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
             q += 1  # over the tab
             if ends_field(text, q):
                 continue
-            if 2 * strings >= len(places):
-                table = enlarged(table)
-                places = part(table, 0, len(table))
             q, new, h = copied(text, q, NAME, store, end)
             number = numbered(NAME, h, new, strings, places, store, starts, kinds)
             if number == strings:
@@ -181,6 +178,12 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
                 valued[with_value], values[with_value] = entries, number
                 with_value += 1
             entries += 1
+            if 2 * strings >= len(places):
+                table = enlarged(table)
+                places = part(table, 0, len(table))
+        if 2 * strings >= len(places):  # of labels alone
+            table = enlarged(table)
+            places = part(table, 0, len(table))
         ends[tokens] = entries
         tokens += 1
         q += 1
