@@ -81,13 +81,13 @@ class _Compared:
         ends, kinds = np.zeros(len(self.gold), np.int64), np.zeros(len(self.gold), np.int64)
         ends[gold.starts], kinds[gold.starts] = gold.ends, gold.kinds
         right = (ends[predicted.starts] == predicted.ends) & (kinds[predicted.starts] == predicted.kinds)
-        parts = (predicted.starts[right], predicted.kinds[right]), predicted[::2], gold[::2]
-        starts, numbers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        which = np.repeat([RIGHT, PREDICTED, GOLD], [len(starts) for starts, _ in parts])
-        sentences = np.searchsorted(self.starts, starts, side="right") - 1
+        starts = np.concatenate([predicted.starts[right], predicted.starts, gold.starts])
+        numbers = np.concatenate([predicted.kinds[right], predicted.kinds, gold.kinds])
+        which = np.repeat([RIGHT, PREDICTED, GOLD], [int(right.sum()), len(right), len(gold.starts)])
         occurring, numbers = np.unique(numbers, return_inverse=True)
-        names = [self.numbers.kinds[number] for number in occurring.tolist()]
-        events = sentences, numbers, which
+        kinds_of_tags = self.numbers.kinds
+        names = [kinds_of_tags[number] for number in occurring.tolist()]
+        events = np.searchsorted(self.starts, starts, side="right") - 1, numbers, which
         return names, InstanceCounts.of_classes(self.tokens(), events, len(names), partial(_scores, names))
 
 

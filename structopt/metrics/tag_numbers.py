@@ -54,7 +54,8 @@ class TagNumbers:
         closing = np.array([closes(*pair) for pair in neighbours], bool)[which]
         starts, bounds = at[opening], at[opening | closing]
         ends = bounds[np.searchsorted(bounds, starts, side="right")]  # an O closes what the sentence leaves open
-        kinds = np.array([self.kinds.index(kind_of(name)) for name in names], np.int64)
+        number_of = {kind: number for number, kind in enumerate(self.kinds)}
+        kinds = np.array([number_of[kind_of(name)] for name in names], np.int64)
         return Entities(starts, ends, kinds[tags[ends - 1]])
 
     @property
