@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from structopt.errors import ConfigError, did_you_mean
 
@@ -14,6 +15,7 @@ IN_BIOES = {
     "bioes": {"B": "B", "I": "I", "E": "E", "S": "S"},
 }
 """The prefixes of BIOES that a token may have whose tag has a prefix of another scheme."""
+PAIRS = 4096  # of neighbouring tags whose answers are remembered: a corpus has few
 
 Span = tuple[int, int, str]
 """An entity: its first token, the token after its last one, its type."""
@@ -87,6 +89,7 @@ def kind_of(tag: str) -> str:
     return tag.partition("-")[2]
 
 
+@lru_cache(maxsize=PAIRS)
 def opens(before: str, tag: str) -> bool:
     """Whether an entity begins at a tag that comes after another one, ``O`` at the start of a sentence."""
     prefix = tag.partition("-")[0]
@@ -97,6 +100,7 @@ def opens(before: str, tag: str) -> bool:
     return prefix not in ("O", ".") and kind_of(before) != kind_of(tag)
 
 
+@lru_cache(maxsize=PAIRS)
 def closes(before: str, tag: str) -> bool:
     """Whether an entity that a tag belongs to ends before the tag that comes next."""
     prefix = before.partition("-")[0]
