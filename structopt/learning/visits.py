@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -51,6 +52,12 @@ class VisitOrder:
         """The instances of some blocks."""
         numbers: Array = (blocks[:, np.newaxis] * self.block + np.arange(self.block)).ravel()
         return numbers[numbers < m]
+
+
+@lru_cache(maxsize=1)
+def windows_of_pass(order: VisitOrder, m: int, seed: int, number: int) -> list[Array]:
+    """Return the `VisitOrder.windows` of a pass; those of one pass are remembered, for its steps ask one after the other."""
+    return order.windows(m, seed, number)
 
 
 SHUFFLED = VisitOrder()

@@ -26,7 +26,7 @@ from structopt.core.storage.arrays import Storage
 from structopt.core.weights.penalty import L2, Penalty
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import Data, Space
-from structopt.learning.visits import SHUFFLED, VisitOrder
+from structopt.learning.visits import SHUFFLED, VisitOrder, windows_of_pass
 from structopt.objective import scoring
 from structopt.objective.drivers import GraphKernels, compose, run_driver
 from structopt.objective.dual_bound import dual_bound
@@ -277,7 +277,7 @@ class Problem:
         visits, seed = self.settings.visits, self.seed
         if self.settings.divided:
             number, window = divmod(epoch, self.steps)
-            return visits.windows(self.m, seed, number)[window]
+            return windows_of_pass(visits, self.m, seed, number)[window]
         return np.concatenate(visits.windows(self.m, seed, epoch))
 
     @property
