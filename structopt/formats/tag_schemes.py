@@ -262,6 +262,7 @@ def _prefixes(scheme: str, length: int, adjacent: bool) -> str:
     return ("B" if scheme == "iob2" or adjacent else "I") + "I" * (length - 1)
 
 
+@lru_cache(maxsize=PAIRS)
 def _follows(previous: str, tag: str, scheme: str) -> bool:
     if tag != "O" and not _has_prefix(tag, PREFIXES[scheme]):
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -57,7 +58,7 @@ def known_entries(
     tuple
         Offsets, numbers and values of the entries that are left.
     """
-    number_of = np.array([numbers.get(name, -1) for name in names], np.int32)
+    number_of = np.fromiter(map(numbers.get, names, repeat(-1)), np.int32, len(names))
     ids = number_of[ids] if len(number_of) else ids
     known = ids >= 0
     if known.all():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -134,10 +134,8 @@ class AttributeLabelling(TokenLabelling):
         self._fix_scheme(_labels_of_sentences(corpus), earlier)
         open_labels = self.partial and any(map(is_open, set(corpus.labels)))
         self._learn_labels(self._labels_in_target_scheme(corpus.labels) if open_labels else corpus.labels, earlier)
-        counts: Counter[str] = Counter()
         if self.hash_bits is None:
-            self._count(corpus, counts)
-        self._number(counts, () if earlier is None else earlier._attributes)
+            self._number(corpus.attributes, _counts(corpus), () if earlier is None else earlier._attributes)
         if open_labels:
             return self._encoded_with_sets(corpus, {"label": self._table(corpus)}, corpus.labels)
         return self.encode(corpus)
@@ -146,19 +144,15 @@ class AttributeLabelling(TokenLabelling):
         """Return what learns as `fit` does."""
         return AttributeLearner(self, earlier)
 
-    def _count(self, corpus: AttributeText, counts: Counter[str]) -> None:
-        """Count the attributes of a corpus; the counter has them in the order of their first occurrences."""
-        numbers = np.bincount(corpus.ids, minlength=len(corpus.attributes)).tolist()
-        counts.update(dict(zip(corpus.attributes, numbers, strict=True)))
-
-    def _number(self, counts: Counter[str], known: Iterable[str]) -> None:
+    def _number(self, names: Sequence[str], counts: Array, known: Collection[str]) -> None:
         """Number the attributes: those that are known, and then those that are frequent enough, the most frequent first.
 
         Most of what is read belongs to few attributes; rows of weights that stand side by side stay in the nearest caches.
         """
-        kept = (name for name, count in counts.most_common() if count >= self.min_count)
-        names = dict.fromkeys([*known, *kept])
-        self._attributes = dict(zip(names, range(len(names)), strict=True))
+        order = np.argsort(-counts, kind="stable")
+        kept = [names[j] for j in order[counts[order] >= self.min_count].tolist()]
+        numbered = dict.fromkeys([*known, *kept]) if known else kept
+        self._attributes = dict(zip(numbered, range(len(numbered)), strict=True))
 
     def encode(self, corpus: AttributeText, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the attributes of the training data; labels of `given` cells are kept."""
@@ -238,6 +232,11 @@ def _labels_of_sentences(corpus: AttributeText) -> list[list[str]]:
     return [corpus.labels[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
+def _counts(corpus: AttributeText) -> Array:
+    """How often each attribute of a corpus occurs."""
+    return np.bincount(corpus.ids, minlength=len(corpus.attributes))
+
+
 class AttributeLearner(Learner):
     """Learns scheme, labels and attributes, in one round."""
 
@@ -254,7 +253,7 @@ class AttributeLearner(Learner):
             if task.scheme == "auto":
                 evidence.add(_labels_of_sentences(corpus))
             if task.hash_bits is None:
-                task._count(corpus, counts)
+                counts.update(dict(zip(corpus.attributes, _counts(corpus).tolist(), strict=True)))
         return evidence, labels, counts
 
     def take(self, number: int, gathered: Iterable[tuple[tag_schemes.SchemeEvidence, set[str], Counter[str]]]) -> None:
@@ -266,4 +265,6 @@ class AttributeLearner(Learner):
             counts.update(counted)
         task._take_scheme(evidence, self.earlier)
         task._learn_labels(sorted(labels), self.earlier)
-        task._number(counts, () if self.earlier is None else self.earlier._attributes)
+        if task.hash_bits is None:
+            numbers = np.fromiter(counts.values(), np.int64, len(counts))
+            task._number(list(counts), numbers, () if self.earlier is None else self.earlier._attributes)

@@ -45,25 +45,32 @@ def component(kind: str, name: str, **parameters: Any) -> Any:
     return registry.create(kind, node | parameters)
 
 
+def training() -> tuple[Any, Any]:
+    """Read the training part; return the task and the part encoded."""
+    task = registry.create("task", {"name": "attributes"})
+    return task, task.fit(task.read(files()[0]))
+
+
 @cache
 def _read() -> tuple[Any, Any, Any, Any]:
-    task = registry.create("task", {"name": "attributes"})
-    encoded = task.fit(task.read(files()[0]))
+    task, encoded = training()
     corpus_dev = task.read(files()[1])
     return task, encoded, corpus_dev, task.encode(corpus_dev)
 
 
-def problem(loss: str, C: float, optimizer: Optimizer | None = None, **parameters: Any) -> Problem:
-    """Make the problem of the training part, as the optimizer wants it laid out."""
+def problem(
+    loss: str, C: float, optimizer: Optimizer | None = None, encoded: Any = None, support: str = "seen", **parameters: Any
+) -> Problem:
+    """Make the problem of the training part, as the optimizer wants it laid out; `parameters` are the loss's."""
     graph, made = registry.create("factor_graph", {"name": "linear_chain"}), component("loss", loss, **parameters)
-    encoded = _read()[1]
+    encoded = encoded or _read()[1]
     inference, plan, positional = registry.create("inference", {"name": "exact"}), Plan(), False
     if optimizer is not None:
         plan, positional = optimizer.plan, optimizer.needs(made, graph).positional
     for name in (*plan.kernel_modules, *plan.imports):
         import_module(name)  # no pass is charged for the compiler
     settings = Settings(C, 0, plan.variant, plan.penalty)
-    return Problem.of(encoded, graph, made, inference, AttributeRows().fit, settings, positional)
+    return Problem.of(encoded, graph, made, inference, AttributeRows(support).fit, settings, positional)
 
 
 def dev(of: Problem) -> Examples:

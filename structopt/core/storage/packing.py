@@ -30,8 +30,7 @@ def packed(layout: RecordLayout[Any], storage: Storage, values: Mapping[str, Any
         The fields whose arrays come in pieces.
     """
     if not storage.in_files:
-        joined = {name: _joined(list(arrays)) for name, arrays in pieces.items()}
-        return layout.pack(**values, **joined)
+        return layout.pack(**values, **{name: list(arrays) for name, arrays in pieces.items()})
     buffers, offsets = [], []
     for buffer, dtype in BUFFERS.items():
         numbers = np.array([values[field.name] for field in layout.singles[buffer]], dtype)
@@ -46,10 +45,6 @@ def packed(layout: RecordLayout[Any], storage: Storage, values: Mapping[str, Any
         offsets.append(np.array(ends, np.int64))
     ints, longs, floats = buffers
     return layout.borrow(ints, longs, floats, np.concatenate(offsets))
-
-
-def _joined(arrays: list[Array]) -> Array:
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def _pieces(name: str, values: Mapping[str, Any], pieces: Mapping[str, Pieces]) -> Iterator[Array]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
@@ -63,8 +64,9 @@ class RecordLayout(Generic[T]):
     def pack(self, **values: Any) -> Record:
         """Pack values, one for every field, by name.
 
-        A field that is a single number takes a number. One that is an array takes an array, or an int: so many zeros. One that
-        holds another declaration takes a mapping from its names to values.
+        A field that is a single number takes a number. One that is an array takes an array, a list of its pieces, which are
+        arrays one after the other, or an int: so many zeros. One that holds another declaration takes a mapping from its names to
+        values.
 
         Where a buffer has no single numbers, and only one array that is not empty, that array becomes the buffer if it is
         contiguous, writable and of the buffer's type: it is shared, not copied.
@@ -78,9 +80,9 @@ class RecordLayout(Generic[T]):
         buffers, offsets = [], []
         for buffer, dtype in BUFFERS.items():
             numbers = [self._number(field, named[field.name], dtype) for field in self.singles[buffer]]
-            arrays = [self._array(field, named, dtype) for field in self.arrays[buffer]]
-            buffers.append(_joined([np.array(numbers, dtype), *arrays]))
-            offsets.append(np.cumsum([len(numbers), *map(len, arrays)], dtype=np.int64))
+            arrays = [self._pieces(field, named, dtype) for field in self.arrays[buffer]]
+            buffers.append(_joined([np.array(numbers, dtype), *chain.from_iterable(arrays)]))
+            offsets.append(np.cumsum([len(numbers), *(sum(map(len, pieces)) for pieces in arrays)], dtype=np.int64))
         ints, longs, floats = buffers
         return Record(ints, longs, floats, np.concatenate(offsets))
 
@@ -175,9 +177,15 @@ class RecordLayout(Generic[T]):
             self._refuse(f"{field.name} takes a single number, not an array of shape {number.shape}.")
         return self._fitting(field, number, dtype)
 
-    def _array(self, field: Field, values: Mapping[str, Any], dtype: Any) -> Array:
-        """The flat array of a field, shared with the value where that has the field's type."""
+    def _pieces(self, field: Field, values: Mapping[str, Any], dtype: Any) -> list[Array]:
+        """The flat pieces of the array of a field; mostly it is the one."""
         value = values[field.name]
+        if isinstance(value, list) and all(isinstance(piece, np.ndarray) and piece.ndim for piece in value):
+            return [self._array(field, piece, values, dtype) for piece in value]
+        return [self._array(field, value, values, dtype)]
+
+    def _array(self, field: Field, value: Any, values: Mapping[str, Any], dtype: Any) -> Array:
+        """A flat array of a field, shared with the value where that has the field's type."""
         if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0:
             return np.zeros(value, dtype)
         array = np.asarray(value)

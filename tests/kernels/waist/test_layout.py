@@ -121,6 +121,16 @@ def test_whole_floats_and_empty_arrays_of_any_type_fit() -> None:
     assert x.values.tolist() == [0.0, 1.0, 2.0]
 
 
+def test_an_array_may_come_in_pieces() -> None:
+    table = [np.arange(4).reshape(2, 2), np.array([4, 5], np.int32), np.zeros((0, 2))]
+    x = MIXED.open(MIXED.pack(**VALUES | {"table": table, "values": [np.ones(1), np.zeros(2)]}))
+    assert x.table.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert x.values.tolist() == [1.0, 0.0, 0.0]
+    assert x.codes.tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(StructoptError, match=re.escape("table takes an array with 2 columns, not one of shape (3,).")):
+        MIXED.pack(**VALUES | {"table": [np.zeros((1, 2)), np.zeros(3)]})
+
+
 def test_fields_must_be_annotated() -> None:
     with pytest.raises(TypeError, match="Unmarked.ids: annotate it Int, Flag"):
         RecordLayout(Unmarked)
