@@ -192,8 +192,8 @@ def value_of_words(codes: Sequence[int]) -> int:
 
 
 def _mixed(z: int) -> int:
-    """As `structopt.kernels.features.hashing.mix`."""
-    from structopt.kernels.features.hashing import FIRST, SECOND
+    """As `structopt.kernels.waist.bits.mix`, of a Python integer."""
+    from structopt.kernels.waist.bits import FIRST, SECOND
 
     z &= WORD
     z = (z ^ (z >> 30)) * int(FIRST) & WORD

@@ -70,7 +70,8 @@ def partial_sums(number: int, values: Values, count: int) -> Array:
 
 def partial(template: int, atom: int, value: Array) -> Array:
     """Partial hashes of an atom of a template that meets values."""
-    from structopt.kernels.features.hashing import ATOMS, FIRST, SECOND, STEP
+    from structopt.kernels.features.hashing import ATOMS, STEP
+    from structopt.kernels.waist.bits import FIRST, SECOND
 
     with np.errstate(over="ignore"):
         z = STEP * np.uint64(ATOMS * template + atom) + value.astype(np.int64).view(np.uint64)

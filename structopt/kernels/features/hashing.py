@@ -16,23 +16,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from structopt.kernels.waist.bits import mix
 from structopt.kernels.waist.signatures import inlined
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
-FIRST, SECOND, LAST = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(0xD6E8FEB86659FD93)
+LAST = np.uint64(0xD6E8FEB86659FD93)
 ATOMS = 64
 """More than the atoms of a template."""
 START, END, ROOT_CODE, NONE_CODE = -1, -2, -3, -4
 """Values beyond the sentence's edges, of the root, and of no token; those of tokens are 0 and more."""
 NONE_SLOT, ROOT_SLOT, TOKENS = 0, 1, 2
-
-
-@inlined
-def mix(z):
-    """Mix 64 bits: the finaliser of SplitMix64 (Steele et al., 2014)."""
-    z = (z ^ (z >> np.uint64(30))) * FIRST
-    z = (z ^ (z >> np.uint64(27))) * SECOND
-    return z ^ (z >> np.uint64(31))
 
 
 @inlined

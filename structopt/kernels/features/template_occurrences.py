@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from structopt.kernels.features.hashing import STEP, TOKENS, finish, mix, rotated
+from structopt.kernels.features.hashing import STEP, TOKENS, finish, rotated
 from structopt.kernels.features.template_parts import (
     ARC,
     BETWEEN,
@@ -19,6 +19,7 @@ from structopt.kernels.features.template_parts import (
     parts_of,
     variants_of,
 )
+from structopt.kernels.waist.bits import mix
 from structopt.kernels.waist.signatures import INTS, LONGS, RECORD, kernel
 
 

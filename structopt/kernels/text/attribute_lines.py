@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from structopt.kernels.features.hashing import mix
+from structopt.kernels.waist.bits import mix
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import INTS, LONGS, inlined, kernel, merged
 from structopt.kernels.waist.views import part

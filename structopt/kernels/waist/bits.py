@@ -9,6 +9,18 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload, register_jitable
 
+from structopt.kernels.waist.signatures import inlined
+
+FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@inlined
+def mix(word):
+    """Mix the bits of a word: the finaliser of SplitMix64 (Steele et al., 2014)."""
+    word = (word ^ (word >> np.uint64(30))) * FIRST
+    word = (word ^ (word >> np.uint64(27))) * SECOND
+    return word ^ (word >> np.uint64(31))
+
 
 def lowest_bit(word):
     """The number of the lowest bit that is set in a word, which is not 0."""

@@ -18,7 +18,8 @@ from structopt.kernels.features.anchored.record import (
     LEFT_WORD,
     LENGTH_OF,
 )
-from structopt.kernels.features.hashing import END, START, finish, mix, partial
+from structopt.kernels.features.hashing import END, START, finish, partial
+from structopt.kernels.waist.bits import mix
 from structopt.kernels.waist.signatures import inlined
 
 FIRST_PART, LAST_PART = 4, 3
