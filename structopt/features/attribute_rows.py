@@ -110,7 +110,7 @@ class AttributeRows(Supported):
         """Bytes of what occurs: rows of weights, their indices among all and among these; scores of the rows of dense tables."""
         rows = scores = 0
         for group, table, dense in zip(structure.groups, *_tables(encoded, structure), strict=True):
-            rows += group.width * (len(np.unique(table.ids)) + sum(one.size for one in dense))
+            rows += group.width * (len(table.occurring()) + sum(one.size for one in dense))
             scores += group.width * sum(one.rows.shape[1] * len(one.matrix) for one in dense)
         return NUMBER * (rows + 2 * min(rows, self.count) + 2 * scores)
 

@@ -18,7 +18,9 @@ from structopt import datasets
 
 pytestmark = pytest.mark.benchmark
 COPIES = (1, 10, 100)
-OPTIMIZERS = {"dca": 3, "lbfgs": 3}  # with passes
+BLOCKS = ["order=blocks", "storage.window=8"]
+RUNS = {"dca": ["optimizer=dca"], "dca in blocks": ["optimizer=dca", *BLOCKS], "lbfgs": ["optimizer=lbfgs"]}
+PASSES = 4
 
 
 def write_copies(path: Path, copies: int) -> None:
@@ -32,10 +34,10 @@ def write_copies(path: Path, copies: int) -> None:
             out.write("\n")
 
 
-def run(folder: Path, train: Path, optimizer: str, passes: int) -> dict[str, float]:
+def run(folder: Path, train: Path, chosen: list[str]) -> dict[str, float]:
     """Train in a process of its own; return what it needed."""
     words = ["task=ner", f"task.train={train}", "task.dev=null", "task.test=null", "tracker=none", f"hydra.run.dir={folder}"]
-    command = [sys.executable, "-m", "structopt", *words, f"optimizer={optimizer}", f"optimizer.epochs={passes}"]
+    command = [sys.executable, "-m", "structopt", *words, *chosen, f"optimizer.epochs={PASSES}"]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     assert status == 0
@@ -50,16 +52,16 @@ def run(folder: Path, train: Path, optimizer: str, passes: int) -> dict[str, flo
     }
 
 
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_growth(tmp_path: Path, optimizer: str) -> None:
-    print(f"\n{optimizer}: copies, weights, seconds a pass and of features, peak memory (in brackets: times the first)")
+@pytest.mark.parametrize("name", RUNS)
+def test_growth(tmp_path: Path, name: str) -> None:
+    print(f"\n{name}: copies, weights, seconds a pass and of features, peak memory (in brackets: times the first)")
     first: dict[str, float] = {}
     for copies in COPIES:
         train = tmp_path / f"{copies}.conll"
         write_copies(train, copies)
-        found = run(tmp_path / f"run_{copies}", train, optimizer, OPTIMIZERS[optimizer])
+        found = run(tmp_path / f"run_{copies}", train, RUNS[name])
         first = first or found
-        shares = {name: found[name] / first[name] for name in found}
+        shares = {key: found[key] / first[key] for key in found}
         print(
             f"{copies:4d}  {found['weights']:11,.0f}  {found['pass']:8.3f} ({shares['pass']:6.1f})  "
             f"{found['featurize']:7.2f}  {found['GB']:6.2f} GB ({shares['GB']:5.1f})"

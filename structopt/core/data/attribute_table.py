@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from structopt.kernels.waist.record import Array
 
 
@@ -27,6 +29,12 @@ class AttributeTable:
     ids: Array
     values: Array | None
     size: int
+
+    def occurring(self) -> Array:
+        """The attributes that some position has, ascending, int64; O(entries + size)."""
+        seen = np.zeros(self.size, bool)
+        seen[self.ids] = True
+        return np.flatnonzero(seen)
 
     def subset(self, first: int, last: int) -> AttributeTable:
         """The rows first <= p < last; ids and values are views."""

@@ -66,8 +66,9 @@ class SparseGroup:
     """
 
     def __init__(self, table: AttributeTable, width: int, row_starts: Array) -> None:
-        self.attributes, ids = np.unique(table.ids, return_inverse=True)
-        own = AttributeTable(table.offsets, ids.astype(np.int32), table.values, len(self.attributes))
+        self.attributes, numbers = table.occurring(), np.zeros(table.size, np.int32)
+        numbers[self.attributes] = np.arange(len(self.attributes))
+        own = AttributeTable(table.offsets, numbers[table.ids], table.values, len(self.attributes))
         self.bundles, self.width = Bundles.find(own), width
         self.table, self.rows = self.bundles.table, self.bundles.size + self.bundles.count
         self._columns, self._bundled = Columns.of(self.table, width, row_starts).split(self.bundles.size)

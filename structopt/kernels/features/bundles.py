@@ -11,9 +11,10 @@ from numba import types
 
 from structopt.kernels.arrays.rows import add_row
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, kernel
-from structopt.kernels.waist.views import part
+from structopt.kernels.waist.views import part, prefetch
 
-MOST = 4096  # attributes of a position that are looked at
+MOST = 4096  # attributes of a position; those that first occur where there are more are not looked at
+AHEAD, LINE = 8, 16  # positions whose attributes are asked for ahead, and attributes in a line of the cache
 
 
 @kernel(types.int64(LONGS, INTS, LONGS, INTS, types.int64, LONGS, INTS))
@@ -24,15 +25,28 @@ def implied(offsets, ids, columns, positions, least, starts, members):
     columns[a + 1]]` the positions of attribute a. The list of a goes to `members[starts[a] : starts[a + 1]]`, and is
     empty where it would be a alone; `members` must have room for as many numbers as `ids`. Returns how many it took.
     """
-    common, used = np.empty(MOST, np.int32), 0
+    common, used, places = np.empty(MOST, np.int32), 0, len(offsets) - 1
     for a in range(len(columns) - 1):
         starts[a] = used
-        if columns[a + 1] - columns[a] < least:
+        times = columns[a + 1] - columns[a]
+        if times < least:
             continue
-        p = positions[columns[a]]
-        n = min(offsets[p + 1] - offsets[p], MOST)
-        common[:n] = ids[offsets[p] : offsets[p] + n]
+        p, n, sure = positions[columns[a]], 0, 0
+        if offsets[p + 1] - offsets[p] > MOST:
+            continue
+        for j in range(offsets[p], offsets[p + 1]):
+            own = columns[ids[j] + 1] - columns[ids[j]]
+            if own >= times:  # what is implied occurs as often
+                common[n] = ids[j]
+                n += 1
+                sure += own == places and ids[j] != a
         for q in range(columns[a] + 1, columns[a + 1]):
+            if n - sure <= 1:  # the rest is at every position
+                break
+            if q + AHEAD < columns[a + 1]:
+                ahead = positions[q + AHEAD]
+                for line in range(offsets[ahead], offsets[ahead + 1], LINE):
+                    prefetch(ids, line)
             p = positions[q]
             j, end, kept = offsets[p], offsets[p + 1], 0
             for x in range(n):
@@ -42,8 +56,6 @@ def implied(offsets, ids, columns, positions, least, starts, members):
                     common[kept] = common[x]
                     kept += 1
             n = kept
-            if n <= 1:
-                break
         if n > 1 and used + n <= len(members):
             members[used : used + n] = common[:n]
             used += n

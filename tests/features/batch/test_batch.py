@@ -11,6 +11,7 @@ from structopt.features.batch import bundles
 from structopt.features.batch.attribute_rows import BatchFeatures
 from structopt.features.batch.bundles import Bundles
 from structopt.inference.exact import Exact
+from structopt.kernels.features.bundles import MOST, implied
 from structopt.loss.family import LossFamily
 from structopt.testing.problems import loss_and_gradient, make_problem, random_encoded, random_weights
 
@@ -53,6 +54,32 @@ def test_bundles_are_a_factorisation(seed):
     for b in range(found.count):
         members[table.size + b, found.members[found.starts[b] : found.starts[b + 1]]] = 1.0
     np.testing.assert_array_equal(counts(found.table) @ members, counts(table))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("least", [1, 3])
+def test_attributes_imply_those_that_are_wherever_they_are(seed, least):
+    table = table_of(seed=seed)
+    ids = np.concatenate([np.sort(row) for row in np.split(table.ids, table.offsets[1:-1])]).astype(np.int32)
+    has = counts(table) > 0
+    columns = np.cumsum([0, *has.sum(axis=0)]).astype(np.int64)
+    positions = np.concatenate([np.flatnonzero(column) for column in has.T]).astype(np.int32)
+    starts, members = np.zeros(table.size + 1, np.int64), np.zeros(len(ids), np.int32)
+    used = implied(table.offsets, ids, columns, positions, least, starts, members)
+    assert used == starts[-1] > 0
+    for a in range(table.size):
+        found = members[starts[a] : starts[a + 1]].tolist()
+        expected = np.flatnonzero(has[has[:, a]].all(axis=0)).tolist() if has[:, a].sum() >= least else []
+        assert found == (expected if len(expected) > 1 else []), a
+
+
+def test_nothing_is_implied_by_attributes_of_very_long_rows():
+    size = MOST + 1
+    offsets, ids = np.array([0, size, 2 * size], np.int64), np.tile(np.arange(size, dtype=np.int32), 2)
+    columns, positions = np.arange(0, 2 * size + 1, 2), np.tile(np.arange(2, dtype=np.int32), size)
+    starts, members = np.ones(size + 1, np.int64), np.zeros(2 * size, np.int32)
+    assert implied(offsets, ids, columns, positions, 1, starts, members) == 0
+    assert not starts.any()
 
 
 def test_widen_and_fold_are_transposed():
