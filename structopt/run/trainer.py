@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -22,6 +23,7 @@ from structopt.errors import ConfigError, NumericalError
 from structopt.kernels.waist.compiling import Stopwatch
 from structopt.kernels.waist.record import Array
 from structopt.objective.problem import Problem
+from structopt.process import interruption
 from structopt.progress import phases
 from structopt.run.checkpoint import SEEN, Checkpoint
 from structopt.run.observer import Observer, Progress, Row, restored_progress
@@ -33,6 +35,12 @@ Judge = Callable[[Row], str]
 """Given the row of a pass, the reason to stop after it, or the empty string."""
 CERTIFIED = "the certified gap is"
 BEST, MESSAGES = "best.weights", "inference.messages"  # in a checkpoint; no optimizer's state has a dot in its names
+SMALL = 16 << 20
+"""Bytes of arrays that are saved after every pass, however short it was."""
+SHORT = 2.0
+"""Seconds of a pass for whose end an interrupt can wait; after longer ones there is a checkpoint always."""
+SPARED = 20
+"""Other checkpoints are written so many times as long after the last one as that took."""
 ADVICE = "Set a smaller optimizer.C, which regularises more, or scale the features down."
 
 
@@ -110,13 +118,15 @@ class Trainer:
         self.progress = Progress()
         self.best_weights: Array | None = None
         self.state: State = {}
+        self.saved, self._saved_at, self._saving = 0, 0.0, 0.0  # pass of the last checkpoint, its time, and how long it took
+        self._passing, self._whole = 0.0, True  # seconds of the last pass, and whether the state is that after it
         self._account = problem.executor.account
         self._accounted = self._account.copied() if self._account else Account()
 
     def start(self, weights: Array, earlier: Earlier | None = None) -> None:
         """Begin at these weights, or in the state that an earlier run left; a checkpoint in the folder is deleted."""
         self.file.unlink(missing_ok=True)
-        self.progress, self.best_weights = Progress(), None
+        self.progress, self.best_weights, self.saved = Progress(), None, 0
         self.problem.messages[:] = 0.0
         if earlier is None:
             self.state = self.optimizer.init(self.problem, weights)
@@ -133,7 +143,8 @@ class Trainer:
             self.optimizer.weights(self.state)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, ConfigError) as error:
             raise self.checkpoint.refusal("it is of another version") from error
-        self.history.rewind(self.progress.epoch)
+        self.saved = self.progress.epoch
+        self.history.rewind(self.saved)
         return True
 
     @cached_property
@@ -167,7 +178,7 @@ class Trainer:
         Raises
         ------
         NumericalError
-            If loss, weights, objective or dual are not finite after a pass; the checkpoint of the pass before stays.
+            If loss, weights, objective or dual are not finite after a pass; the last checkpoint stays.
         """
         with phases.phase("loading kernels", lasting=False):
             plan = self.optimizer.plan
@@ -177,7 +188,14 @@ class Trainer:
             for observer in self.observers:
                 observer.begin(self)
             while self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
-                self._pass()
+                with interruption.put_off() if self.behind else nullcontext():  # short passes come to their end
+                    row = self._pass()
+                for observer in self.observers:
+                    observer.passed(self, row)
+        except BaseException:
+            if self.behind and self._whole:  # between two passes nothing is lost
+                self._save()
+            raise
         finally:
             for observer in self.observers:
                 observer.close()
@@ -189,8 +207,9 @@ class Trainer:
             return self.best_weights
         return self.optimizer.weights(self.state)
 
-    def _pass(self) -> None:
-        """Make a pass, measure it, and write its checkpoint."""
+    def _pass(self) -> Row:
+        """Make a pass, measure it, and write its checkpoint where one is due."""
+        self._whole, began = False, time.monotonic()
         with np.errstate(over="ignore", invalid="ignore"):  # `_refuse_overflow` says it in words
             report = self._step()
             row = self._row(report)
@@ -200,9 +219,11 @@ class Trainer:
         self._ask_judge(row)
         for observer in self.observers:
             observer.measured(self, row)
-        self._save()
-        for observer in self.observers:
-            observer.passed(self, row)
+        self._passing = time.monotonic() - began
+        if self._due():
+            self._save()
+        self._whole = True
+        return row
 
     def _step(self) -> Report:
         """Make the steps of a pass, or those that are left of it; the report of the last, with the loss of all."""
@@ -275,7 +296,7 @@ class Trainer:
         if value is None or isfinite(value):
             return
         done = self.progress.epoch - 1
-        kept = f"{self.file.parent} holds pass {done}." if done else "No pass was finished."
+        kept = f"{self.file.parent} holds pass {self.saved}." if done else "No pass was finished."
         raise NumericalError(
             f"pass {done + 1}: {name} came out as {value:g}, so that training cannot go on. {self.advice} {kept}"
         )
@@ -331,14 +352,33 @@ class Trainer:
         if judge is not None and self.progress.epoch < self.optimizer.epochs and not self.progress.stopped:
             self.progress.stopped = judge(row)
 
-    def _save(self) -> None:
-        """Write the checkpoint."""
+    @property
+    def behind(self) -> bool:
+        """Whether passes were finished that the checkpoint lacks."""
+        return self.progress.epoch > self.saved
+
+    def _due(self) -> bool:
+        """Whether to write a checkpoint after a pass: the last one, a long one, or where it takes little of the time."""
+        if self.progress.stopped or self.progress.epoch >= self.optimizer.epochs or self._passing > SHORT:
+            return True
+        small = sum(array.nbytes for array in self._arrays().values()) <= SMALL
+        return small or time.monotonic() - self._saved_at >= SPARED * self._saving
+
+    def _arrays(self) -> dict[str, Array]:
+        """The arrays of a checkpoint."""
         arrays = {name: value for name, value in self.state.items() if isinstance(value, np.ndarray)}
         if self.best_weights is not None:
             arrays[BEST] = self.best_weights
         if len(self.problem.messages):
             arrays[MESSAGES] = self.problem.messages
+        return arrays
+
+    def _save(self) -> None:
+        """Write the checkpoint."""
+        began = time.monotonic()
         scalars = {name: value for name, value in self.state.items() if not isinstance(value, np.ndarray)}
         seen = int(self.problem.before) + self.problem.m
         notes = {"progress": asdict(self.progress), "scalars": scalars, SEEN: seen}
-        self.checkpoint.write(arrays, notes, (*self.optimizer.plan.weights, BEST))
+        self.checkpoint.write(self._arrays(), notes, (*self.optimizer.plan.weights, BEST))
+        self.saved, self._saved_at = self.progress.epoch, time.monotonic()
+        self._saving = self._saved_at - began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,11 @@ from structopt.core.storage.arrays import IN_MEMORY
 from structopt.errors import ModelError, NumericalError
 from structopt.formats import durable_files
 from structopt.objective.fingerprint import Fingerprint
+from structopt.process import interruption
+from structopt.run.checkpoint import Checkpoint
 from structopt.run.history import read
+from structopt.run.observer import Observer
+from structopt.run.observers import Interrupts
 from structopt.run.trainer import Schedule, Trainer
 
 
@@ -188,6 +193,101 @@ def test_start_forgets(tmp_path: Path) -> None:
     one.start(np.zeros(1))
     assert (one.progress.epoch, one.best_weights, read(tmp_path / "history.csv")) == (0, None, [])
     assert not trainer(tmp_path, 2).resume()
+
+
+@pytest.fixture
+def saved(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The passes after which checkpoints are written, of which all are large and take long."""
+    passes: list[int] = []
+
+    def write(self: Checkpoint, arrays: Any, notes: Any, over_weights: Any) -> None:
+        passes.append(notes["progress"]["epoch"])
+        written(self, arrays, notes, over_weights)
+
+    written = Checkpoint.write
+    monkeypatch.setattr(Checkpoint, "write", write)
+    monkeypatch.setattr("structopt.run.trainer.SMALL", 0)
+    monkeypatch.setattr("structopt.run.trainer.SPARED", 1e9)
+    return passes
+
+
+class Raising(Observer):
+    """Ends the run after a pass."""
+
+    def passed(self, training: Any, row: Any) -> None:
+        if row["epoch"] == 3:
+            raise KeyboardInterrupt
+
+
+class Stopping(Counting):
+    """Is interrupted within the fourth pass, which leaves it half done."""
+
+    def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+        found = super().step(problem, state)
+        if state["count"] == 4:
+            raise KeyboardInterrupt
+        return found
+
+
+def test_large_checkpoints_are_written_seldom_and_after_the_last_pass(tmp_path: Path, saved: list[int]) -> None:
+    one = trainer(tmp_path, 5)
+    one.start(np.zeros(1))
+    one.run()
+    assert (saved, one.behind) == ([1, 5], False)
+
+
+@pytest.mark.parametrize("name, value", [("SMALL", 8), ("SPARED", 0.0), ("SHORT", -1.0)])
+def test_small_or_quick_ones_and_those_of_long_passes_are_written_after_every_pass(
+    tmp_path: Path, saved: list[int], monkeypatch: pytest.MonkeyPatch, name: str, value: float
+) -> None:
+    monkeypatch.setattr(f"structopt.run.trainer.{name}", value)
+    one = trainer(tmp_path, 3)
+    one.start(np.zeros(1))
+    one.run()
+    assert saved == [1, 2, 3]
+
+
+class Signalled(Counting):
+    """Gets a signal within the fourth pass."""
+
+    def step(self, problem: Any, state: dict[str, Any]) -> tuple[dict[str, Any], Report]:
+        if state["count"] == 3:
+            signal.raise_signal(signal.SIGINT)
+        return super().step(problem, state)
+
+
+def test_a_signal_waits_for_the_end_of_a_short_pass(tmp_path: Path, saved: list[int]) -> None:
+    one = trainer(tmp_path, 6, method=Signalled(6))
+    one.observers.append(Interrupts())
+    one.start(np.zeros(1))
+    with interruption.noted(), pytest.raises(KeyboardInterrupt):
+        one.run()
+    assert saved == [1, 4]
+    assert one.weights().tolist() == [4.0]
+
+
+def test_what_ends_a_run_between_two_passes_loses_none(tmp_path: Path, saved: list[int]) -> None:
+    one = trainer(tmp_path, 5)
+    one.observers.append(Raising())
+    one.start(np.zeros(1))
+    with pytest.raises(KeyboardInterrupt):
+        one.run()
+    assert saved == [1, 3]
+    assert one.resume()
+    assert (one.progress.epoch, one.weights().tolist()) == (3, [3.0])
+
+
+def test_what_ends_a_run_within_a_pass_goes_back_to_the_checkpoint(tmp_path: Path, saved: list[int]) -> None:
+    one = trainer(tmp_path, 5, method=Stopping(5))
+    one.start(np.zeros(1))
+    with pytest.raises(KeyboardInterrupt):
+        one.run()
+    assert (saved, one.behind) == ([1], True)
+    again = trainer(tmp_path, 5)
+    assert again.resume()
+    assert (again.progress.epoch, again.behind) == (1, False)
+    assert again.run().tolist() == [5.0]
+    assert [row["epoch"] for row in read(tmp_path / "history.csv")] == [1, 2, 3, 4, 5]
 
 
 def test_a_checkpoint_of_other_data(tmp_path: Path) -> None:
