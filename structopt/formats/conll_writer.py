@@ -7,7 +7,7 @@ from pathlib import Path
 
 from structopt.errors import DataError
 from structopt.formats.conll_reader import ASCII_SPACE, no_sentences, token_lines
-from structopt.formats.text_files import read_verbatim, write_text
+from structopt.formats.text_files import plain, read_verbatim, write_text
 
 
 def write(
@@ -34,7 +34,7 @@ def write(
         As in `structopt.formats.conll_reader.read`; `added` does not match the source; the target cannot be written.
     """
     text = read_verbatim(source, encoding)
-    tokens = token_lines(source, text.removeprefix("\ufeff").replace("\r\n", "\n"), None, separator)
+    tokens = token_lines(source, plain(text), None, separator)
     if not tokens.lines:
         raise no_sentences(source)
     check_counts(source, tokens.offsets, tokens.lines, added)

@@ -36,12 +36,18 @@ def read_text(path: str | Path, encoding: str = "utf8") -> str:
     ConfigError
         An unknown encoding.
     """
-    return _with_plain_ends(_decode(path, encoding))
+    return plain(_decode(path, encoding))
 
 
 def read_verbatim(path: str | Path, encoding: str = "utf8") -> str:
     """Return the whole text of a file with its line ends as they are; the errors of `read_text`."""
     return _decode(path, encoding)
+
+
+def plain(text: str) -> str:
+    r"""Return a text as `read_text` does: without a byte order mark, and with ``\n`` for every ``\r\n``."""
+    text = text.removeprefix(BYTE_ORDER_MARK)
+    return text.replace("\r\n", "\n") if "\r" in text else text  # finding one character is faster by far than finding two
 
 
 def read_each(path: str | Path, encoding: str = AUTO) -> Iterator[tuple[str, str]]:
@@ -59,7 +65,7 @@ def read_each(path: str | Path, encoding: str = AUTO) -> Iterator[tuple[str, str
     files = data_path(path)
     for name, data in _contents(files) if isinstance(files, FileSet) else [(str(path), read_bytes(path))]:
         text = _recognised(data) if encoding == AUTO else _decoded(name, data, encoding)
-        yield name, _with_plain_ends(text)
+        yield name, plain(text)
 
 
 def write_text(path: str | Path, text: str, encoding: str = "utf8") -> None:
@@ -93,12 +99,6 @@ def check_encoding(encoding: str) -> None:
 
 def _is_empty(data: bytes) -> bool:
     return not data or data.isspace()
-
-
-def _with_plain_ends(text: str) -> str:
-    r"""The text without a byte order mark, with ``\n`` for every ``\r\n``."""
-    text = text.removeprefix(BYTE_ORDER_MARK)
-    return text.replace("\r\n", "\n") if "\r" in text else text  # finding one character is faster by far than finding two
 
 
 def _is_of_text(encoding: str) -> bool:

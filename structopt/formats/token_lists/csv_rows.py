@@ -24,7 +24,7 @@ import numpy as np
 from structopt.core.data.file_sets import check_one_file
 from structopt.errors import DataError
 from structopt.formats.in_memory.instances import shown
-from structopt.formats.text_files import read_text, read_verbatim, write_text
+from structopt.formats.text_files import plain, read_text, read_verbatim, write_text
 from structopt.formats.token_lists.fields import Fields
 from structopt.formats.token_lists.predicted_lists import PredictedLists
 from structopt.formats.token_lists.token_lists import Gathering, TokenLists
@@ -91,7 +91,7 @@ def write(
 ) -> None:
     """Write a file again, value for value, with fields behind those that it has."""
     verbatim = read_verbatim(path, encoding)
-    table = _table(path, verbatim.removeprefix("\ufeff").replace("\r\n", "\n"), separator)
+    table = _table(path, plain(verbatim), separator)
     chosen, number = _fields(path, table, fields)
     added = list(_added(path, table, number, chosen[fields.word], predicted))
     written = io.StringIO()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structopt.errors import DataError
-from structopt.formats.text_files import BYTE_ORDER_MARK
+from structopt.formats.text_files import plain
 
 TAB = "\t"
 SPACE = " \t\r"
@@ -72,8 +72,7 @@ class Rows:
 
 def plain_lines(text: str) -> list[str]:
     r"""Return the lines of a text without byte order mark, ``\n`` and ``\r\n``."""
-    text = text.removeprefix(BYTE_ORDER_MARK)
-    return (text.replace("\r\n", "\n") if "\r" in text else text).split("\n")
+    return plain(text).split("\n")
 
 
 def is_blank(line: str) -> bool:
