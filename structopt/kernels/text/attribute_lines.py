@@ -161,7 +161,12 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
         if number == strings:
             strings, end = strings + 1, new
         labels[tokens], lines[tokens] = number, line
-        while q < len(text) and text[q] != NEWLINE:
+        while True:
+            if 2 * strings >= len(places):
+                table = enlarged(table)
+                places = part(table, 0, len(table))
+            if q == len(text) or text[q] == NEWLINE:
+                break
             q += 1  # over the tab
             if ends_field(text, q):
                 continue
@@ -178,12 +183,6 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
                 valued[with_value], values[with_value] = entries, number
                 with_value += 1
             entries += 1
-            if 2 * strings >= len(places):
-                table = enlarged(table)
-                places = part(table, 0, len(table))
-        if 2 * strings >= len(places):  # of labels alone
-            table = enlarged(table)
-            places = part(table, 0, len(table))
         ends[tokens] = entries
         tokens += 1
         q += 1
