@@ -119,7 +119,7 @@ class Trainer:
         self.best_weights: Array | None = None
         self.state: State = {}
         self.saved, self._saved_at, self._saving = 0, 0.0, 0.0  # pass of the last checkpoint, its time, and how long it took
-        self._passing, self._whole = 0.0, True  # seconds of the last pass, and whether the state is that after it
+        self._whole = True  # whether the state is that after a pass, and not within one
         self._account = problem.executor.account
         self._accounted = self._account.copied() if self._account else Account()
 
@@ -219,8 +219,7 @@ class Trainer:
         self._ask_judge(row)
         for observer in self.observers:
             observer.measured(self, row)
-        self._passing = time.monotonic() - began
-        if self._due():
+        if self._due(time.monotonic() - began):
             self._save()
         self._whole = True
         return row
@@ -357,9 +356,9 @@ class Trainer:
         """Whether passes were finished that the checkpoint lacks."""
         return self.progress.epoch > self.saved
 
-    def _due(self) -> bool:
-        """Whether to write a checkpoint after a pass: the last one, a long one, or where it takes little of the time."""
-        if self.progress.stopped or self.progress.epoch >= self.optimizer.epochs or self._passing > SHORT:
+    def _due(self, seconds: float) -> bool:
+        """Whether to write a checkpoint after a pass of so many seconds: the last, a long one, or where it costs little."""
+        if self.progress.stopped or self.progress.epoch >= self.optimizer.epochs or seconds > SHORT:
             return True
         small = sum(array.nbytes for array in self._arrays().values()) <= SMALL
         return small or time.monotonic() - self._saved_at >= SPARED * self._saving
