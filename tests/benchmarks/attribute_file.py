@@ -88,9 +88,8 @@ def dev_f1(of: Problem, weights: Any) -> float:
     return float(task.evaluate(held_out, decoded(task, graph, examples, outputs))["f1"])
 
 
-@cache
-def sentences(part: int) -> Sentences:
-    """Items and labels as the peer takes them."""
+def read_sentences(part: int) -> Sentences:
+    """Read items and labels as the peer takes them."""
     found: Sentences = []
     for block in files()[part].read_text(encoding="utf8").strip().split("\n\n"):
         rows = [line.split("\t") for line in block.split("\n")]
@@ -98,17 +97,27 @@ def sentences(part: int) -> Sentences:
     return found
 
 
-def peer_pass(algorithm: str, model: str, few: int = 3, many: int = 9, **parameters: Any) -> float:
-    """Seconds of one pass (or iteration) of CRFsuite: the difference of two runs; the longer run's model is left."""
+sentences = cache(read_sentences)
+"""The same, read once."""
+
+
+def peer(algorithm: str, passes: int, data: Sentences, **parameters: Any) -> Any:
+    """CRFsuite's trainer, with its data."""
     import pycrfsuite
 
+    trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
+    for key, value in {"max_iterations": passes, **parameters}.items():
+        trainer.set(key, value)
+    for items, labels in data:
+        trainer.append(items, labels)
+    return trainer
+
+
+def peer_pass(algorithm: str, model: str, few: int = 3, many: int = 9, **parameters: Any) -> float:
+    """Seconds of one pass (or iteration) of CRFsuite: the difference of two runs; the longer run's model is left."""
+
     def train(passes: int) -> float:
-        trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
-        trainer.set("max_iterations", passes)
-        for key, value in parameters.items():
-            trainer.set(key, value)
-        for items, labels in sentences(0):
-            trainer.append(items, labels)
+        trainer = peer(algorithm, passes, sentences(0), **parameters)
         return timed(lambda: trainer.train(model))
 
     short, long = train(few), train(many)
