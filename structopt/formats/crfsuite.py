@@ -19,7 +19,7 @@ from structopt.core.data import ranges
 from structopt.errors import DataError
 from structopt.formats.conll_writer import check_counts
 from structopt.formats.string_arrays import unpack_strings
-from structopt.formats.text_files import check_limit, read_text, write_text
+from structopt.formats.text_files import check_limit, read_utf8, write_text
 from structopt.formats.text_pieces import Stretch, read_pieces
 from structopt.kernels.waist import interruptible
 
@@ -88,7 +88,7 @@ def read(path: str | Path, limit: int | None = None, encoding: str = "utf8") -> 
         A limit below 1, or an unknown encoding.
     """
     check_limit(limit)
-    found = _Scan(path, read_text(path, encoding), limit).result()
+    found = _Scan(path, read_utf8(path, encoding), limit).result()
     if not len(found):
         raise DataError(path, None, NO_SENTENCES)
     return found
@@ -99,7 +99,7 @@ def read_blocks(path: str | Path | Stretch, limit: int | None = None, encoding: 
     check_limit(limit)
     left, empty = limit, True
     for piece in read_pieces(path, encoding):
-        found = _Scan(piece.path, piece.text, left, piece.line).result()
+        found = _Scan(piece.path, piece.text.encode("utf8", "surrogatepass"), left, piece.line).result()
         if not len(found):
             continue
         empty = False
@@ -127,7 +127,7 @@ def write(source: str | Path, target: str | Path, added: Sequence[Sequence[Seque
     DataError
         As in `read`; `added` does not match the source; the target cannot be written.
     """
-    found = _Scan(source, read_text(source, encoding), None).result()
+    found = _Scan(source, read_utf8(source, encoding), None).result()
     offsets, lines = found.offsets.tolist(), found.lines.tolist()
     check_counts(source, offsets, lines, added)
     rows = []
@@ -144,17 +144,18 @@ class _Scan:
     ----------
     path : str or Path
         For messages.
-    text : str
+    text : bytes
+        In UTF-8.
     limit : int or None
         Sentences to read; None: all.
     begin : int
         The number of the first line.
     """
 
-    def __init__(self, path: str | Path, text: str, limit: int | None, begin: int = 1) -> None:
+    def __init__(self, path: str | Path, text: bytes, limit: int | None, begin: int = 1) -> None:
         from structopt.kernels.text import attribute_lines as kernels
 
-        data, most = _bytes_of(text), np.zeros(3, np.int64)
+        data, most = np.frombuffer(_without_wide_spaces(text), np.uint8), np.zeros(3, np.int64)
         kernels.count(data, most)
         fields, tokens, colons = int(most[0]), int(most[1]) + 1, int(most[2])
         strings = fields + tokens + colons
@@ -164,7 +165,7 @@ class _Scan:
         counts = np.zeros(kernels.COUNTS, np.int64)
         arrays = (store, kinds, starts, labels, lines, ends, sentences, ids, valued, values, counts)
         interruptible.call(kernels.scan, data, -1 if limit is None else limit, *arrays)
-        tokens, closed, entries, with_value, strings, stored, fault, _ = counts.tolist()
+        tokens, closed, entries, with_value, strings, stored, fault, *_ = counts.tolist()
         self.path, self.without_label = str(path), begin + fault - 1 if fault else None
         self.labels, self.lines, self.ends = labels[:tokens], lines[:tokens] + (begin - 1), ends[:tokens]
         self.sentences, self.ids = sentences[:closed], ids[:entries]
@@ -218,8 +219,11 @@ class _Scan:
             raise DataError(self.path, self.without_label, message)
 
 
-def _bytes_of(text: str) -> NDArray[np.uint8]:
-    """A text in UTF-8. Lines of white space that is not ASCII, which kernels do not know, become empty."""
-    if not text.isascii() and any(space in text for space in WIDE_SPACES):
-        text = BLANK.sub("", text)
-    return np.frombuffer(text.encode("utf8", "surrogatepass"), np.uint8)
+def _without_wide_spaces(text: bytes) -> bytes:
+    """A text in UTF-8, in which lines of white space that is not ASCII, which kernels do not know, are empty."""
+    if text.isascii():
+        return text
+    characters = text.decode("utf8", "surrogatepass")
+    if not any(space in characters for space in WIDE_SPACES):
+        return text
+    return BLANK.sub("", characters).encode("utf8", "surrogatepass")

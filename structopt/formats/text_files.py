@@ -17,6 +17,8 @@ from structopt.formats.in_memory.texts import held
 
 BYTE_ORDER_MARK = "\ufeff"
 ENCODINGS = ("utf8", "utf-8", "latin-1", "ascii", "utf-16", "cp1252", "iso8859-15")
+EXTENSIONS_OF_ASCII = ("utf-8", "ascii", "iso8859-1", "iso8859-15", "cp1252")
+"""Encodings in which the bytes of ASCII are its characters, by Python's names."""
 AUTO = "auto"
 NO_CP1252 = b"\x81\x8d\x8f\x90\x9d"
 """Bytes that are no character of cp1252."""
@@ -37,6 +39,19 @@ def read_text(path: str | Path, encoding: str = "utf8") -> str:
         An unknown encoding.
     """
     return plain(_decode(path, encoding))
+
+
+def read_utf8(path: str | Path, encoding: str = "utf8") -> bytes:
+    """Return the text that `read_text` returns as UTF-8; of one file that is ASCII alone, no text is made in between."""
+    check_encoding(encoding)
+    if not isinstance(data_path(path), FileSet) and lookup(encoding).name in EXTENSIONS_OF_ASCII:
+        data = _bytes_of_file(path)
+        if data.isascii() and b"\r" not in data:
+            return data
+        text = plain(_decoded(path, data, encoding))
+    else:
+        text = read_text(path, encoding)
+    return text.encode("utf8", "surrogatepass")
 
 
 def read_verbatim(path: str | Path, encoding: str = "utf8") -> str:
@@ -114,10 +129,14 @@ def _decode(path: str | Path, encoding: str) -> str:
     files = data_path(path)
     if isinstance(files, FileSet):
         return _joined(files, encoding)
+    return _decoded(path, _bytes_of_file(path), encoding)
+
+
+def _bytes_of_file(path: str | Path) -> bytes:
     data = read_bytes(path)
     if _is_empty(data):
         raise DataError(path, None, "the file is empty: check the path, or make the file again.")
-    return _decoded(path, data, encoding)
+    return data
 
 
 def _joined(files: FileSet, encoding: str) -> str:

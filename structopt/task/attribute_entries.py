@@ -58,7 +58,16 @@ def known_entries(
     tuple
         Offsets, numbers and values of the entries that are left.
     """
-    number_of = np.fromiter(map(numbers.get, names, repeat(-1)), np.int32, len(names))
+    return renumbered_entries(numbers_of(numbers, names), offsets, ids, values)
+
+
+def numbers_of(numbers: Mapping[str, int], names: Sequence[str]) -> Array:
+    """Return the numbers of names, int32; -1 for those that have none."""
+    return np.fromiter(map(numbers.get, names, repeat(-1)), np.int32, len(names))
+
+
+def renumbered_entries(number_of: Array, offsets: Array, ids: Array, values: Array | None) -> tuple[Array, Array, Array | None]:
+    """Return the entries with new numbers, int32, of which -1 leaves an entry out; see `known_entries`."""
     ids = number_of[ids] if len(number_of) else ids
     known = ids >= 0
     if known.all():

@@ -24,11 +24,14 @@ from structopt.formats.in_memory.attributes import attribute_text
 from structopt.formats.string_arrays import pack_strings, restored_strings
 from structopt.formats.text_pieces import Stretch
 from structopt.kernels.waist.record import Array
-from structopt.task.attribute_entries import known_entries
+from structopt.task.attribute_entries import numbers_of, renumbered_entries
 from structopt.task.key_checks import check_keys
 from structopt.task.partial_labels import is_open
 from structopt.task.token_labelling import TokenLabelling
 from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, hashed_rows, hashes_of, slot_names, slots_of
+
+STRETCH = 1 << 20
+"""Entries that are counted at a time."""
 
 
 class Reading(TypedDict, total=False):
@@ -134,25 +137,34 @@ class AttributeLabelling(TokenLabelling):
         self._fix_scheme(_labels_of_sentences(corpus), earlier)
         open_labels = self.partial and any(map(is_open, set(corpus.labels)))
         self._learn_labels(self._labels_in_target_scheme(corpus.labels) if open_labels else corpus.labels, earlier)
+        number_of = None
         if self.hash_bits is None:
-            self._number(corpus.attributes, _counts(corpus), () if earlier is None else earlier._attributes)
+            number_of = self._number(corpus.attributes, _counts(corpus), () if earlier is None else earlier._attributes)
+        tables = {"label": self._table(corpus, number_of)}
         if open_labels:
-            return self._encoded_with_sets(corpus, {"label": self._table(corpus)}, corpus.labels)
-        return self.encode(corpus)
+            return self._encoded_with_sets(corpus, tables, corpus.labels)
+        return self._encoded(corpus, tables, self._gold_labels(corpus))
 
     def learner(self, first: AttributeText, earlier: AttributeLabelling | None = None) -> AttributeLearner:
         """Return what learns as `fit` does."""
         return AttributeLearner(self, earlier)
 
-    def _number(self, names: Sequence[str], counts: Array, known: Collection[str]) -> None:
+    def _number(self, names: Sequence[str], counts: Array, known: Collection[str]) -> Array:
         """Number the attributes: those that are known, and then those that are frequent enough, the most frequent first.
 
         Most of what is read belongs to few attributes; rows of weights that stand side by side stay in the nearest caches.
+        Returns the numbers of the names, int32; -1 for those that get none.
         """
         order = np.argsort(-counts, kind="stable")
-        kept = [names[j] for j in order[counts[order] >= self.min_count].tolist()]
+        order = order[counts[order] >= self.min_count]
+        kept = [names[j] for j in order.tolist()]
         numbered = dict.fromkeys([*known, *kept]) if known else kept
         self._attributes = dict(zip(numbered, range(len(numbered)), strict=True))
+        if known:
+            return numbers_of(self._attributes, names)
+        number_of = np.full(len(names), -1, np.int32)
+        number_of[order] = np.arange(len(order))
+        return number_of
 
     def encode(self, corpus: AttributeText, given: Sequence[str] | None = None) -> Encoded:
         """Encode a corpus with the attributes of the training data; labels of `given` cells are kept."""
@@ -219,12 +231,15 @@ class AttributeLabelling(TokenLabelling):
     def _gold_labels(self, corpus: AttributeText) -> list[str] | None:
         return self._file_labels(corpus)
 
-    def _table(self, corpus: AttributeText) -> AttributeTable:
+    def _table(self, corpus: AttributeText, number_of: Array | None = None) -> AttributeTable:
+        """The attributes of a corpus; `number_of` are the numbers of its names, where they are known already."""
         offsets, ids, values = corpus.attribute_offsets, corpus.ids, corpus.values
         if self.hash_bits is not None:
             slots = slots_of(hashes_of(corpus.attributes), self.hash_bits)
             return hashed_rows(offsets, slots[ids] if len(slots) else ids, values, self.hash_bits)
-        return AttributeTable(*known_entries(self._attributes, corpus.attributes, offsets, ids, values), len(self._attributes))
+        if number_of is None:
+            number_of = numbers_of(self._attributes, corpus.attributes)
+        return AttributeTable(*renumbered_entries(number_of, offsets, ids, values), len(self._attributes))
 
 
 def _labels_of_sentences(corpus: AttributeText) -> list[list[str]]:
@@ -233,8 +248,11 @@ def _labels_of_sentences(corpus: AttributeText) -> list[list[str]]:
 
 
 def _counts(corpus: AttributeText) -> Array:
-    """How often each attribute of a corpus occurs."""
-    return np.bincount(corpus.ids, minlength=len(corpus.attributes))
+    """How often each attribute of a corpus occurs; counted in stretches, of which each is copied as int64."""
+    counts = np.zeros(len(corpus.attributes), np.int64)
+    for begin in range(0, len(corpus.ids), STRETCH):
+        counts += np.bincount(corpus.ids[begin : begin + STRETCH], minlength=len(counts))
+    return counts
 
 
 class AttributeLearner(Learner):

@@ -61,6 +61,18 @@ def test_values_that_are_all_one_are_left_out(make):
     assert read(make("O\ta:1\tb:1.0\tc\n")).values is None
 
 
+def test_a_line_of_many_attributes_of_all_lengths(make):
+    names = ["x" * (n % 40) + ("" if n % 3 else ":") + "y" * (n % 11) + str(n) for n in range(200)]
+    fields = [name.replace(":", "\\:") + (f":{n}" if n % 4 == 0 else "") for n, name in enumerate(names)]
+    lines = ["\t".join(["O", *fields]), "\t".join(["O", *reversed(fields)])]
+    found = read(make("\n".join(lines)))
+    ids, bounds = found.ids.tolist(), found.attribute_offsets.tolist()
+    assert bounds == [0, 200, 400]
+    assert [found.attributes[n] for n in ids] == [*names, *reversed(names)]
+    assert found.values[:200].tolist() == [n if n % 4 == 0 else 1 for n in range(200)]
+    assert len(found.attributes) == 200
+
+
 def test_labels_may_hold_colons_and_escapes(make):
     assert read(make(":\ta\n\\:\ta\n\\\\\ta\n")).labels == [":", ":", "\\"]
 

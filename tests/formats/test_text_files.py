@@ -8,7 +8,7 @@ import pytest
 from structopt import datasets
 from structopt.errors import ConfigError, DataError, line_name
 from structopt.formats import conll_reader, crfsuite, text_files
-from structopt.formats.text_files import read_text, write_text
+from structopt.formats.text_files import read_text, read_utf8, write_text
 from structopt.formats.trees import tree_files
 from structopt.formats.vectors import libsvm, libsvm_multilabel
 
@@ -30,8 +30,21 @@ def test_names_that_are_no_encoding(make, encoding):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "utf-7", "shift_jis", "cp1252", "UTF8", "Latin1"])
-def test_encodings(make, encoding):
-    assert read_text(make("a \u00a7\r\nb\n".encode(encoding)), encoding) == "a \u00a7\nb\n"
+@pytest.mark.parametrize("text", ["a \u00a7\r\nb\n", "ascii\nalone\n", "ascii\r\n", "+AKc-\n"])
+def test_encodings(make, encoding, text):
+    file = make(text.encode(encoding))
+    assert read_text(file, encoding) == text.replace("\r\n", "\n")
+    assert read_utf8(file, encoding) == text.replace("\r\n", "\n").encode()
+
+
+def test_a_text_as_utf8(make):
+    assert read_utf8(make("\ufeffa\n".encode())) == b"a\n"
+    with pytest.raises(DataError, match=r"a.txt:2: the bytes ff are not utf8"):
+        read_utf8(make(b"a\n\xff\n"))
+    with pytest.raises(DataError, match="the file is empty"):
+        read_utf8(make(b" \n"))
+    with pytest.raises(ConfigError, match="is not an encoding Python knows"):
+        read_utf8(make(b"a\n"), "utf9")
 
 
 def test_another_encoding(make):

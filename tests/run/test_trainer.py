@@ -22,6 +22,7 @@ from structopt.run.history import read
 from structopt.run.observer import Observer
 from structopt.run.observers import Interrupts
 from structopt.run.trainer import Schedule, Trainer
+from tests.interrupts import heard_interrupts
 
 
 class Counting(Optimizer):
@@ -260,7 +261,7 @@ def test_a_signal_waits_for_the_end_of_a_short_pass(tmp_path: Path, saved: list[
     one = trainer(tmp_path, 6, method=Signalled(6))
     one.observers.append(Interrupts())
     one.start(np.zeros(1))
-    with interruption.noted(), pytest.raises(KeyboardInterrupt):
+    with heard_interrupts(), interruption.noted(), pytest.raises(KeyboardInterrupt):
         one.run()
     assert saved == [1, 4]
     assert one.weights().tolist() == [4.0]

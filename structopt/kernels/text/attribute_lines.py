@@ -4,6 +4,8 @@ A string is a label, the name of an attribute, or the text of a value: its *kind
 all others in the order in which they first occur, and stand one after the other in a *store*, without the escapes ``\:`` and
 ``\\`` of names and labels. They are found again in a table with open addressing; a place of it holds half of the hash, which
 tells most strings apart without a look at their bytes, and the number + 1.
+
+The fields of a line are looked up together: the memory of each that may be its string is asked for before any is waited for.
 """
 
 from __future__ import annotations
@@ -11,22 +13,36 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from structopt.kernels.waist.bits import mix
+from structopt.kernels.text.words import (
+    HALF,
+    NEWLINE,
+    SEED,
+    byte_of,
+    copy,
+    equal,
+    first_place,
+    hash_of,
+    hash_to_end,
+    hash_with,
+    places_of,
+    word_at,
+)
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import INTS, LONGS, inlined, kernel, merged
-from structopt.kernels.waist.views import part
+from structopt.kernels.waist.views import part, prefetch
 
 LABEL, NAME, VALUE = 0, 1, 2
-TOKENS, SENTENCES, ENTRIES, VALUED, STRINGS, STORED, FAULT, PLACES, COUNTS = range(9)
+TOKENS, SENTENCES, ENTRIES, VALUED, STRINGS, STORED, FAULT, PLACES, SCRATCH, COUNTS = range(10)
 """Indices into the counts that `scan` leaves, and how many they are.
 
-STORED are the bytes of all strings, FAULT is the line, from 1, that has no label, after which it stops (0: none), and PLACES are
-those of the table.
+STORED are the bytes of all strings, FAULT is the line, from 1, that has no label, after which it stops (0: none). PLACES are
+those of the table, SCRATCH the numbers of other scratch.
 """
 SMALLEST = 1 << 10  # places of a table
-TAB, NEWLINE, COLON, BACKSLASH = np.uint8(9), np.uint8(10), np.uint8(58), np.uint8(92)
-SEED, TIMES = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # of FNV-1a, 64 bits
-LOW, HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
+TOGETHER = 64  # fields that are looked up at a time, at most
+ESCAPED = -1  # instead of the length of a field that has backslashes
+TAB, COLON, BACKSLASH = np.uint8(9), np.uint8(58), np.uint8(92)
+LOW = np.uint64(0xFFFFFFFF)  # the half of a word that is a number
 
 TEXT = types.Array(types.uint8, 1, "C", readonly=True)
 BYTES = types.uint8[::1]
@@ -45,45 +61,87 @@ def ends_field(text, q):
 
 
 @merged
-def copied(text, q, kind, store, end):
-    """Copy a string from place q of the text to the end of the store; return where either ends then, and its hash.
+def field(text, q, kind):
+    """Return where the field at place q ends, the hash of its bytes and kind, and whether a backslash came before its end.
 
-    A name ends before its colon, too.
+    A name ends before its colon, too. Where a backslash came, place and hash are of no use.
     """
-    h = (SEED ^ np.uint64(kind)) * TIMES
-    while q < len(text):
-        c = text[q]
-        if c in (TAB, NEWLINE) or (c == COLON and kind == NAME):
-            break
-        if kind != VALUE and c == BACKSLASH and q + 1 < len(text) and text[q + 1] in (COLON, BACKSLASH):
-            q += 1
-            c = text[q]
-        store[end] = c
-        h = (h ^ np.uint64(c)) * TIMES
-        end += 1
-        q += 1
-    return q, end, mix(h)
+    h = SEED ^ np.uint64(kind)
+    word = word_at(text, q)
+    stops = stops_of(word, kind)
+    while stops == 0:
+        h = hash_with(h, word)
+        q += 8
+        word = word_at(text, q)
+        stops = stops_of(word, kind)
+    n = first_place(stops)
+    return q + n, hash_to_end(h, word, n), kind != VALUE and byte_of(word, n) == BACKSLASH
 
 
 @merged
-def numbered(kind, h, end, count, places, store, starts, kinds):
-    """Return the number of the string that was copied to the end of the store: `count` where it is new."""
-    last, begin, half = np.uint64(len(places) - 1), starts[count], h >> HALF
+def stops_of(word, kind):
+    """The places of a word at which a field may end."""
+    stops = places_of(word, TAB) | places_of(word, NEWLINE)
+    if kind != VALUE:
+        stops |= places_of(word, BACKSLASH)
+    if kind == NAME:
+        stops |= places_of(word, COLON)
+    return stops
+
+
+@inlined
+def after_escapes(text, q, kind):
+    """Return where a name or a label with backslashes ends that begins at place q."""
+    while not ends_field(text, q) and not (kind == NAME and text[q] == COLON):
+        q += 1 + is_escape(text, q)
+    return q
+
+
+@inlined
+def unescaped(text, q, kind, store, end):
+    """Write such a name or label to place `end` of the store; return how many bytes it has."""
+    begin = end
+    while not ends_field(text, q) and not (kind == NAME and text[q] == COLON):
+        q += is_escape(text, q)
+        store[end] = text[q]
+        end += 1
+        q += 1
+    return end - begin
+
+
+@merged
+def is_escape(text, q):
+    r"""Whether ``\:`` or ``\\`` stands at a place of the text."""
+    return text[q] == BACKSLASH and q + 1 < len(text) and text[q + 1] in (COLON, BACKSLASH)
+
+
+@merged
+def number_of(source, begin, length, h, kind, count, places, store, starts, kinds):
+    """Return the number of a string: `count`, how many there are, where it is new, and is added to them."""
+    last, half, number = np.uint64(len(places) - 1), h >> HALF, count
     at = half & last
     while places[at] != 0:
         if places[at] >> HALF == half:
-            number = np.int64(places[at] & LOW) - 1
-            start = starts[number]
-            if kinds[number] == kind and starts[number + 1] - start == end - begin:
-                q = np.int64(0)
-                while q < end - begin and store[start + q] == store[begin + q]:
-                    q += 1
-                if q == end - begin:
-                    return number
+            other = np.int64(places[at] & LOW) - 1
+            start = starts[other]
+            same = kinds[other] == kind and starts[other + 1] - start == length
+            if same and equal(store, start, source, begin, length):
+                number = other
+                break
         at = (at + np.uint64(1)) & last
-    places[at] = (half << HALF) | np.uint64(count + 1)
-    kinds[count], starts[count + 1] = kind, end
-    return count
+    if number == count:
+        places[at] = (half << HALF) | np.uint64(count + 1)
+        copy(source, begin, store, starts[count], length)
+        kinds[count], starts[count + 1] = kind, starts[count] + length
+    return number
+
+
+@merged
+def candidate(h, places):
+    """Return the number of the string that a hash leads to first; that of another one where none has this hash."""
+    half = h >> HALF
+    place = places[half & np.uint64(len(places) - 1)]
+    return np.int64(place & LOW) - 1 if place != 0 and place >> HALF == half else np.int64(0)
 
 
 @inlined
@@ -103,10 +161,12 @@ def enlarged(places):
 @kernel(types.void(TEXT, LONGS))
 def count(text, counts):
     """Count the tabs, the ends of lines and the colons of a text."""
+    tabs, line_ends, colons = 0, 0, 0
     for c in text:
-        counts[0] += c == TAB
-        counts[1] += c == NEWLINE
-        counts[2] += c == COLON
+        tabs += c == TAB
+        line_ends += c == NEWLINE
+        colons += c == COLON
+    counts[0], counts[1], counts[2] = tabs, line_ends, colons
 
 
 @kernel(types.void(TEXT, types.int64, BYTES, BYTES, LONGS, INTS, LONGS, LONGS, LONGS, INTS, LONGS, INTS, LONGS))
@@ -136,9 +196,13 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
     """
     text, store = part(data, 0, len(data)), part(room, 0, len(room))
     kinds, starts = part(kind_of, 0, len(kind_of)), part(start_of, 0, len(start_of))
+    scratch = np.empty(5 * TOGETHER, np.int64)  # of fields that have no number yet: place, length, kind, candidate, hash
+    begins, lengths = part(scratch, 0, TOGETHER), part(scratch, TOGETHER, 2 * TOGETHER)
+    waiting_kinds, candidates = part(scratch, 2 * TOGETHER, 3 * TOGETHER), part(scratch, 3 * TOGETHER, 4 * TOGETHER)
+    hashes = part(scratch.view(np.uint64), 4 * TOGETHER, 5 * TOGETHER)
     table = np.zeros(SMALLEST, np.uint64)
     places = part(table, 0, len(table))
-    tokens, before, closed, entries, with_value, strings, end = 0, 0, 0, 0, 0, 0, 0
+    tokens, before, closed, entries, with_value, strings = 0, 0, 0, 0, 0, 0
     line, q = 1, 0
     starts[0] = 0
     while q < len(text) and counts[FAULT] == 0 and not halted():
@@ -154,36 +218,56 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
             q += 1
             line += 1
             continue
-        q, new, h = copied(text, begin, LABEL, store, end)
-        if q == begin:
+        q, kind, within = begin, LABEL, True
+        if text[q] == TAB:
             counts[FAULT] = line
-        number = numbered(LABEL, h, new, strings, places, store, starts, kinds)
-        if number == strings:
-            strings, end = strings + 1, new
-        labels[tokens], lines[tokens] = number, line
-        while True:
-            if 2 * strings >= len(places):
+        while within:
+            if 2 * (strings + TOGETHER) >= len(places):
                 table = enlarged(table)
                 places = part(table, 0, len(table))
-            if q == len(text) or text[q] == NEWLINE:
-                break
-            q += 1  # over the tab
-            if ends_field(text, q):
-                continue
-            q, new, h = copied(text, q, NAME, store, end)
-            number = numbered(NAME, h, new, strings, places, store, starts, kinds)
-            if number == strings:
-                strings, end = strings + 1, new
-            ids[entries] = number
-            if not ends_field(text, q):  # at a colon
-                q, new, h = copied(text, q + 1, VALUE, store, end)
-                number = numbered(VALUE, h, new, strings, places, store, starts, kinds)
-                if number == strings:
-                    strings, end = strings + 1, new
-                valued[with_value], values[with_value] = entries, number
-                with_value += 1
-            entries += 1
-        ends[tokens] = entries
+            waiting = 0
+            while within and waiting < TOGETHER:
+                stop, h, escaped = field(text, q, kind)
+                begins[waiting], lengths[waiting], waiting_kinds[waiting] = q, stop - q, kind
+                if escaped:
+                    stop = after_escapes(text, q, kind)
+                    lengths[waiting] = ESCAPED
+                else:
+                    hashes[waiting] = h
+                    prefetch(places, np.int64((h >> HALF) & np.uint64(len(places) - 1)))
+                waiting += 1
+                q = stop
+                if kind == NAME and q < len(text) and text[q] == COLON:
+                    kind = VALUE
+                    q += 1
+                    continue
+                kind = NAME
+                while q < len(text) and text[q] == TAB:
+                    q += 1
+                within = q < len(text) and text[q] != NEWLINE
+            for j in range(waiting):
+                candidates[j] = candidate(hashes[j], places)
+                prefetch(starts, candidates[j])
+            for j in range(waiting):
+                prefetch(store, starts[candidates[j]])
+            for j in range(waiting):
+                a, length, h, of = begins[j], lengths[j], hashes[j], waiting_kinds[j]
+                if length == ESCAPED:
+                    length = unescaped(text, a, of, store, starts[strings])
+                    h = hash_of(store, starts[strings], starts[strings] + length, SEED ^ np.uint64(of))
+                    number = number_of(store, starts[strings], length, h, of, strings, places, store, starts, kinds)
+                else:
+                    number = number_of(text, a, length, h, of, strings, places, store, starts, kinds)
+                strings += number == strings
+                if of == NAME:
+                    ids[entries] = number
+                    entries += 1
+                elif of == LABEL:
+                    labels[tokens] = number
+                else:
+                    valued[with_value], values[with_value] = entries - 1, number
+                    with_value += 1
+        lines[tokens], ends[tokens] = line, entries
         tokens += 1
         q += 1
         line += 1
@@ -191,5 +275,5 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
         sentences[closed] = tokens
         closed += 1
     counts[TOKENS], counts[SENTENCES], counts[ENTRIES], counts[VALUED] = tokens, closed, entries, with_value
-    counts[STRINGS], counts[STORED] = strings, end
-    counts[PLACES] = len(table)  # which keeps the table as long as the view of it
+    counts[STRINGS], counts[STORED] = strings, starts[strings]
+    counts[PLACES], counts[SCRATCH] = len(table), len(scratch)  # which keeps both as long as the views of them
