@@ -16,7 +16,7 @@ KERNELS, ROOT = kernels.__name__, Path(kernels.__file__).parent
 def compile_kernels(workers: int) -> None:
     """Import every module of kernels in one process, after those that it imports: this compiles what the cache lacks.
 
-    Of the modules that wait, those come first on which the longest chain of others depends, so that no process is idle at the end.
+    Of the modules that wait, those come first on which the longest chain of others depends, so that no process is idle at last.
     """
     imports = _imports()
     order, depth, waiting = TopologicalSorter(imports), _depths(imports), list[str]()
