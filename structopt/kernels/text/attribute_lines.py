@@ -67,13 +67,13 @@ def field(text, q, kind):
     A name ends before its colon, too. Where a backslash came, place and hash are of no use.
     """
     h = SEED ^ np.uint64(kind)
-    word = word_at(text, q)
-    stops = stops_of(word, kind)
-    while stops == 0:
-        h = hash_with(h, word)
-        q += 8
+    while True:
         word = word_at(text, q)
         stops = stops_of(word, kind)
+        if stops != 0:
+            break
+        h = hash_with(h, word)
+        q += 8
     n = first_place(stops)
     return q + n, hash_to_end(h, word, n), kind != VALUE and byte_of(word, n) == BACKSLASH
 
@@ -251,13 +251,12 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
             for j in range(waiting):
                 prefetch(store, starts[candidates[j]])
             for j in range(waiting):
-                a, length, h, of = begins[j], lengths[j], hashes[j], waiting_kinds[j]
+                source, a, length, h, of = text, begins[j], lengths[j], hashes[j], waiting_kinds[j]
                 if length == ESCAPED:
                     length = unescaped(text, a, of, store, starts[strings])
-                    h = hash_of(store, starts[strings], starts[strings] + length, SEED ^ np.uint64(of))
-                    number = number_of(store, starts[strings], length, h, of, strings, places, store, starts, kinds)
-                else:
-                    number = number_of(text, a, length, h, of, strings, places, store, starts, kinds)
+                    source, a = store, starts[strings]
+                    h = hash_of(store, a, a + length, SEED ^ np.uint64(of))
+                number = number_of(source, a, length, h, of, strings, places, store, starts, kinds)
                 strings += number == strings
                 if of == NAME:
                     ids[entries] = number

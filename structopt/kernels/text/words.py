@@ -125,7 +125,7 @@ def equal(text, a, other, b, length):
     return differ == 0
 
 
-@merged
+@inlined
 def copy(source, a, target, b, length):
     """Copy the string at place a of a text to place b of another, and perhaps some bytes behind it, up to the end of a word."""
     for q in range(0, length, 8):
