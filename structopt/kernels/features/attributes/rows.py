@@ -16,8 +16,6 @@ from structopt.kernels.waist.bits import bits_from
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 from structopt.kernels.waist.views import part, prefetch
 
-AHEAD = 16  # rows of a gradient: how far ahead the memory is asked for that belongs to one
-
 
 @kernel(SCORES)
 def scores(features, theta, i, s, scratch):
@@ -111,8 +109,6 @@ def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
         chosen[q] = a
         if not masked:
             continue
-        if q + AHEAD < touched:
-            prefetch(x.support, (begin + listed[chosen[q + AHEAD]] * width) >> 6)
         for y in range(0, width, 64):
             keep_bits(part(target, y, min(y + 64, width)), bits_from(x.support, begin + a * width + y))
     all_rows = part(G, 0, touched * width)
@@ -136,6 +132,9 @@ def pullback(features, i, r, gradient):
         R = rows_of(r, begin, last - first, width)
         G = rows_of(g.rows, row_start, (len(g.rows) - row_start) // width, width)
         listed, chosen = list_of(x, k, i), part(g.touched, before, len(g.touched))
+        if len(x.support) > 0:
+            for a in listed:  # all at once, before there is other work: `close_rows` reads them
+                prefetch(x.support, (x.weights[k] + a * width) >> 6)
         touched = add_residuals(x, x.starts[k] + first, R, listed, g.slot, chosen, G)
         norm = close_rows(x, k, width, touched, listed, g.slot, chosen, G, norm)
         if x.dense[k] < x.dense[k + 1]:
@@ -176,12 +175,12 @@ def add_both(features, theta, lag, gradient, step, share):
         attributes = x.attributes[k + 1] - x.attributes[k]
         W, V = rows_of(theta, x.weights[k], attributes, width), rows_of(lag, x.weights[k], attributes, width)
         G = rows_of(g.rows, row_start, count, width)
+        for q in range(count):  # the weights are near, since the scores have read them; their mean is not
+            line = x.weights[k] + g.touched[before + q] * width
+            prefetch(lag, line)
+            prefetch(lag, line + width - 1)
         for q in range(count):
             a = g.touched[before + q]
-            if q + AHEAD < count:  # the weights are near, since the scores have read them; their mean is not
-                line = x.weights[k] + g.touched[before + q + AHEAD] * width
-                prefetch(lag, line)
-                prefetch(lag, line + width - 1)
             add_scaled_to_both(W[a], V[a], step, share, G[q])
         row_start += count * width
         before += count
