@@ -16,6 +16,8 @@ from structopt.kernels.waist.bits import bits_from
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 from structopt.kernels.waist.views import part, prefetch
 
+AHEAD = 128  # rows of weights that are asked for before they are needed, so that the processor waits for many at the same time
+
 
 @kernel(SCORES)
 def scores(features, theta, i, s, scratch):
@@ -35,14 +37,18 @@ def scores(features, theta, i, s, scratch):
         W = rows_of(theta, x.weights[g], x.attributes[g + 1] - x.attributes[g], width)
         S = rows_of(s, begin, last - first, width)
         listed = list_of(x, g, i)
-        for a in listed:  # all at once, so that the processor waits for many rows at the same time
-            line = x.weights[g] + a * width
-            prefetch(theta, line)
-            prefetch(theta, line + width - 1)
+        asked = 0
         for p in range(last - first):
+            offset = start + first + p
+            met = x.offsets[offset + 1] - x.offsets[start + first]  # positions have met no more of the list, in its order
+            until = min(met + AHEAD, len(listed))
+            for q in range(asked, until):
+                line = x.weights[g] + listed[q] * width
+                prefetch(theta, line)
+                prefetch(theta, line + width - 1)
+            asked = until
             row = S[p]
             row[:] = 0.0
-            offset = start + first + p
             if valued:
                 for j in range(x.offsets[offset], x.offsets[offset + 1]):
                     add_scaled(row, x.values[j], W[listed[x.ids[j]]])
