@@ -24,7 +24,11 @@ from structopt.formats.text_pieces import Stretch, read_pieces
 from structopt.kernels.waist import interruptible
 
 BLANK = re.compile(r"^[^\S\n]+$", re.MULTILINE)
-WIDE_SPACES = "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+WIDE_SPACES = [
+    space.encode()
+    for space in "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+]
+"""White space beyond ASCII, in UTF-8."""
 NO_SENTENCES = "the file has no sentences: check the path, or make the file again."
 
 
@@ -221,9 +225,6 @@ class _Scan:
 
 def _without_wide_spaces(text: bytes) -> bytes:
     """A text in UTF-8, in which lines of white space that is not ASCII, which kernels do not know, are empty."""
-    if text.isascii():
+    if text.isascii() or not any(space in text for space in WIDE_SPACES):
         return text
-    characters = text.decode("utf8", "surrogatepass")
-    if not any(space in characters for space in WIDE_SPACES):
-        return text
-    return BLANK.sub("", characters).encode("utf8", "surrogatepass")
+    return BLANK.sub("", text.decode("utf8", "surrogatepass")).encode("utf8", "surrogatepass")

@@ -55,9 +55,9 @@ def is_space(c):
 
 
 @merged
-def ends_field(text, q):
-    """Whether the text, or a field of it, ends at place q."""
-    return q >= len(text) or text[q] in (TAB, NEWLINE)
+def ends_field(text, q, kind):
+    """Whether the text, or a field of this kind, ends at place q."""
+    return q >= len(text) or text[q] in (TAB, NEWLINE) or (kind == NAME and text[q] == COLON)
 
 
 @merged
@@ -92,7 +92,7 @@ def stops_of(word, kind):
 @inlined
 def after_escapes(text, q, kind):
     """Return where a name or a label with backslashes ends that begins at place q."""
-    while not ends_field(text, q) and not (kind == NAME and text[q] == COLON):
+    while not ends_field(text, q, kind):
         q += 1 + is_escape(text, q)
     return q
 
@@ -101,7 +101,7 @@ def after_escapes(text, q, kind):
 def unescaped(text, q, kind, store, end):
     """Write such a name or label to place `end` of the store; return how many bytes it has."""
     begin = end
-    while not ends_field(text, q) and not (kind == NAME and text[q] == COLON):
+    while not ends_field(text, q, kind):
         q += is_escape(text, q)
         store[end] = text[q]
         end += 1
@@ -116,10 +116,16 @@ def is_escape(text, q):
 
 
 @merged
+def home(h, places):
+    """The place of the table at which the search for a hash begins."""
+    return (h >> HALF) & np.uint64(len(places) - 1)
+
+
+@merged
 def number_of(source, begin, length, h, kind, count, places, store, starts, kinds):
     """Return the number of a string: `count`, how many there are, where it is new, and is added to them."""
     last, half, number = np.uint64(len(places) - 1), h >> HALF, count
-    at = half & last
+    at = home(h, places)
     while places[at] != 0:
         if places[at] >> HALF == half:
             other = np.int64(places[at] & LOW) - 1
@@ -139,9 +145,8 @@ def number_of(source, begin, length, h, kind, count, places, store, starts, kind
 @merged
 def candidate(h, places):
     """Return the number of the string that a hash leads to first; that of another one where none has this hash."""
-    half = h >> HALF
-    place = places[half & np.uint64(len(places) - 1)]
-    return np.int64(place & LOW) - 1 if place != 0 and place >> HALF == half else np.int64(0)
+    place = places[home(h, places)]
+    return np.int64(place & LOW) - 1 if place != 0 and place >> HALF == h >> HALF else np.int64(0)
 
 
 @inlined
@@ -151,7 +156,7 @@ def enlarged(places):
     last = np.uint64(len(larger) - 1)
     for place in places:
         if place != 0:
-            at = (place >> HALF) & last
+            at = home(place, larger)
             while larger[at] != 0:
                 at = (at + np.uint64(1)) & last
             larger[at] = place
@@ -234,7 +239,7 @@ def scan(data, limit, room, kind_of, start_of, labels, lines, ends, sentences, i
                     lengths[waiting] = ESCAPED
                 else:
                     hashes[waiting] = h
-                    prefetch(places, np.int64((h >> HALF) & np.uint64(len(places) - 1)))
+                    prefetch(places, np.int64(home(h, places)))
                 waiting += 1
                 q = stop
                 if kind == NAME and q < len(text) and text[q] == COLON:
