@@ -84,7 +84,7 @@ from structopt.kernels.waist.signatures import (
     kernel,
 )
 from structopt.kernels.waist.target import add_cost, add_gold, gold_score, is_set, list_parts, open_target, restrict
-from structopt.kernels.waist.visit import size, visit
+from structopt.kernels.waist.visit import ask_ahead, size, visit
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.task.key_checks import check_keys
 from structopt.task.sequence_labelling import SequenceLabelling
@@ -103,7 +103,7 @@ __all__ = [
     "Penalty", "Placement", "Plan", "ProblemSizes", "Property", "RECORD", "ROOT", "ROUND", "Record", "RecordLayout", "Report",
     "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures",
     "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide",
-    "Words", "add_cost", "add_gold", "allowed_labels", "check_count", "check_keys", "checked_paths", "chosen_labels",
+    "Words", "add_cost", "add_gold", "allowed_labels", "ask_ahead", "check_count", "check_keys", "checked_paths", "chosen_labels",
     "did_you_mean", "driven", "driver", "forest_sentences", "gold_score", "halted", "inlined", "insert", "is_set", "kernel",
     "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit",
     "write_text",

@@ -22,7 +22,8 @@ from structopt.kernels.waist.record import EMPTY, Array, Record
 class FeatureKernels(NamedTuple):
     """The kernels of a feature block (signatures in `structopt.kernels.waist.signatures`).
 
-    `listed_scores` may be None, for `scores`: a block whose `spans` notes nothing has no others.
+    The last two may be None: `listed_scores` for `scores`, where `spans` notes nothing; `prefetch` where visits do not wait for
+    memory.
     """
 
     scores: Any
@@ -34,6 +35,7 @@ class FeatureKernels(NamedTuple):
     accumulate: Any
     spans: Any
     listed_scores: Any = None
+    prefetch: Any = None
 
 
 class FeatureScratch(NamedTuple):

@@ -96,8 +96,11 @@ class AttributeRows(Supported):
     def kernels(self) -> FeatureKernels:
         """The compiled operations, of `structopt.kernels.features.attributes.rows`."""
         from structopt.kernels.features.attributes import rows as k
+        from structopt.kernels.features.attributes.ahead import prefetch_instances
 
-        return FeatureKernels(k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans)
+        return FeatureKernels(
+            k.scores, k.pullback, k.add, k.add_both, k.dot, k.flatten, k.accumulate, k.spans, prefetch=prefetch_instances
+        )
 
     def batch(self, encoded: Encoded, structure: Structure) -> BatchMap:
         """The features for evaluations over all instances: attributes in bundles, tables read by attribute."""

@@ -41,7 +41,9 @@ def compose(
     closed_forms = graph.calculus or Calculus(stand_ins.no_entropy, stand_ins.no_slope, stand_ins.no_conditionals)
     lists = inference.k_best or stand_ins.no_k_best
     rounding = inference.round or graph.rounding or stand_ins.no_rounding
-    features = features._replace(listed_scores=features.listed_scores or features.scores)
+    features = features._replace(
+        listed_scores=features.listed_scores or features.scores, prefetch=features.prefetch or stand_ins.no_prefetch
+    )
     return Kernels(*features, evaluate, inference.solve, lists, rounding, *closed_forms)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numba import types
 
-from structopt.plugin import LONGS, VECTOR, Kernels, driver, size, visit
+from structopt.plugin import LONGS, VECTOR, Kernels, ask_ahead, driver, size, visit
 
 NEGATIVE = -1e-9  # losses between this and 0 are rounding
 
@@ -23,7 +23,8 @@ def arow_pass(kernels, data, space, order, mu, precision, lag, visits, r, totals
     """
     k, averaged = Kernels(*kernels), len(lag) > 0
     total, negative, t = 0.0, 0.0, visits
-    for i in order:
+    for n, i in enumerate(order):
+        ask_ahead(k, data, order, n)
         t += 1.0
         loss = visit(k, data, space, i, mu)
         total += loss

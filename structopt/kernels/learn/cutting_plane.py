@@ -15,7 +15,7 @@ from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import evaluate, image, size
+from structopt.kernels.waist.visit import ask_ahead, evaluate, image, size
 
 RESOLUTION = 1e-10  # differences between values, in units of the cost or of the value, that are taken for rounding
 STEPS = 4  # pair steps of a sweep at an instance, for each of its planes
@@ -78,10 +78,10 @@ def online_pass(kernels, data, space, planes, order, theta, guide, lag, dense, g
     the instance whose plane found no free slot, or the length of `order`.
     """
     k, values, change = Kernels(*kernels), scratch[0], scratch[1]
-    for visit in range(len(order)):
+    for visit, i in enumerate(order):
         if halted():
             break
-        i = order[visit]
+        ask_ahead(k, data, order, visit)
         n = size(data, i)
         s, r = part(space.direction, 0, n), part(space.residual, 0, n)
         loss = ask(k, data, space, i, guide if len(guide) > 0 else theta)
@@ -113,10 +113,10 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
     instance whose plane found no free slot, or the length of `order`.
     """
     k, values = Kernels(*kernels), scratch[0]
-    for visit in range(len(order)):
+    for visit, i in enumerate(order):
         if halted():
             break
-        i = order[visit]
+        ask_ahead(k, data, order, visit)
         n = size(data, i)
         s, r = part(space.direction, 0, n), part(space.residual, 0, n)
         loss = ask(k, data, space, i, theta)
@@ -135,9 +135,10 @@ def collect_pass(kernels, data, space, planes, order, theta, dense, gamma, margi
 def sweep(kernels, data, space, planes, order, theta, C, tolerance, scratch, gaps):
     """Make pair steps at some instances; gaps[i] becomes max_j v_ij - (1/C) sum_j alpha_ij v_ij before them."""
     k, values, change = Kernels(*kernels), scratch[0], scratch[1]
-    for i in order:
+    for visit, i in enumerate(order):
         if halted():
             break
+        ask_ahead(k, data, order, visit)
         n, rows = size(data, i), planes.counts[i]
         k.scores(data.features, theta, i, part(space.direction, 0, n), space.gradient)
         top = values_at(planes, i, part(space.direction, 0, n), values)

@@ -8,7 +8,7 @@ from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import size, visit
+from structopt.kernels.waist.visit import ask_ahead, size, visit
 
 NEGATIVE = -1e-9  # losses between this and 0 are rounding
 
@@ -22,9 +22,10 @@ def dca_pass(kernels, data, space, order, theta, lag, visits, C, totals):
     """
     k = Kernels(*kernels)
     total, negative, t = 0.0, 0.0, visits
-    for i in order:
+    for n, i in enumerate(order):
         if halted():
             break
+        ask_ahead(k, data, order, n)
         t += 1.0
         loss = visit(k, data, space, i, theta)
         total += loss

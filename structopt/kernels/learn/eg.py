@@ -15,7 +15,7 @@ from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, open_target
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import augmented_scores, size, solve
+from structopt.kernels.waist.visit import ask_ahead, augmented_scores, size, solve
 
 SLACK = 1e-11  # a fall of m D by less than this, relative to the scores, is rounding
 HALVINGS = 60
@@ -116,9 +116,10 @@ def online_pass(
     `growth`, up to `eta`. Returns sum_i temperature * H(mu_i) + gamma p_i^T (mu_i - z_i), each as it is after its visit.
     """
     k, t, total = Kernels(*kernels), open_target(data.target), 0.0
-    for i in order:
+    for visit, i in enumerate(order):
         if halted():
             break
+        ask_ahead(k, data, order, visit)
         first, last = data.parts[i], data.parts[i + 1]
         n, x, old = last - first, potentials[first:last], residuals[first:last]
         s = augmented_scores(k, data, space, t, i, theta, gamma)

@@ -17,7 +17,7 @@ from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_cost, complete, cost_of, open_target, product
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import size
+from structopt.kernels.waist.visit import ask_ahead, size
 
 
 class Lists(NamedTuple):
@@ -109,9 +109,10 @@ def k_best_pass(kernels, data, space, order, theta, lag, visits, C, prediction, 
     """
     k = Kernels(*kernels)
     total, t = 0.0, visits
-    for i in order:
+    for n, i in enumerate(order):
         if halted():
             break
+        ask_ahead(k, data, order, n)
         t += 1.0
         rows, loss = rank(k, data, space, i, theta, C, prediction, lists, bundle)
         total += loss

@@ -10,7 +10,7 @@ from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_vis
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import size, visit
+from structopt.kernels.waist.visit import ask_ahead, size, visit
 
 
 @driver(types.float64, LONGS, VECTOR)
@@ -48,7 +48,8 @@ def pegasos_pass(kernels, data, space, order, batch, theta, total, steps, delay,
         if halted():
             break
         instances, end = order[first : first + batch], 0
-        for i in instances:
+        for n, i in enumerate(instances):
+            ask_ahead(k, data, order, first + n)
             losses += scaled_visit(k, data, space, i, theta, scale, residuals[end : end + size(data, i)])
             end += size(data, i)
         t += 1.0

@@ -8,7 +8,7 @@ from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver, inlined
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import size, visit
+from structopt.kernels.waist.visit import ask_ahead, size, visit
 
 
 @inlined
@@ -30,9 +30,10 @@ def perceptron_pass(kernels, data, space, order, theta, lag, visits, totals):
     """
     k = Kernels(*kernels)
     total, mistakes, t = 0.0, 0.0, visits
-    for i in order:
+    for n, i in enumerate(order):
         if halted():
             break
+        ask_ahead(k, data, order, n)
         t += 1.0
         total += visit(k, data, space, i, theta)
         residual = part(space.residual, 0, size(data, i))

@@ -21,7 +21,7 @@ from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import product
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import evaluate, image, size
+from structopt.kernels.waist.visit import ask_ahead, evaluate, image, size
 
 MOST_EVALUATIONS = 200  # of one loss in one step: beyond them only rounding errors are left
 MOST_PAIR_STEPS = 100_000
@@ -188,9 +188,10 @@ def proximal_pass(kernels, data, space, order, theta, lag, visits, C, tolerance,
     """
     k = Kernels(*kernels)
     total, negative, t = 0.0, 0.0, visits
-    for i in order:
+    for n, i in enumerate(order):
         if halted():
             break
+        ask_ahead(k, data, order, n)
         t += 1.0
         rows, loss = collect(k, data, space, i, theta, C, tolerance, bundle)
         total += loss

@@ -8,7 +8,7 @@ from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_vis
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import size
+from structopt.kernels.waist.visit import ask_ahead, size
 
 
 @driver(types.float64, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64)
@@ -20,9 +20,10 @@ def sgd_pass(kernels, data, space, order, theta, total, visits, eta, regularizat
     """
     k, m = Kernels(*kernels), len(order)
     losses, scale, scale_sum, t = 0.0, 1.0, 0.0, visits
-    for i in order:
+    for n, i in enumerate(order):
         if halted():
             break
+        ask_ahead(k, data, order, n)
         r, rate = part(space.residual, 0, size(data, i)), eta / (1.0 + t / m)
         losses += scaled_visit(k, data, space, i, theta, scale, r)
         scale, scale_sum = shrink(theta, total, scale, scale_sum + scale, 1.0 - rate * regularization)

@@ -13,7 +13,7 @@ from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import augmented_scores, solve
+from structopt.kernels.waist.visit import ask_ahead, augmented_scores, solve
 
 SUPPORT = 1e-12  # a part with no more mass than this counts as empty; there is always an output with 1/(parts) on all its parts
 ROUNDING = 1e-14  # mass below this is zero but for rounding
@@ -68,9 +68,10 @@ def smo_pass(kernels, data, space, order, theta, C, gamma, steps, residuals, tot
     """
     k, t = Kernels(*kernels), open_target(data.target)
     losses, costs, moves = 0.0, 0.0, 0.0
-    for i in order:
+    for n, i in enumerate(order):
         if halted():
             break
+        ask_ahead(k, data, order, n)
         mu = part(residuals, data.parts[i], data.parts[i + 1])
         add_gold(t, i, 1.0, mu)
         for step in range(steps):

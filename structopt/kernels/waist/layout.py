@@ -26,13 +26,9 @@ from structopt.errors import StructoptError, did_you_mean
 from structopt.kernels.waist.fields import Field, annotations, fields_of, is_declaration
 from structopt.kernels.waist.record import BUFFERS, Array, Record
 from structopt.kernels.waist.signatures import inlined
-from structopt.kernels.waist.views import part, table
+from structopt.kernels.waist.views import CACHE_LINE, part, table
 
 T = TypeVar("T")
-
-CACHE_LINE = 64
-"""Bytes; buffers begin at one."""
-
 
 class RecordLayout(Generic[T]):
     """Packs the records of one declaration, and opens them.

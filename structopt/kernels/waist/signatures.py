@@ -51,6 +51,8 @@ ACCUMULATE = types.void(RECORD, types.int64, VECTOR, VECTOR)  # features, i, r, 
 SPANS = types.int64(RECORD, types.int64, LONGS, LONGS, RECORD)
 # features, i, starts, widths, scratch -> how many: the runs of weights that the scores of instance i read, perhaps repeated
 # and SCORES again, the *listed scores*: of the instance that SPANS has just listed with this scratch, and may have noted in it
+PREFETCH = types.void(RECORD, LONGS, types.int64)
+# features, order, n: ask the memory for what the scores of the instances behind order[n] will read
 
 # Inference: a convex function of the scores together with a (sub)gradient of it.
 SOLVE = types.float64(RECORD, types.int64, VECTOR, types.float64, VECTOR, VECTOR, RECORD)
@@ -86,6 +88,7 @@ class Kernels(NamedTuple):
     accumulate: Any
     spans: Any
     listed_scores: Any
+    prefetch: Any
     evaluate: Any
     solve: Any
     k_best: Any
@@ -155,8 +158,8 @@ class Space(NamedTuple):
 KERNELS: Any = types.Tuple([
     types.FunctionType(signature)
     for signature in (
-        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, SCORES, EVALUATE, SOLVE, K_BEST, ROUND,
-        ENTROPY, SLOPE, CONDITIONALS,
+        SCORES, PULLBACK, ADD, ADD_BOTH, DOT, FLATTEN, ACCUMULATE, SPANS, SCORES, PREFETCH, EVALUATE, SOLVE, K_BEST,
+        ROUND, ENTROPY, SLOPE, CONDITIONALS,
     )
 ])  # fmt: skip
 _V, _N = np.zeros(0), np.zeros(0, np.int64)

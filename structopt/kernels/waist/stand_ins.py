@@ -1,10 +1,15 @@
-"""Kernels that stand in for the closed forms and rounding of a graph, and for the k-best lists of an inference, that has none."""
+"""Kernels that stand in for those that features, graphs and inferences need not have."""
 
 from __future__ import annotations
 
 from math import nan
 
-from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, K_BEST, ROUND, SLOPE, kernel
+from structopt.kernels.waist.signatures import CONDITIONALS, ENTROPY, K_BEST, PREFETCH, ROUND, SLOPE, kernel
+
+
+@kernel(PREFETCH)
+def no_prefetch(features, order, n):
+    """Ask for nothing."""
 
 
 @kernel(ENTROPY)

@@ -17,6 +17,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 
+CACHE_LINE = 64
+"""Bytes."""
+
 
 def part(array, begin, end):
     """View the entries begin <= j < end of a contiguous array, row by row."""
@@ -30,6 +33,10 @@ def table(array, begin, rows, columns):
 
 def prefetch(array, index):
     """Ask for the cache line of an entry of a contiguous vector, which will soon be read and written; un-compiled, do nothing."""
+
+
+def prefetch_run(array, begin, end):
+    """Ask for the cache lines of the entries begin <= j < end of a contiguous vector, as `prefetch` does."""
 
 
 def _view(context: Any, builder: Any, signature: Any, array: Any, begin: Any, shape: list[Any]) -> Any:
@@ -87,3 +94,16 @@ def _prefetch(typingctx, array, index):  # type: ignore[no-untyped-def]
 @overload(prefetch)
 def _compiled_prefetch(array, index):  # type: ignore[no-untyped-def]
     return lambda array, index: _prefetch(array, index)
+
+
+@overload(prefetch_run)
+def _compiled_prefetch_run(array, begin, end):  # type: ignore[no-untyped-def]
+    entries = 8 * CACHE_LINE // array.dtype.bitwidth
+
+    def run(array, begin, end):  # type: ignore[no-untyped-def]
+        for j in range(begin, end, entries):
+            _prefetch(array, j)
+        if begin < end:
+            _prefetch(array, end - 1)
+
+    return run

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from structopt.kernels.waist.views import part, prefetch, table
+from structopt.kernels.waist.views import part, prefetch, prefetch_run, table
 
 
 def add_to_part(array, begin, end, value):  # type: ignore[no-untyped-def]
@@ -44,3 +44,13 @@ def test_asking_for_a_cache_line_changes_nothing() -> None:
         return array[-1]
 
     assert njit(ask)(np.arange(5.0)) == ask(np.arange(5.0)) == 4.0
+
+
+@pytest.mark.parametrize("run", [(0, 30), (7, 8), (4, 4)])
+def test_asking_for_a_run_changes_nothing(run):  # type: ignore[no-untyped-def]
+    def ask(array, begin, end):  # type: ignore[no-untyped-def]
+        prefetch_run(array, begin, end)
+        return array.sum()
+
+    for array in (np.arange(30.0), np.arange(30, dtype=np.int32)):
+        assert njit(ask)(array, *run) == ask(array, *run) == array.sum()
