@@ -18,9 +18,10 @@ from structopt.kernels.waist.record import Array
 from structopt.templates.attribute_hashes import LEAST, MOST, check_bits, slot_names
 from structopt.templates.column_views import ColumnViews
 from structopt.templates.hashing import hashed_attributes
+from structopt.templates.numbering import Occurrences
 from structopt.templates.syntax import BIAS, Template, View, parse
-from structopt.templates.template_keys import TemplateKeys, indices_of, restored_keys
-from structopt.templates.vocabulary import PADDING, Vocabulary
+from structopt.templates.template_keys import TemplateKeys, numbers_at, restored_keys, restored_numbers
+from structopt.templates.vocabulary import NONE, PADDING, Vocabulary
 from structopt.templates.word_functions import apply
 from structopt.templates.word_lists import BEGIN_INSIDE, Phrases, read_list
 
@@ -76,7 +77,7 @@ class FeatureTemplates:
         self._views = tuple(dict.fromkeys(term.view for template in self.templates for term in template))
         self._vocabularies: dict[View, Vocabulary] = {}
         self._learnt: list[TemplateKeys] = []
-        self._starts = np.zeros(1, dtype=np.int64)
+        self._number(np.zeros(0, np.int32))
         names = dict.fromkeys(view.word_list for view in self._views)
         return [_known_list(name, lists, self._origin) for name in names if name is not None]
 
@@ -92,7 +93,7 @@ class FeatureTemplates:
     @property
     def size(self) -> int:
         """Number of attributes; 0 before `fit`, unless they are hashed."""
-        return int(self._starts[-1]) if self._hash_bits is None else 1 << self._hash_bits
+        return len(self._numbers) if self._hash_bits is None else 1 << self._hash_bits
 
     def without(self, missing: Collection[str]) -> tuple[FeatureTemplates, list[str]]:
         """Return the templates that look at none of the `missing` columns, and the others as text; before `fit`."""
@@ -144,10 +145,13 @@ class FeatureTemplates:
             kept = earlier._codes_of(template) if earlier is not None else None
             table = TemplateKeys(self._widths(template))
             keys, radix = table.learn(terms_of(template, corpus, codes), corpus.tokens, self._min_count, kept)
-            row[:] = indices_of(keys, table.keys, radix, first)
+            row[:] = numbers_at(keys, table.keys, radix, np.arange(first, first + len(table.keys)))
             self._learnt.append(table)
             first += len(table.keys)
-        self._number()
+        self._number(Occurrences.of(ids, self._bounds()).numbers())
+        numbers = np.append(self._numbers, NONE)
+        for row in ids:
+            row[:] = numbers[row]
         return _compress(ids, self.size)
 
     def transform(self, columns: Mapping[str, Sequence[str]], offsets: Array, missing: Collection[str] = ()) -> AttributeTable:
@@ -176,21 +180,22 @@ class FeatureTemplates:
             return hashed_attributes(self.templates, corpus, self._phrases, self._hash_bits)
         codes = self._codes(corpus)
         ids = np.empty((len(self.templates), corpus.tokens), dtype=np.int32)
-        for row, template, table, first in zip(ids, self.templates, self._learnt, self._starts.tolist(), strict=False):
+        numbers = np.split(self._numbers, self._bounds()[1:-1])
+        for row, template, table, own in zip(ids, self.templates, self._learnt, numbers, strict=False):
             keys, radix = table.joined(terms_of(template, corpus, codes), corpus.tokens)
-            row[:] = indices_of(keys, table.keys, radix, first)
+            row[:] = numbers_at(keys, table.keys, radix, own)
         return _compress(ids, self.size)
 
-    def describe(self, ids: Iterable[int]) -> list[str]:
+    def describe(self, ids: Sequence[int] | Array) -> list[str]:
         """Return readable names of attributes, such as ``word[-1]=the & word[0]=cat``; of hashed ones, of their slots."""
         if self._hash_bits is not None:
             slots = slot_names(self._hash_bits)
             return [slots[number] for number in ids]
-        names = []
-        for number in ids:
-            index = int(np.searchsorted(self._starts, number, side="right")) - 1
+        names, bounds, places = [], self._bounds(), np.argsort(self._numbers)
+        for place in places[np.asarray(ids, np.int64)]:
+            index = int(np.searchsorted(bounds, place, side="right")) - 1
             table, template = self._learnt[index], self.templates[index]
-            codes = table.codes_of(int(table.keys[number - self._starts[index]]))
+            codes = table.codes_of(int(table.keys[place - bounds[index]]))
             vocabularies = [self._vocabularies[term.view] for term in template]
             values = ["<padding>" if y == PADDING else v.values[y - 1] for v, y in zip(vocabularies, codes, strict=True)]
             names.append(" & ".join(f"{term}={value}" for term, value in zip(template, values, strict=True)) or BIAS)
@@ -199,9 +204,10 @@ class FeatureTemplates:
     def pruned(self, kept: Array) -> FeatureTemplates:
         """The same fitted templates with the attributes that a mask names; values of views keep their codes."""
         fitted = copy(self)
-        masks = np.split(kept, self._starts[1:-1])
-        fitted._learnt = [replace(table, keys=table.keys[mask]) for table, mask in zip(self._learnt, masks, strict=True)]
-        fitted._number()
+        mask, left = kept[self._numbers], np.cumsum(kept, dtype=np.int32) - 1
+        masks = np.split(mask, self._bounds()[1:-1])
+        fitted._learnt = [replace(table, keys=table.keys[own]) for table, own in zip(self._learnt, masks, strict=True)]
+        fitted._number(left[self._numbers[mask]])
         return fitted
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -217,7 +223,7 @@ class FeatureTemplates:
             "prefixes": [[row, term, len(keys)] for row, term, keys in prefixes],
             **({"hash_bits": self._hash_bits} if hashed else {}),
         }
-        arrays = {"starts": self._starts, "keys": _joined([table.keys for table in self._learnt])}
+        arrays = {"starts": self._bounds(), "keys": _joined([table.keys for table in self._learnt]), "numbers": self._numbers}
         arrays["prefix_keys"] = _joined([keys for _, _, keys in prefixes])
         strings = [string for group in (*vocabularies, *self._entries.values()) for string in group]
         arrays["string_bytes"], arrays["string_offsets"] = pack_strings(strings)
@@ -234,7 +240,7 @@ class FeatureTemplates:
         if bits is not None:
             return fitted
         fitted._learnt = restored_keys(state, [fitted._widths(template) for template in fitted.templates])
-        fitted._number()
+        fitted._number(restored_numbers(state, int(fitted._bounds()[-1])))
         return fitted
 
     def _restore_strings(self, state: SavedState, lists: Mapping[str, int]) -> None:
@@ -277,9 +283,13 @@ class FeatureTemplates:
     def _codes(self, corpus: ColumnViews) -> dict[View, Array]:
         return {view: corpus.codes(view, self._vocabularies[view], self._phrases.get(view)) for view in self._views}
 
-    def _number(self) -> None:
-        """Number the attributes, template after template."""
-        self._starts = np.cumsum([0, *(len(table.keys) for table in self._learnt)], dtype=np.int64)
+    def _bounds(self) -> Array:
+        """Where the keys of each template begin among all keys, one template after another, and where the last one's end."""
+        return np.cumsum([0, *(len(table.keys) for table in self._learnt)], dtype=np.int64)
+
+    def _number(self, numbers: Array) -> None:
+        """Give the attributes of all keys, one template after another, their numbers."""
+        self._numbers = numbers
 
 
 def _known_list(name: str, lists: Collection[str], origin: Mapping[Template, str]) -> str:

@@ -73,7 +73,8 @@ class TemplateKeys:
             if learn and radix * width > LARGEST_KEY:
                 self.prefixes[term] = distinct_keys(keys, radix, 1)
             if term in self.prefixes:
-                keys, radix = indices_of(keys, self.prefixes[term], radix, 0), len(self.prefixes[term])
+                known = self.prefixes[term]
+                keys, radix = numbers_at(keys, known, radix, np.arange(len(known))), len(known)
             codes = next(terms)
             none = (keys < 0) | (codes < 0)
             keys = keys.astype(np.int64) * width + codes
@@ -136,6 +137,22 @@ def restored_keys(state: SavedState, widths: Sequence[list[int]]) -> list[Templa
     return tables
 
 
+def restored_numbers(state: SavedState, size: int) -> Array:
+    """The numbers of so many attributes, template by template; models that were saved before there were any have 0, 1, 2, ...
+
+    Raises
+    ------
+    ModelError
+        If the saved array ``numbers`` is no permutation.
+    """
+    if "numbers" not in state.arrays:
+        return np.arange(size, dtype=np.int32)
+    numbers = state.array("numbers", np.int32, (size,))
+    if not np.array_equal(np.sort(numbers), np.arange(size)):
+        state.refuse_array("numbers", f"the numbers from 0 to {size - 1}, each once")
+    return numbers
+
+
 def _restore_prefixes(state: SavedState, tables: Sequence[TemplateKeys]) -> None:
     """Restore the keys of first terms that keys were renumbered from."""
     prefix_keys, first = state.array("prefix_keys", np.int64), 0
@@ -157,13 +174,13 @@ def distinct_keys(keys: Array, radix: int, min_count: int) -> Array:
     return keys[last[np.diff(last, prepend=-1) >= min_count]]
 
 
-def indices_of(keys: Array, known: Array, radix: int, first: int) -> Array:
-    """Return the indices of keys among the `known` ones, counted from `first`; -1 where a key is not known; int64."""
+def numbers_at(keys: Array, known: Array, radix: int, numbers: Array) -> Array:
+    """Return the numbers of keys, given those of the `known` keys, which ascend; -1 where a key is not known."""
     if radix <= DENSE:
-        table = np.full(radix + 1, NONE, dtype=np.int64)
-        table[known] = np.arange(first, first + len(known))
+        table = np.full(radix + 1, NONE, dtype=numbers.dtype)
+        table[known] = numbers
         return table.take(keys, mode="wrap")
     if not len(known):
-        return np.full(len(keys), NONE, dtype=np.int64)
+        return np.full(len(keys), NONE, dtype=numbers.dtype)
     index = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[index] == keys, index + first, NONE)
+    return np.where(known[index] == keys, numbers[index], NONE)

@@ -11,6 +11,7 @@ from structopt.kernels.waist.record import Array
 from structopt.templates.column_templates import FeatureTemplates, terms_of
 from structopt.templates.column_views import ColumnViews
 from structopt.templates.key_counts import KeyCounts
+from structopt.templates.numbering import Occurrences
 from structopt.templates.syntax import View
 from structopt.templates.template_keys import LARGEST_KEY, TemplateKeys
 from structopt.templates.vocabulary import Vocabulary
@@ -93,11 +94,12 @@ class TemplateLearner:
 
     def finish(self) -> None:
         """Number the attributes."""
-        own = self.templates
+        own, found = self.templates, []
         for template, (table, counts) in zip(own.templates, self._tables, strict=False):  # hashed ones have no tables
             kept = None if self.earlier is None else self.earlier._codes_of(template)
             table.keys = counts.frequent(own._min_count)
             if kept is not None:
                 table.keys = np.union1d(table.keys, table.joined(iter(kept), len(kept[0]))[0])
+            found.append(counts.occurrences(table.keys))
         own._learnt = [table for table, _ in self._tables]
-        own._number()
+        own._number(Occurrences.joined(found).numbers())

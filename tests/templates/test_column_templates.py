@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structopt.core.data.saved_state import SavedState
-from structopt.errors import ConfigError, DataError
+from structopt.errors import ConfigError, DataError, ModelError
 from structopt.templates import template_keys
 from structopt.templates.column_templates import FeatureTemplates
 from structopt.templates.syntax import parse
+from structopt.templates.template_learner import TemplateLearner
 from structopt.templates.word_functions import collapsed
 
 WORDS = ["The", "cat", "sat", ".", "the", "Cat", "ran", "to", "New", "York", "City"]
@@ -147,6 +148,60 @@ def test_saved_lists_need_no_file(tmp_path: Path):
     path.unlink()
     restored = FeatureTemplates.restore(SavedState(*fitted.state()))
     assert np.array_equal(restored.transform(COLUMNS, OFFSETS).ids, table.ids)
+
+
+def test_frequent_attributes_come_first_and_then_those_that_occur_first():
+    fitted, table = fit("pos", "suffix(word, 1)")
+    names = [name.replace("suffix(word, 1)[0]", "s").replace("pos[0]", "p") for name in fitted.describe(range(table.size))]
+    assert names[:1] == ["p=N"]  # 5 times
+    assert names[1:5] == ["p=D", "s=e", "s=t", "p=V"]  # 2 or 3 times
+    assert names[5:] == ["p=.", "s=.", "s=n", "p=P", "s=o", "s=w", "s=k", "s=y"]
+
+
+@pytest.mark.parametrize("min_count", [1, 2])
+@pytest.mark.parametrize("known", [False, True])
+def test_blocks_are_numbered_as_the_whole(min_count, known):
+    lines = ["bias", "word[-1..0]", "pos & lower(word)", "suffix(word, 1..2)"]
+    earlier = fit(*lines, columns={"word": ["Rome", "cat"], "pos": ["N", "N"]}, offsets=np.array([0, 2]))[0] if known else None
+    whole = FeatureTemplates(lines, min_count=min_count)
+    table = whole.fit(COLUMNS, OFFSETS, earlier)
+    own = FeatureTemplates(lines, min_count=min_count)
+    learner = TemplateLearner(own, earlier)
+    blocks = [({name: column[:4] for name, column in COLUMNS.items()}, np.array([0, 4]))]
+    blocks.append(({name: column[4:] for name, column in COLUMNS.items()}, np.array([0, 7])))
+    for columns, offsets in blocks:
+        values = learner.no_values()
+        learner.values(values, columns, offsets)
+        learner.take_values(values)
+    learner.number_values()
+    for columns, offsets in blocks:
+        keys = learner.no_keys()
+        learner.keys(keys, columns, offsets)
+        learner.take_keys(keys)
+    learner.finish()
+    assert own.describe(range(own.size)) == whole.describe(range(whole.size))
+    assert np.array_equal(own.transform(COLUMNS, OFFSETS).ids, table.ids)
+
+
+def test_pruning_keeps_the_order_of_the_attributes():
+    fitted, table = fit(*RICH)
+    kept = np.arange(table.size) % 3 != 1
+    pruned = fitted.pruned(kept)
+    names = np.array(fitted.describe(range(table.size)))
+    assert pruned.describe(range(pruned.size)) == names[kept].tolist()
+    left = [[name for name in row if name in set(names[kept])] for row in rows(fitted, table)]
+    assert rows(pruned, pruned.transform(COLUMNS, OFFSETS)) == left
+
+
+def test_numbers_of_saved_models():
+    fitted, table = fit("word", "pos")
+    values, arrays = fitted.state()
+    names = fitted.describe(range(table.size))
+    before = FeatureTemplates.restore(SavedState(values, {name: array for name, array in arrays.items() if name != "numbers"}))
+    assert before.describe(range(table.size)) == [names[number] for number in arrays["numbers"]]  # one template after another
+    for wrong in (np.zeros_like(arrays["numbers"]), arrays["numbers"][:-1]):
+        with pytest.raises(ModelError, match="the array numbers must be"):
+            FeatureTemplates.restore(SavedState(values, arrays | {"numbers": wrong}))
 
 
 def naive(words: list[str], begin: int, end: int, t: int) -> list[str]:
