@@ -77,7 +77,7 @@ class FeatureTemplates:
         self._views = tuple(dict.fromkeys(term.view for template in self.templates for term in template))
         self._vocabularies: dict[View, Vocabulary] = {}
         self._learnt: list[TemplateKeys] = []
-        self._number(np.zeros(0, np.int32))
+        self._numbers = np.zeros(0, np.int32)  # of the attributes of all keys, one template after another
         names = dict.fromkeys(view.word_list for view in self._views)
         return [_known_list(name, lists, self._origin) for name in names if name is not None]
 
@@ -148,7 +148,7 @@ class FeatureTemplates:
             row[:] = numbers_at(keys, table.keys, radix, np.arange(first, first + len(table.keys)))
             self._learnt.append(table)
             first += len(table.keys)
-        self._number(Occurrences.of(ids, self._bounds()).numbers())
+        self._numbers = Occurrences.of(ids, self._bounds()).numbers()
         numbers = np.append(self._numbers, NONE)
         for row in ids:
             row[:] = numbers[row]
@@ -207,7 +207,7 @@ class FeatureTemplates:
         mask, left = kept[self._numbers], np.cumsum(kept, dtype=np.int32) - 1
         masks = np.split(mask, self._bounds()[1:-1])
         fitted._learnt = [replace(table, keys=table.keys[own]) for table, own in zip(self._learnt, masks, strict=True)]
-        fitted._number(left[self._numbers[mask]])
+        fitted._numbers = left[self._numbers[mask]]
         return fitted
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -240,7 +240,7 @@ class FeatureTemplates:
         if bits is not None:
             return fitted
         fitted._learnt = restored_keys(state, [fitted._widths(template) for template in fitted.templates])
-        fitted._number(restored_numbers(state, int(fitted._bounds()[-1])))
+        fitted._numbers = restored_numbers(state, int(fitted._bounds()[-1]))
         return fitted
 
     def _restore_strings(self, state: SavedState, lists: Mapping[str, int]) -> None:
@@ -286,10 +286,6 @@ class FeatureTemplates:
     def _bounds(self) -> Array:
         """Where the keys of each template begin among all keys, one template after another, and where the last one's end."""
         return np.cumsum([0, *(len(table.keys) for table in self._learnt)], dtype=np.int64)
-
-    def _number(self, numbers: Array) -> None:
-        """Give the attributes of all keys, one template after another, their numbers."""
-        self._numbers = numbers
 
 
 def _known_list(name: str, lists: Collection[str], origin: Mapping[Template, str]) -> str:

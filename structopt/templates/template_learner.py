@@ -102,4 +102,4 @@ class TemplateLearner:
                 table.keys = np.union1d(table.keys, table.joined(iter(kept), len(kept[0]))[0])
             found.append(counts.occurrences(table.keys))
         own._learnt = [table for table, _ in self._tables]
-        own._number(Occurrences.joined(found).numbers())
+        own._numbers = Occurrences.joined(found).numbers()
