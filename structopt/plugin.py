@@ -62,6 +62,7 @@ from structopt.kernels.arrays.ranked_lists import insert
 from structopt.kernels.forest.record import FORESTS
 from structopt.kernels.loopy.factors import FACTORS, open_factors
 from structopt.kernels.loopy.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES, FACTOR_PROJECT
+from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.fields import Flag, Float, Floats, Int, Ints, Long, Longs, Wide, Words
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.layout import RecordLayout
@@ -84,7 +85,7 @@ from structopt.kernels.waist.signatures import (
     kernel,
 )
 from structopt.kernels.waist.target import add_cost, add_gold, gold_score, is_set, list_parts, open_target, restrict
-from structopt.kernels.waist.visit import ask_ahead, size, visit
+from structopt.kernels.waist.visit import size, visit
 from structopt.loss.family import HAMMING, LossFamily
 from structopt.task.key_checks import check_keys
 from structopt.task.sequence_labelling import SequenceLabelling

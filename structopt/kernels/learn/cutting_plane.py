@@ -11,11 +11,12 @@ from numba import types
 from structopt.kernels.learn.averaging import add_to_lag
 from structopt.kernels.learn.mira_program import MATRIX, pair_steps
 from structopt.kernels.learn.plane_cache import PLANES, append, combine, drop, duals, fits, relate, square, values_at
+from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver
 from structopt.kernels.waist.target import cost_of, open_target, product
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import ask_ahead, evaluate, image, size
+from structopt.kernels.waist.visit import evaluate, image, size
 
 RESOLUTION = 1e-10  # differences between values, in units of the cost or of the value, that are taken for rounding
 STEPS = 4  # pair steps of a sweep at an instance, for each of its planes

@@ -5,10 +5,11 @@ from __future__ import annotations
 from numba import types
 
 from structopt.kernels.learn.averaging import averaged_step
+from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import ask_ahead, size, visit
+from structopt.kernels.waist.visit import size, visit
 
 NEGATIVE = -1e-9  # losses between this and 0 are rounding
 

@@ -11,11 +11,12 @@ from math import inf
 
 from numba import types
 
+from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, open_target
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import ask_ahead, augmented_scores, size, solve
+from structopt.kernels.waist.visit import augmented_scores, size, solve
 
 SLACK = 1e-11  # a fall of m D by less than this, relative to the scores, is rounding
 HALVINGS = 60

@@ -12,12 +12,13 @@ import numpy as np
 from numba import types
 
 from structopt.kernels.learn.proximal_step import BUNDLE, TOLERANCE, Bundle, balance, clear, move, push
+from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_cost, complete, cost_of, open_target, product
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import ask_ahead, size
+from structopt.kernels.waist.visit import size
 
 
 class Lists(NamedTuple):

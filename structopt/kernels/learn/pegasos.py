@@ -7,10 +7,11 @@ from math import sqrt
 from numba import types
 
 from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
+from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import ask_ahead, size, visit
+from structopt.kernels.waist.visit import size, visit
 
 
 @driver(types.float64, LONGS, VECTOR)

@@ -16,12 +16,13 @@ from numba import types
 from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.learn.dca import NEGATIVE
 from structopt.kernels.learn.mira_program import pair_steps
+from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.record import Array
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import product
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import ask_ahead, evaluate, image, size
+from structopt.kernels.waist.visit import evaluate, image, size
 
 MOST_EVALUATIONS = 200  # of one loss in one step: beyond them only rounding errors are left
 MOST_PAIR_STEPS = 100_000

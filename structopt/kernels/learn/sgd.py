@@ -5,10 +5,11 @@ from __future__ import annotations
 from numba import types
 
 from structopt.kernels.learn.scaled_weights import fold, scaled_step, scaled_visit, shrink
+from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import ask_ahead, size
+from structopt.kernels.waist.visit import size
 
 
 @driver(types.float64, LONGS, VECTOR, VECTOR, types.float64, types.float64, types.float64)

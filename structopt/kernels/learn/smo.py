@@ -9,11 +9,12 @@ from math import inf
 
 from numba import types
 
+from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
 from structopt.kernels.waist.target import add_gold, cost_of, gold_score, open_target
 from structopt.kernels.waist.views import part
-from structopt.kernels.waist.visit import ask_ahead, augmented_scores, solve
+from structopt.kernels.waist.visit import augmented_scores, solve
 
 SUPPORT = 1e-12  # a part with no more mass than this counts as empty; there is always an output with 1/(parts) on all its parts
 ROUNDING = 1e-14  # mass below this is zero but for rounding

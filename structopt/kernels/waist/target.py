@@ -11,7 +11,7 @@ from typing import NamedTuple
 from structopt.kernels.waist.fields import Floats, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import driven, inlined
-from structopt.kernels.waist.views import part, prefetch, prefetch_run
+from structopt.kernels.waist.views import part
 
 
 class Target(NamedTuple):
@@ -43,18 +43,6 @@ class Target(NamedTuple):
 
 TARGET = RecordLayout(Target)
 open_target = TARGET.compiled
-
-
-@inlined
-def prefetch_targets(t, order, n):
-    """Ask the memory for where the targets of order[n + 2] begin, and for those of order[n + 1]; not for costs, nor for sets."""
-    if n + 2 < len(order):
-        prefetch(t.sets, order[n + 2])
-        prefetch(t.gold_offsets, order[n + 2])
-    if n + 1 < len(order):
-        first, last = t.gold_offsets[order[n + 1]], t.gold_offsets[order[n + 1] + 1]
-        prefetch_run(t.gold_parts, first, last)
-        prefetch_run(t.gold_values, first, last)
 
 
 @inlined

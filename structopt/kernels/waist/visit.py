@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from structopt.kernels.waist.halting import count_visit, halted
 from structopt.kernels.waist.signatures import driven
-from structopt.kernels.waist.target import add_cost, open_target, prefetch_targets
-from structopt.kernels.waist.views import part, prefetch
-
-
-@driven
-def ask_ahead(k, data, order, n):
-    """Ask the memory for what the visits of the instances behind order[n] will read; only time depends on it.
-
-    Where the order is random, instances lie far apart, and their visits would wait for memory again and again.
-    """
-    if n + 2 < len(order):
-        prefetch(data.parts, order[n + 2])
-        prefetch(data.memory, order[n + 2])
-    prefetch_targets(open_target(data.target), order, n)
-    k.prefetch(data.features, order, n)
+from structopt.kernels.waist.target import add_cost
+from structopt.kernels.waist.views import part
 
 
 @driven
