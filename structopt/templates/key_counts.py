@@ -37,7 +37,7 @@ class KeyCounts:
         return self._keys[self._found.counts >= least]
 
     def occurrences(self, keys: Array) -> Occurrences:
-        """Return those of sorted keys, among which are all that are `frequent`."""
+        """Return those of distinct keys, whether they occur or not."""
         self._merge()
         counts, firsts = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
         _, here, there = np.intersect1d(keys, self._keys, assume_unique=True, return_indices=True)

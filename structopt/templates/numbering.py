@@ -35,9 +35,10 @@ class Occurrences(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Occurrences]) -> Occurrences:
-        """Those of the attributes of one template after another."""
+        """Those of some attributes, and then of others."""
         none = np.zeros(0, np.int64)
-        return cls(*(np.concatenate([none, *arrays]) for arrays in zip(*parts, strict=True)) if parts else (none, none))
+        counts, firsts = (part.counts for part in parts), (part.firsts for part in parts)
+        return cls(np.concatenate([none, *counts]), np.concatenate([none, *firsts]))
 
     def numbers(self) -> Array:
         """Return numbers for the attributes, int32: a permutation.

@@ -11,10 +11,10 @@ from numba import types
 
 from structopt.kernels.arrays.rows import add_row
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, kernel
-from structopt.kernels.waist.views import part, prefetch
+from structopt.kernels.waist.views import part, prefetch_run
 
 MOST = 4096  # attributes of a position; those that first occur where there are more are not looked at
-AHEAD, LINE = 8, 16  # positions whose attributes are asked for ahead, and attributes in a line of the cache
+AHEAD = 8  # positions whose attributes are asked for ahead
 
 
 @kernel(types.int64(LONGS, INTS, LONGS, INTS, types.int64, LONGS, INTS))
@@ -45,8 +45,7 @@ def implied(offsets, ids, columns, positions, least, starts, members):
                 break
             if q + AHEAD < columns[a + 1]:
                 ahead = positions[q + AHEAD]
-                for line in range(offsets[ahead], offsets[ahead + 1], LINE):
-                    prefetch(ids, line)
+                prefetch_run(ids, offsets[ahead], offsets[ahead + 1])
             p = positions[q]
             j, end, kept = offsets[p], offsets[p + 1], 0
             for x in range(n):

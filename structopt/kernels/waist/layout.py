@@ -30,6 +30,7 @@ from structopt.kernels.waist.views import CACHE_LINE, part, table
 
 T = TypeVar("T")
 
+
 class RecordLayout(Generic[T]):
     """Packs the records of one declaration, and opens them.
 

@@ -101,9 +101,9 @@ def _compiled_prefetch_run(array, begin, end):  # type: ignore[no-untyped-def]
     entries = 8 * CACHE_LINE // array.dtype.bitwidth
 
     def run(array, begin, end):  # type: ignore[no-untyped-def]
-        for j in range(begin, end, entries):
+        for j in range(begin, end - 1, entries):
             _prefetch(array, j)
         if begin < end:
-            _prefetch(array, end - 1)
+            _prefetch(array, end - 1)  # which may lie in a line behind the last of these
 
     return run

@@ -14,7 +14,7 @@ from structopt.kernels.features.attributes.dense import add_dense_gradient, add_
 from structopt.kernels.features.attributes.record import large, list_of, open_gradient, open_rows, rows_of
 from structopt.kernels.waist.bits import bits_from
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
-from structopt.kernels.waist.views import part, prefetch
+from structopt.kernels.waist.views import part, prefetch, prefetch_run
 
 AHEAD = 128  # rows of weights that are asked for before they are needed, so that the processor waits for many at the same time
 
@@ -44,8 +44,7 @@ def scores(features, theta, i, s, scratch):
             until = min(met + AHEAD, len(listed))
             for q in range(asked, until):
                 line = x.weights[g] + listed[q] * width
-                prefetch(theta, line)
-                prefetch(theta, line + width - 1)
+                prefetch_run(theta, line, line + width)
             asked = until
             row = S[p]
             row[:] = 0.0
@@ -183,8 +182,7 @@ def add_both(features, theta, lag, gradient, step, share):
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):  # the weights are near, since the scores have read them; their mean is not
             line = x.weights[k] + g.touched[before + q] * width
-            prefetch(lag, line)
-            prefetch(lag, line + width - 1)
+            prefetch_run(lag, line, line + width)
         for q in range(count):
             a = g.touched[before + q]
             add_scaled_to_both(W[a], V[a], step, share, G[q])
