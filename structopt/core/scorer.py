@@ -201,8 +201,8 @@ class Scorer(Component):
             "over. Leave warm_start out, or take features that have: features=attribute_rows."
         )
 
-    def widened(self, more: Array) -> Self:
-        """The same scorer, where the weights that the mask names may move too."""
+    def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> Self:
+        """The same scorer, where what an earlier one could move, or has moved to these weights, may move too."""
         return self
 
     def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[Self, Array]:
@@ -250,7 +250,7 @@ class SparseFeatures(Scorer):
         """See `Scorer`."""
 
     @abstractmethod
-    def widened(self, more: Array) -> Self:
+    def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> Self:
         """See `Scorer`."""
 
     @abstractmethod
@@ -265,23 +265,30 @@ class SparseFeatures(Scorer):
     def expand(self, compressed: Array, out: Array | None = None) -> Array:
         """See `Scorer`."""
 
-    def tables_of(self, array: Array) -> dict[str, Array] | None:
-        """Views of an array over the weights by part group, shape (attributes, configurations); None where weights are shared."""
+    def tables_of(self, array: Array, absent: float = 0) -> dict[str, Array] | None:
+        """An array over the weights by part group, shape (attributes, configurations), to be read; None where weights are shared.
+
+        A table has `absent` where there is no weight, since none may move there.
+        """
         return None
+
+    def vector_of(self, tables: Mapping[str, Array]) -> Array:
+        """Undo `tables_of`, of those groups that are given: zeros at the weights of the others; what has no weight is lost."""
+        raise NotImplementedError(f"{type(self).__name__} has no tables of weights")
 
     def named(self, indices: Array, names: Names, occurring: Occurring | None = None) -> Named:
         """Names of weights, given their indices: the rows and columns of `tables_of`; none where weights are shared.
 
         A scorer that stores no names, since it hashes them, looks for the weights among the features of the `occurring` parts.
         """
-        tables = self.tables_of(np.arange(self.dimension)) or {}
         found: Named = {int(index): [] for index in indices}
-        for group, table in tables.items():
-            inside = indices[(indices >= table[0, 0]) & (indices <= table[-1, -1])] if table.size else indices[:0]
-            if len(inside):
-                rows, columns = np.divmod(inside - table[0, 0], table.shape[1])
+        wanted = np.zeros(self.dimension + 1, bool)  # the last entry is for places without a weight
+        wanted[indices] = True
+        for group, table in (self.tables_of(np.arange(self.dimension), absent=-1) or {}).items():
+            rows, columns = np.nonzero(wanted[table])
+            if len(rows):
                 attributes, configurations = names.attributes(group, len(table)), names.configurations(group, table.shape[1])
-                for index, row, column in zip(inside.tolist(), rows.tolist(), columns.tolist(), strict=True):
+                for index, row, column in zip(table[rows, columns].tolist(), rows.tolist(), columns.tolist(), strict=True):
                     found[index] = [Coordinate(group, attributes[row], configurations[column])]
         return found
 

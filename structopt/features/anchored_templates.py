@@ -154,7 +154,7 @@ class AnchoredTemplates(Supported):
         )  # fmt: skip
         return FeatureScratch(scratch, touched + 1, touched)
 
-    def widened(self, more: Array) -> AnchoredTemplates:
+    def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> AnchoredTemplates:
         """The same features: all weights may move."""
         return self
 

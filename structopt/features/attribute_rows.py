@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +19,9 @@ from structopt.core.data.structure import PartGroup, Structure
 from structopt.core.memory import NUMBER
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.errors import ConfigError
-from structopt.features.row_groups import RowGroup, pack_rows
-from structopt.features.support import OTHER_FEATURES, Supported, refuse_masks, restored_support
+from structopt.features.row_places import Places, RowGroup, lay_out, starts_of
+from structopt.features.row_record import pack_rows
+from structopt.features.support import OTHER_FEATURES, Supported, moved, packed_support, refuse_masks, restored_support
 from structopt.kernels.waist.record import Array, Record
 
 Dense = Sequence[tuple[DenseTable, ...]]
@@ -31,25 +35,40 @@ class AttributeRows(Supported):
 
     With support ``seen`` an (attribute, configuration) pair has a weight only if it occurs in a gold output. Weights that belong
     to no attribute of the task (tied tables, the constant attribute of anchored ones) always have one, and so have the numbers
-    of dense tables, which are attributes behind the others.
+    of dense tables, which are attributes behind the others. Most attributes of a large corpus occur with one configuration, and
+    have one weight instead of a row (`structopt.features.row_places`); the order of saved weights knows nothing of that.
 
     Parameters
     ----------
     support : str
         ``seen``: attributes with the labels that they occur with in training; ``all``: with all labels.
+
+    Attributes
+    ----------
+    groups : tuple of RowGroup
+    places : tuple of Places
+        Where their weights stand.
+    pairs : int64 vector, or None
+        Which pairs may move, group by group, of the number attribute * width + configuration in each; None: all.
     """
 
     groups: tuple[RowGroup, ...] = ()
+    places: tuple[Places, ...] = ()
+    pairs: Array | None = None
 
     def __init__(self, support: Literal["seen", "all"] = "seen") -> None:
         super().__init__(support)
 
     @classmethod
     def of(cls, groups: Sequence[RowGroup], support: Array | None) -> AttributeRows:
-        """Lay out rows of weights, of which those that a mask names may move (None: all)."""
+        """Lay out the weights of groups, given the (attribute, configuration) pairs that may move as a mask (None: all)."""
         rows = cls()
-        rows.groups = tuple(groups)
-        rows.lay_out(sum(group.width * group.size for group in rows.groups), support)
+        rows.groups, rows.places = tuple(groups), tuple(lay_out(groups, support))
+        rows.dimension = rows.places[-1].end if rows.places else 0
+        if support is not None:
+            pairs = np.split(support, starts_of(groups)[1:-1])
+            tables = {g.name: block.reshape(g.size, g.width) for g, block in zip(groups, pairs, strict=True)}
+            rows.pairs, rows.support = np.flatnonzero(support), rows.vector_of(tables)
         return rows
 
     def fit(self, encoded: Encoded, structure: Structure, gold: SparseVectors) -> AttributeRows:
@@ -72,8 +91,7 @@ class AttributeRows(Supported):
     def record(self, encoded: Encoded, structure: Structure) -> Record:
         """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attributes.rows`."""
         tables, dense = self.tables(encoded, structure)
-        groups = _record_groups(structure, tables, dense)
-        return pack_rows(groups, self.support, tables, structure, dense, encoded.storage)
+        return pack_rows(self._record_places(structure, tables), self.support, tables, structure, dense, encoded.storage)
 
     def tables(self, encoded: Encoded, structure: Structure) -> Tables:
         """Attributes of the positions of every group, and their dense tables.
@@ -85,7 +103,8 @@ class AttributeRows(Supported):
         """
         tables, dense = _tables(encoded, structure)
         groups = tuple(_layout(structure, tables, dense))
-        if groups != self.groups:
+        allowed = (not own.singles or group.singles for own, group in zip(self.groups, groups, strict=False))
+        if groups != self.groups or not all(allowed):  # of damaged models too, whose attributes of dense tables have no rows
             raise ConfigError(
                 f"features: there are weights for {_counted(self.groups)}, but this corpus and its graphs have "
                 f"{_counted(groups)}. Take the task and the factor graph that the weights were trained with."
@@ -107,7 +126,8 @@ class AttributeRows(Supported):
         from structopt.features.batch.attribute_rows import BatchFeatures
 
         tables, dense = self.tables(encoded, structure)
-        return BatchFeatures(self, _record_groups(structure, tables, dense), tables, dense, structure)
+        groups = _record_groups(structure, tables, dense)
+        return BatchFeatures(self.pairs, self.pool, groups, tables, dense, structure)
 
     def batch_bytes(self, encoded: Encoded, structure: Structure) -> int:
         """Bytes of what occurs: rows of weights, their indices among all and among these; scores of the rows of dense tables."""
@@ -126,54 +146,103 @@ class AttributeRows(Supported):
         pairs = zip(structure.groups, tables, numbers, strict=True)
         entries = [_most_entries(group, table) + number for group, table, number in pairs]
         rows = sum(n * group.width for n, group in zip(entries, structure.groups, strict=True))
-        gradient = GRADIENT.pack(slot=np.full(max(entries, default=0), -1), touched=sum(entries), counts=len(entries), rows=rows)
-        return FeatureScratch(gradient, sum(entries), rows)
+        places = self._record_places(structure, tables)
+        touched = sum(n * max(1, place.most_singles) for n, place in zip(entries, places, strict=True))
+        counts = len(places) + sum(place.most_singles > 0 for place in places)
+        gradient = GRADIENT.pack(slot=np.full(max(entries, default=0), -1), touched=touched, counts=counts, rows=rows)
+        return FeatureScratch(gradient, touched, rows)
 
     def carried(self, earlier: Scorer, matches: Matches, array: Array) -> Array:
         """See `structopt.core.scorer.Scorer`: rows by the names of attributes, weights of a row by those of labels."""
-        if not isinstance(earlier, AttributeRows):
-            raise ConfigError(OTHER_FEATURES)
-        carried, blocks = np.zeros(self.dimension, array.dtype), dict(zip(earlier.groups, earlier.split(array), strict=True))
-        for group, view in zip(self.groups, self.split(carried), strict=True):
-            for old, block in blocks.items():
-                if old.name == group.name:
-                    rows = matches.attributes(group.name, old.size, group.size)
-                    columns = matches.configurations(group.name, old.width, group.width)
-                    view[np.ix_(rows[1], columns[1])] = block[np.ix_(rows[0], columns[0])]
-        return carried
+        return self.vector_of(self._carried_tables(earlier, matches, array))
 
-    def split(self, array: Array) -> list[Array]:
-        """Views of an array over the weights, one a group, of shape (attributes, weights of a row)."""
-        ends = np.cumsum([group.width * group.size for group in self.groups])[:-1]
-        return [block.reshape(g.size, g.width) for block, g in zip(np.split(array, ends), self.groups, strict=True)]
+    def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> AttributeRows:
+        """See `structopt.core.scorer.Scorer`."""
+        if self.pairs is None:
+            return self
+        support = self._mask()
+        for array in moved(earlier, weights):
+            tables = self._carried_tables(earlier, matches, array)
+            support |= np.concatenate([np.zeros(0, bool), *(tables[group.name].ravel() for group in self.groups)])
+        return self.of(self.groups, support)
 
-    def tables_of(self, array: Array) -> dict[str, Array]:
-        """Views of an array over the weights by part group."""
-        return {group.name: view for group, view in zip(self.groups, self.split(array), strict=True)}
+    def tables_of(self, array: Array, absent: float = 0) -> dict[str, Array]:
+        """See `structopt.core.scorer.SparseFeatures`."""
+        return {place.group.name: place.table(array, absent) for place in self.places}
 
-    def widened(self, more: Array) -> AttributeRows:
-        """The same features with further weights that may move."""
-        return self.of(self.groups, self.with_more(more))
+    def vector_of(self, tables: Mapping[str, Array]) -> Array:
+        """See `structopt.core.scorer.SparseFeatures`."""
+        array = np.zeros(self.dimension, np.result_type(*tables.values()) if tables else np.float64)
+        for place in self.places:
+            if place.group.name in tables:
+                place.fill(array, tables[place.group.name])
+        return array
 
     def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[AttributeRows, Array]:
         """See `structopt.core.scorer.Scorer`: rows of attributes that are left out, and weights that are 0."""
         masks = [kept.get(group.name, np.ones(group.size, bool)) for group in self.groups]
-        tables = [table[mask] for table, mask in zip(self.split(weights), masks, strict=True)]
-        groups = [RowGroup(g.name, g.width, len(table)) for g, table in zip(self.groups, tables, strict=True)]
-        rest = np.concatenate([np.zeros(0), *(table.ravel() for table in tables)])
-        return self.of(groups, rest != 0.0), rest
+        rest = {place.group.name: place.table(weights)[mask] for place, mask in zip(self.places, masks, strict=True)}
+        groups = [replace(group, size=len(rest[group.name])) for group in self.groups]
+        smaller = self.of(groups, np.concatenate([np.zeros(0, bool), *(table.ravel() != 0.0 for table in rest.values())]))
+        return smaller, smaller.vector_of(rest)
+
+    @cached_property
+    def moving(self) -> Array | None:
+        """Indices of the weights that may move, in the order of `pairs`; None when all may."""
+        if self.pairs is None or all(place.rows is None for place in self.places):
+            return self.pairs
+        begins, every, found = starts_of(self.groups), np.arange(self.dimension), [np.zeros(0, np.int64)]
+        cuts = np.searchsorted(self.pairs, begins)
+        for place, begin, own in zip(self.places, begins, pairwise(cuts.tolist()), strict=False):
+            found.append(place.table(every).ravel()[self.pairs[slice(*own)] - begin])
+        return np.concatenate(found)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """The rows as JSON values, and the support as packed bits (empty when all weights may move)."""
-        groups = [{"name": g.name, "width": g.width, "size": g.size} for g in self.groups]
-        return {"groups": groups}, self.packed_support()
+        """The groups as JSON values, and the pairs that may move as packed bits (empty when all may)."""
+        groups = [{"name": g.name, "width": g.width, "size": g.size, "singles": g.singles} for g in self.groups]
+        return {"groups": groups}, packed_support(None if self.pairs is None else self._mask())
 
     @classmethod
     def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> AttributeRows:
         """Undo `state`."""
         state = SavedState(layout, arrays)
-        groups = [RowGroup(g.string("name"), g.whole("width", 1), g.whole("size")) for g in state.each("groups")]
-        return cls.of(groups, restored_support(state, sum(g.width * g.size for g in groups)))
+        groups = [
+            RowGroup(g.string("name"), g.whole("width", 1), g.whole("size"), "singles" in g.values and g.flag("singles"))
+            for g in state.each("groups")
+        ]
+        return cls.of(groups, restored_support(state, starts_of(groups)[-1]))
+
+    def _mask(self) -> Array:
+        """The pairs that may move, as a mask."""
+        mask = np.zeros(starts_of(self.groups)[-1], bool)
+        mask[self.pairs] = True
+        return mask
+
+    def _carried_tables(self, earlier: Scorer, matches: Matches, array: Array) -> dict[str, Array]:
+        """What an array over an earlier scorer's weights has of these attributes and configurations."""
+        if not isinstance(earlier, AttributeRows):
+            raise ConfigError(OTHER_FEATURES)
+        carried, tables = {}, earlier.tables_of(array)
+        for group in self.groups:
+            carried[group.name] = new = np.zeros((group.size, group.width), array.dtype)
+            if (old := tables.get(group.name)) is not None:
+                rows = matches.attributes(group.name, len(old), group.size)
+                columns = matches.configurations(group.name, old.shape[1], group.width)
+                new[np.ix_(rows[1], columns[1])] = old[np.ix_(rows[0], columns[0])]
+        return carried
+
+    def _record_places(self, structure: Structure, tables: Sequence[AttributeTable]) -> list[Places]:
+        """Where the weights of each part group begin; of one that stands for several, those of one after the other."""
+        places, own = [], iter(self.places)
+        for group, table in zip(structure.groups, tables, strict=True):
+            if group.scored and not group.weights:
+                places.append(next(own))
+                continue
+            start = places[-1].end if places else 0
+            places.append(Places.of(RowGroup(group.name, group.width, table.size), start, None))
+            for _ in group.weights if group.scored else ():
+                next(own)
+        return places
 
 
 def _counted(groups: Sequence[RowGroup]) -> str:
@@ -183,8 +252,11 @@ def _counted(groups: Sequence[RowGroup]) -> str:
 
 def _record_groups(structure: Structure, tables: Sequence[AttributeTable], dense: Dense) -> list[RowGroup]:
     """The rows as kernels read them, a group of parts each; without attributes, where parts are not scored."""
-    sizes = [table.size + sum(one.size for one in numbers) for table, numbers in zip(tables, dense, strict=True)]
-    return [RowGroup(g.name, g.width, size) for g, size in zip(structure.groups, sizes, strict=True)]
+    groups = []
+    for g, table, numbers in zip(structure.groups, tables, dense, strict=True):
+        size = table.size + sum(one.size for one in numbers)
+        groups.append(RowGroup(g.name, g.width, size, singles=not numbers))
+    return groups
 
 
 def _layout(structure: Structure, tables: Sequence[AttributeTable], dense: Dense) -> list[RowGroup]:

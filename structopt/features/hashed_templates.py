@@ -14,7 +14,7 @@ from structopt.core.data.structure import Structure
 from structopt.core.scorer import BatchMap, FeatureKernels, FeatureScratch, Matches, Scorer
 from structopt.core.weights.coordinates import Named, Names, Occurring
 from structopt.errors import ConfigError
-from structopt.features.support import OTHER_FEATURES, Supported, refuse_masks, restored_support
+from structopt.features.support import OTHER_FEATURES, Supported, packed_support, refuse_masks, restored_support
 from structopt.features.template_layout import KINDS, ROW_VARIANTS, SHAPES, VARIANTS, Layout, check_sizes, shape
 from structopt.kernels.waist.record import Array, Record
 from structopt.templates.arc_templates import ARCS
@@ -153,9 +153,9 @@ class HashedTemplates(Supported):
         runs = min(weights, layout.weights) + touched_rows * layout.labels + 1  # a single one where there would be more
         return FeatureScratch(gradient, runs, touched + touched_rows * layout.labels)
 
-    def widened(self, more: Array) -> HashedTemplates:
-        """The same features with further weights that may move."""
-        return self.of(self.layout, self.with_more(more), self.note)
+    def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> HashedTemplates:
+        """See `structopt.core.scorer.Scorer`."""
+        return self.of(self.layout, self.with_support_of(earlier, matches, weights), self.note)
 
     def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[HashedTemplates, Array]:
         """See `structopt.core.scorer.Scorer`: weights keep their places, and those that are 0 are not saved."""
@@ -163,7 +163,7 @@ class HashedTemplates(Supported):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
-        return self.layout.state(), self.packed_support()
+        return self.layout.state(), packed_support(self.support)
 
     @classmethod
     def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> HashedTemplates:

@@ -17,7 +17,7 @@ from structopt.core.weights.coordinates import Named, Names, Occurring
 from structopt.errors import ConfigError
 from structopt.features.hashed_templates import OTHER_CODES, gradient_sizes
 from structopt.features.mention_layout import Layout
-from structopt.features.support import OTHER_FEATURES, Supported, refuse_masks, restored_support
+from structopt.features.support import OTHER_FEATURES, Supported, packed_support, refuse_masks, restored_support
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -122,9 +122,9 @@ class MentionTemplates(Supported):
         touched = min(int(np.diff(structure.parts).max(initial=0)) * self.layout.most, self.layout.weights)
         return FeatureScratch(GRADIENT.pack(**gradient_sizes(touched)), touched + 1, touched)
 
-    def widened(self, more: Array) -> MentionTemplates:
-        """The same features with further weights that may move."""
-        return self.of(self.layout, self.with_more(more), self.note)
+    def widened(self, earlier: Scorer, matches: Matches, weights: Array) -> MentionTemplates:
+        """See `structopt.core.scorer.Scorer`."""
+        return self.of(self.layout, self.with_support_of(earlier, matches, weights), self.note)
 
     def pruned(self, weights: Array, kept: Mapping[str, Array]) -> tuple[MentionTemplates, Array]:
         """See `structopt.core.scorer.Scorer`: weights keep their places, and those that are 0 are not saved."""
@@ -132,7 +132,7 @@ class MentionTemplates(Supported):
 
     def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Layout as JSON values, and the support as packed bits (empty when all weights may move)."""
-        return self.layout.state(), self.packed_support()
+        return self.layout.state(), packed_support(self.support)
 
     @classmethod
     def restore(cls, layout: Mapping[str, Any], arrays: Mapping[str, Array]) -> MentionTemplates:

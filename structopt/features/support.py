@@ -9,7 +9,7 @@ import numpy as np
 
 from structopt.core.data.saved_state import SavedState
 from structopt.core.memory import refuse_what_does_not_fit
-from structopt.core.scorer import SparseFeatures
+from structopt.core.scorer import Matches, Scorer, SparseFeatures
 from structopt.errors import ConfigError
 from structopt.features.vector_pool import VectorPool
 from structopt.kernels.waist.record import Array
@@ -79,13 +79,19 @@ class Supported(SparseFeatures):
         weights[slice(None) if self.moving is None else self.moving] = compressed
         return weights
 
-    def with_more(self, more: Array) -> Array | None:
-        """The support with the weights that a mask names added."""
-        return None if self.support is None else self.support | more
+    def with_support_of(self, earlier: Scorer, matches: Matches, weights: Array) -> Array | None:
+        """The support with what an earlier scorer could move, or has moved to these weights."""
+        if self.support is None:
+            return None
+        support = self.support.copy()
+        for array in moved(earlier, weights):
+            support |= self.carried(earlier, matches, array)
+        return support
 
-    def packed_support(self) -> dict[str, Array]:
-        """The array ``support`` of a saved model: packed bits, none when all weights may move."""
-        return {"support": np.zeros(0, np.uint8) if self.support is None else np.packbits(self.support)}
+
+def moved(earlier: Scorer, weights: Array) -> list[Array]:
+    """Arrays over the weights of a scorer that are not 0 where it could move them, or has moved them to these weights."""
+    return [weights != 0] if earlier.support is None else [weights != 0, earlier.support]
 
 
 def support_words(support: Array) -> Array:
@@ -93,8 +99,13 @@ def support_words(support: Array) -> Array:
     return np.packbits(support, bitorder="little").view("<i8").astype(np.int64)
 
 
+def packed_support(support: Array | None) -> dict[str, Array]:
+    """The array ``support`` of a saved model: packed bits of a mask, none when there is no mask, and all may move."""
+    return {"support": np.zeros(0, np.uint8) if support is None else np.packbits(support)}
+
+
 def restored_support(state: SavedState, dimension: int) -> Array | None:
-    """Undo `Supported.packed_support`; ModelError where the bits are not as many as there are weights."""
+    """Undo `packed_support`; ModelError where the bits are not as many as there are weights."""
     bits = state.array("support", np.uint8)
     if len(bits) not in (0, -(-dimension // 8)):
         state.refuse_array("support", f"a bit for each of {dimension} weights: {-(-dimension // 8)} bytes, or none")

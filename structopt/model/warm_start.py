@@ -105,14 +105,11 @@ class WarmStart:
         """
         earlier, of_earlier = self.model.scorer, (self.model.task, self.model.graph)
         matches = _Names(of_earlier, (task, graph), self.vocabulary == "union")
-        weights = scorer.carried(earlier, matches, self.model.weights)
-        moving = weights != 0
-        if earlier.support is not None:
-            moving |= scorer.carried(earlier, matches, earlier.support)
+        widened = scorer.widened(earlier, matches, self.model.weights)
+        weights = widened.carried(earlier, matches, self.model.weights)
         count = int(np.count_nonzero(weights))
         lost = int(np.count_nonzero(self.model.weights)) - count
         self.counts = f"{matches.counted()}; {count} weights carried over{f', {lost} dropped' if lost else ''}"
-        widened = scorer.widened(moving)
         self._transfer = widened, matches
         return widened, weights
 

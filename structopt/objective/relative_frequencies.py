@@ -38,19 +38,22 @@ def weights(scorer: Scorer, encoded: Encoded, structure: Structure, gold: Sparse
     ConfigError
         Where the graph has no classes, or the features no weight for every attribute and configuration.
     """
-    frequencies, classes = np.zeros(scorer.dimension), graph.classes
-    views = scorer.tables_of(frequencies) if isinstance(scorer, SparseFeatures) else None
-    if not isinstance(scorer, SparseFeatures) or views is None or not classes:
+    classes, tables = graph.classes, None
+    if isinstance(scorer, SparseFeatures) and classes:
+        tables = scorer.tables_of(_counts(scorer, encoded, structure, gold))
+    if not isinstance(scorer, SparseFeatures) or tables is None:
         names = f"factor_graph={registry.name_of('factor_graph', graph)} with features={registry.name_of('features', scorer)}"
         raise ConfigError(
             f"Relative frequencies make a generative model, and {names} is none. Take factor_graph=grammar with "
             "features=attribute_rows, or leave warm_start out."
         )
-    for name, counts in (scorer.tables_of(_counts(scorer, encoded, structure, gold)) or {}).items():
+    found = {}
+    for name, counts in tables.items():
         if name in classes and counts.size:
             of_class = classes[name]
             totals = np.bincount(of_class, counts.sum(axis=0), int(of_class.max()) + 1)
-            views[name][:] = np.log(np.maximum(counts, UNSEEN) / np.maximum(totals[of_class], 1.0))
+            found[name] = np.log(np.maximum(counts, UNSEEN) / np.maximum(totals[of_class], 1.0))
+    frequencies = scorer.vector_of(found)
     return frequencies if scorer.support is None else np.where(scorer.support, frequencies, 0.0)
 
 

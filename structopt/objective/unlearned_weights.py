@@ -27,8 +27,7 @@ def weights(
     """
     if not task.unlearned:
         return relative_frequencies.weights(scorer, encoded, structure, gold, graph)
-    values = np.zeros(scorer.dimension)
-    tables = scorer.tables_of(values) if isinstance(scorer, SparseFeatures) else None
+    tables = scorer.tables_of(np.zeros(scorer.dimension)) if isinstance(scorer, SparseFeatures) else None
     for group, named in task.unlearned.items():
         names = list(task.attribute_names(group))
         for name, value in named.items():
@@ -38,4 +37,5 @@ def weights(
                     f"features=attribute_rows with '{name}' among features.{group}s, or leave warm_start out."
                 )
             tables[group][names.index(name)] = value
+    values = np.zeros(scorer.dimension) if tables is None or not isinstance(scorer, SparseFeatures) else scorer.vector_of(tables)
     return values if scorer.support is None else np.where(scorer.support, values, 0.0)

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from structopt.factor_graph.linear_chain import LinearChain
-from structopt.features.attribute_rows import AttributeRows, RowGroup
+from structopt.features import row_places
+from structopt.features.attribute_rows import AttributeRows
+from structopt.features.row_places import Places, RowGroup, lay_out
 from structopt.kernels.features.attributes import ahead
 from structopt.kernels.features.attributes import rows as kernels
 from structopt.kernels.features.attributes.record import ROWS, list_of, open_gradient
@@ -14,8 +16,14 @@ from structopt.kernels.waist.record import EMPTY
 from structopt.objective.examples import Examples
 from structopt.testing.problems import random_encoded
 
-CASES = list(product([{}, {"order": 2}, {"anchored": True}], [False, True], ["all", "seen"]))
+SINGLES = {"labels": 7, "attributes": 40, "anchored": True}  # most attributes occur with one label, many again in a sentence
+CASES = list(product([{}, {"order": 2}, {"anchored": True}, SINGLES], [False, True], ["all", "seen"]))
 cases = pytest.mark.parametrize(("shape", "values", "support"), CASES)
+
+
+@pytest.fixture(autouse=True)
+def no_attribute_is_frequent(monkeypatch):
+    monkeypatch.setattr(row_places, "NEAR", 0)
 
 
 def build(shape, values, support, seed=0):
@@ -42,10 +50,15 @@ def active(examples, group, i):
     return entries
 
 
+def pairs(rows):
+    """How many (attribute, configuration) pairs there are."""
+    return sum(group.size * group.width for group in rows.groups)
+
+
 def matrix(examples, i):
-    """F(x_i), dense and without the mask."""
+    """F(x_i), dense and without the mask: the rows of the pairs that have weights."""
     rows, structure = examples.scorer, examples.structure
-    F = np.zeros((rows.dimension, int(np.diff(structure.parts)[i])))
+    F = np.zeros((pairs(rows), int(np.diff(structure.parts)[i])))
     base = part = 0
     for index, (row, group) in enumerate(zip(rows.groups, structure.groups, strict=True)):
         for place, a, value in active(examples, index, i):
@@ -53,7 +66,13 @@ def matrix(examples, i):
                 F[base + a * row.width + y, part + place * row.width + y] += value
         base += row.size * row.width
         part += int(np.diff(group.offsets)[i]) * row.width
-    return F
+    return np.stack([rows.vector_of(tables(rows, column)) for column in F.T], axis=1)
+
+
+def tables(rows, array):
+    """An array over all pairs, by group."""
+    ends = np.cumsum([group.size * group.width for group in rows.groups])
+    return {g.name: a.reshape(g.size, g.width) for g, a in zip(rows.groups, np.split(array, ends[:-1]), strict=True)}
 
 
 def mask(examples):
@@ -144,12 +163,12 @@ def test_sparse_residuals_and_clean_records(shape, values, support):
     assert open_gradient.py_func(gradient).counts.sum() == 0
 
 
-@pytest.mark.parametrize("shape", [{}, {"order": 2}, {"anchored": True}])
+@pytest.mark.parametrize("shape", [{}, {"order": 2}, {"anchored": True}, SINGLES])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_seen_support(shape, seed):
     """A weight may move if its attribute and configuration occur together in a gold output; fixed rows always may."""
     examples = build(shape, False, "seen", seed)
-    encoded, L, base, expected = examples.encoded, 3, 0, np.zeros(examples.scorer.dimension, bool)
+    encoded, L, base, expected = examples.encoded, len(examples.encoded.labels), 0, np.zeros(pairs(examples.scorer), bool)
     for index, row in enumerate(examples.scorer.groups):
         tied = examples.structure.groups[index].tied
         for i in range(len(examples)):
@@ -160,8 +179,10 @@ def test_seen_support(shape, seed):
         if row.name != "label":
             expected[base + (row.size - 1) * row.width : base + row.size * row.width] = True
         base += row.size * row.width
-    np.testing.assert_array_equal(examples.scorer.support, expected)
+    np.testing.assert_array_equal(examples.scorer.pairs, np.flatnonzero(expected))
     assert examples.scorer.count == expected.sum()
+    found = examples.scorer.tables_of(examples.scorer.support)
+    np.testing.assert_array_equal(np.concatenate([table.ravel() for table in found.values()]), expected)
 
 
 @cases
@@ -170,6 +191,8 @@ def test_state_round_trip(shape, values, support):
     layout, arrays = rows.state()
     again = AttributeRows.restore(layout, arrays)
     assert again.groups == rows.groups
+    assert [group.singles for group in again.groups] == [group.singles for group in rows.groups]
+    assert again.dimension == rows.dimension
     assert (again.support is None) == (rows.support is None)
     weights = np.random.default_rng(0).normal(size=rows.dimension) * (1 if rows.support is None else rows.support)
     assert rows.support is None or (again.support == rows.support).all()
@@ -183,3 +206,61 @@ def test_compression_is_for_vectors_that_lose_nothing():
     assert not rows.covers(np.zeros(3))
     assert not rows.covers(np.zeros((1, 4)))
     assert AttributeRows.of([RowGroup("label", 2, 2)], None).covers(np.ones(4))
+
+
+def test_attributes_of_which_few_weights_may_move_have_these_alone():
+    support = np.array([[1, 0, 0, 1, 0, 0, 0], [0, 1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0]], bool)
+    (place,) = lay_out([RowGroup("label", 7, 4, singles=True)], support.ravel())
+    assert (place.rows.tolist(), place.singles.tolist(), place.configurations.tolist()) == ([3], [0, 0, 1], [0, 3, 1])
+    assert (place.start, place.behind_rows, place.end) == (0, 7, 10)
+    expected = np.full((4, 7), -1)
+    expected[3], expected[[0, 0, 1], [0, 3, 1]] = range(7), [7, 8, 9]
+    np.testing.assert_array_equal(place.table(np.arange(10), absent=-1), expected)
+    back = np.zeros(10, int)
+    place.fill(back, expected)
+    np.testing.assert_array_equal(back, np.arange(10))
+
+
+def test_a_frequent_attribute_has_a_row_unless_one_weight_may_move(monkeypatch):
+    monkeypatch.setattr(row_places, "NEAR", 15)
+    support = np.array([[1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0]], bool)
+    (place,) = lay_out([RowGroup("label", 7, 4, singles=True)], support.ravel())
+    assert place.rows.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(("width", "singles", "all_move"), [(3, True, False), (7, False, False), (7, True, True)])
+def test_all_attributes_have_rows_where_these_are_short_or_no_support_is_known(width, singles, all_move):
+    support = None if all_move else np.eye(width, dtype=bool).ravel()
+    place = Places.of(RowGroup("label", width, width, singles), 5, support)
+    assert (place.rows, place.start, place.end) == (None, 5, 5 + width * width)
+    array = np.arange(5 + width * width)
+    assert np.shares_memory(place.table(array), array)
+
+
+def test_the_order_of_saved_weights_does_not_tell_where_they_stand():
+    examples = build(SINGLES, False, "seen")
+    rows = examples.scorer
+    layout, arrays = rows.state()
+    assert layout["groups"][0]["singles"]
+    plain = {"groups": [{key: value for key, value in group.items() if key != "singles"} for group in layout["groups"]]}
+    whole = AttributeRows.restore(plain, arrays)  # as a model that was saved before there were single weights
+    assert whole.dimension == pairs(rows) > rows.dimension
+    weights = np.random.default_rng(0).normal(size=rows.count)
+    for name, table in whole.tables_of(whole.expand(weights)).items():
+        np.testing.assert_array_equal(table, rows.tables_of(rows.expand(weights))[name])
+    record = whole.record(examples.encoded, examples.structure)
+    for i in range(len(examples)):
+        s, expected = (np.zeros(int(np.diff(examples.structure.parts)[i])) for _ in range(2))
+        kernels.scores(examples.features, rows.expand(weights), i, s, EMPTY)
+        kernels.scores(record, whole.expand(weights), i, expected, EMPTY)
+        np.testing.assert_allclose(s, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("values", [False, True])
+def test_dense_vectors_receive_what_singles_have(values):
+    examples, generator = build(SINGLES, values, "seen"), np.random.default_rng(3)
+    for i in range(len(examples)):
+        F = matrix(examples, i)
+        r, dense = generator.normal(size=F.shape[1]), np.zeros(F.shape[0])
+        kernels.accumulate(examples.features, i, r, dense)
+        np.testing.assert_allclose(dense, F @ r, atol=1e-12)

@@ -348,8 +348,21 @@ def test_support_is_what_gold_parts_reach(name):
     np.testing.assert_array_equal(case.map.support, want > 0)
     assert case.map.count == int((want > 0).sum())
     assert 0 < case.map.count < case.map.dimension
-    everything = case.map.widened(np.ones(case.map.dimension, bool))
-    assert everything.count == case.map.dimension
+    moved = np.ones(case.map.dimension)
+    moved[0] = 0.0
+    everything = case.map.widened(case.map, _SameNames(), moved)
+    assert everything.count == case.map.dimension - (want[0] == 0)
+
+
+class _SameNames:
+    """Two models with the same names, each of the same number."""
+
+    keeps_codes = True
+
+    def attributes(self, group, earlier, size):
+        return np.arange(size), np.arange(size)
+
+    configurations = attributes
 
 
 def test_batch_gradient(case):

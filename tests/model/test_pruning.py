@@ -14,7 +14,8 @@ from structopt.errors import ConfigError
 from structopt.factor_graph.arc_factored import ArcFactored, candidate_arcs
 from structopt.factor_graph.arc_pruning import ArcPruning
 from structopt.factor_graph.second_order import SecondOrder
-from structopt.features.attribute_rows import AttributeRows, RowGroup
+from structopt.features.attribute_rows import AttributeRows
+from structopt.features.row_places import RowGroup
 from structopt.model.pruning import Pruner
 
 TREE_KINDS = [(True, False), (False, False), (True, True), (False, True)]

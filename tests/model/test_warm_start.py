@@ -33,12 +33,10 @@ def test_same_data(run: Path, tmp_path: Path) -> None:
 
 def named(model: structopt.Model) -> dict[tuple[str, str, int], float]:
     """Non-zero weights by part group, attribute name and configuration number."""
-    found, start = {}, 0
-    for group in model.scorer.groups:
-        names = [*model.task.attribute_names(group.name), ""]
-        block = model.weights[start : start + group.size * group.width].reshape(group.size, group.width)
-        found |= {(group.name, names[a], int(y)): float(block[a, y]) for a, y in zip(*np.nonzero(block), strict=True)}
-        start += block.size
+    found = {}
+    for group, block in model.scorer.tables_of(model.weights).items():
+        names = [*model.task.attribute_names(group), ""]
+        found |= {(group, names[a], int(y)): float(block[a, y]) for a, y in zip(*np.nonzero(block), strict=True)}
     return found
 
 
@@ -171,7 +169,7 @@ def test_the_support_grows(halves: dict[str, tuple[Path, Path]], tmp_path: Path)
     alone = structopt.train([*words, f"task.train={second}"], tmp_path / "alone")
     assert new.scorer.count > max(old.scorer.count, alone.scorer.count)
     before, after = (
-        dict(zip(one.task.attribute_names(), one.scorer.split(one.scorer.support)[0], strict=True))
+        dict(zip(one.task.attribute_names(), one.scorer.tables_of(one.scorer.support)["label"], strict=True))
         for one in (old, new)
     )
     places = [new.labels.index(label) for label in old.labels]

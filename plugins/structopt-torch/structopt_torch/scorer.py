@@ -239,7 +239,3 @@ class TorchScorer(Scorer):
         weights[: self.network] = compressed[: self.network]
         weights[self.network :] = self.beside.expand(compressed[self.network :])
         return weights
-
-    def widened(self, more: Array) -> Self:
-        """The same scorer, where further weights of the sparse features may move."""
-        return self if self.beside is None else self._laid_out(self.sizes, self.arrays, self.beside.widened(more[self.network :]))

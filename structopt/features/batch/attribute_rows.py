@@ -14,8 +14,9 @@ from structopt.core.data.dense_table import DenseTable
 from structopt.core.data.structure import Structure
 from structopt.features.batch.columns import SparseGroup
 from structopt.features.batch.dense import DenseRows, MixedGroup
-from structopt.features.row_groups import RowGroup, pack_rows, starts_of
-from structopt.features.support import Supported
+from structopt.features.row_places import RowGroup, lay_out, starts_of
+from structopt.features.row_record import pack_rows
+from structopt.features.vector_pool import VectorPool
 from structopt.kernels.waist.record import Array, Record
 
 
@@ -73,8 +74,10 @@ class BatchFeatures:
 
     Parameters
     ----------
-    rows : Supported
-        Which weights there are, and which of them may move.
+    pairs : int64 vector, or None
+        Which weights may move, among those of all rows of `groups`; None: all.
+    pool : VectorPool
+        Lends vectors for gradients.
     groups : sequence of RowGroup
     tables : sequence of AttributeTable
         Of the corpus, one a part group.
@@ -85,7 +88,8 @@ class BatchFeatures:
 
     def __init__(
         self,
-        rows: Supported,
+        pairs: Array | None,
+        pool: VectorPool,
         groups: Sequence[RowGroup],
         tables: Sequence[AttributeTable],
         dense: Sequence[Sequence[DenseTable]],
@@ -94,15 +98,15 @@ class BatchFeatures:
         widths = [group.width for group in groups]
         self.groups = [_batch_group(*one) for one in zip(tables, dense, widths, _row_starts(structure), strict=True)]
         wide = [RowGroup(g.name, g.width, batch.rows) for g, batch in zip(groups, self.groups, strict=True)]
-        self.record: Record = pack_rows(wide, None, [group.table for group in self.groups], structure)
+        self.record: Record = pack_rows(lay_out(wide, None), None, [group.table for group in self.groups], structure)
         self._weights = np.zeros(starts_of(wide)[-1])
         runs = zip(groups, self.groups, starts_of(groups), pairwise(starts_of(wide)), strict=False)
-        self._shares = [_share(rows, g, batch, at, self._weights[slice(*run)]) for g, batch, at, run in runs]
+        self._shares = [_share(pairs, g, batch, at, self._weights[slice(*run)]) for g, batch, at, run in runs]
         self.coordinates: Array = np.concatenate([share.coordinates for share in self._shares])
         ends = np.cumsum([len(share.coordinates) for share in self._shares])[:-1]
         views = np.split(self.coordinates, ends)
         self._shares = [share._replace(coordinates=view) for share, view in zip(self._shares, views, strict=True)]
-        self._pool = rows.pool
+        self._pool = pool
 
     @contextmanager
     def widened(self, moving: Array) -> Iterator[Array]:
@@ -134,14 +138,16 @@ def _batch_group(table: AttributeTable, dense: Sequence[DenseTable], width: int,
     return MixedGroup(sparse, table.size, [DenseRows(one, width, row_starts) for one in dense])
 
 
-def _share(rows: Supported, layout: RowGroup, group: BatchGroup, start: int, wide: Array) -> Share:
+def _share(pairs: Array | None, layout: RowGroup, group: BatchGroup, start: int, wide: Array) -> Share:
     """The weights of a group, which begin at `start` among all, that may move."""
     opened = group.open(wide)
     weights = (start + group.attributes[:, np.newaxis] * layout.width + np.arange(layout.width)).ravel()
-    if rows.moving is None or rows.support is None:
+    if pairs is None:
         return Share(group, opened, weights, np.arange(len(weights)))
-    indices = np.flatnonzero(rows.support[weights])
-    return Share(group, opened, np.searchsorted(rows.moving, weights[indices]), indices)
+    numbers = np.searchsorted(pairs, weights)
+    numbers[numbers == len(pairs)] = 0
+    indices = np.flatnonzero(pairs[numbers] == weights) if len(pairs) else np.zeros(0, np.int64)
+    return Share(group, opened, numbers[indices], indices)
 
 
 def _row_starts(structure: Structure) -> list[Array]:

@@ -142,7 +142,7 @@ def top_weights(model: Predictor, top: int, occurring: Sequence[Occurring] = (),
     """
     scorer, names = linear(model.scorer), ModelNames(model.task, model.graph)
     title = f"The {top} highest and lowest weights"
-    if (numbers := scorer.tables_of(np.arange(scorer.dimension))) is not None:
+    if (numbers := scorer.tables_of(np.arange(scorer.dimension), absent=-1)) is not None:
         groups = (_of_group(scorer, model.weights, names, group, own, top) for group, own in numbers.items())
         return TopWeights(title, [table for group in groups for table in group], [])
     return TopWeights(title, *_of_shared(scorer, model.weights, names, top, occurring, source))
@@ -156,6 +156,7 @@ def _of_group(scorer: SparseFeatures, weights: Array, names: ModelNames, group: 
     for column in range(width) if apart else [slice(None)]:
         title = f"{group} {configurations[column]}" if isinstance(column, int) and configurations[column] else group
         indices = numbers[:, column].ravel()
+        indices = indices[indices >= 0]
         high, low = _extremes(weights, indices, top)
         named = scorer.named(np.unique(np.concatenate([high, low])), names)
         positive, negative = ([_weight(weights, k, named[k]) for k in own.tolist()] for own in (high, low))

@@ -118,7 +118,9 @@ def test_gradient_with_bundles(support, executor):
     encoded = type(encoded)(encoded.offsets, {"label": table}, encoded.labels, encoded.gold)
     problem = make_problem(encoded, LinearChain(), LossFamily(1.0, 1.0), Exact(), support=support)
     tables, dense = problem.scorer.tables(encoded, problem.structure)
-    assert BatchFeatures(problem.scorer, problem.scorer.groups, tables, dense, problem.structure).groups[0].bundles.count > 0
+    scorer = problem.scorer
+    batch = BatchFeatures(scorer.pairs, scorer.pool, scorer.groups, tables, dense, problem.structure)
+    assert batch.groups[0].bundles.count > 0
     problem.executor = executor
     weights = random_weights(problem, 1)
     single = [loss_and_gradient(problem, weights, i) for i in range(problem.m)]

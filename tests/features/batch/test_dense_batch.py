@@ -86,12 +86,12 @@ def problem_of(name, support="all", beta=1.0, encoded=None):
 
 def order_of(problem, other):
     """Weights of the second problem in the order of the first: the constant attribute of edges stands behind its others."""
-    numbers = [view.copy() for view in problem.scorer.split(np.arange(problem.dimension))]
-    for group, own in zip(problem.scorer.groups, numbers, strict=True):
-        if group.name == "edge" and "edge" in problem.examples.encoded.dense:
+    numbers = {name: table.copy() for name, table in problem.scorer.tables_of(np.arange(problem.dimension)).items()}
+    for name, own in numbers.items():
+        if name == "edge" and "edge" in problem.examples.encoded.dense:
             sparse = problem.examples.encoded.tables["edge"].size
             own[sparse:] = np.roll(own[sparse:], -1, axis=0)
-    return np.concatenate([own.ravel() for own in numbers])
+    return np.concatenate([own.ravel() for own in numbers.values()])
 
 
 @pytest.mark.parametrize("name", CORPORA)
@@ -193,8 +193,8 @@ def test_the_same_bits_with_any_number_of_workers(name):
 @pytest.mark.parametrize("name", CORPORA)
 def test_all_weights_of_dense_attributes_may_move(name):
     problem = problem_of(name, "seen")
-    for group, support in zip(problem.scorer.groups, problem.scorer.split(problem.scorer.support), strict=True):
-        count = sum(one.size for one in problem.examples.encoded.dense.get(group.name, ()))
+    for name, support in problem.scorer.tables_of(problem.scorer.support).items():
+        count = sum(one.size for one in problem.examples.encoded.dense.get(name, ()))
         assert support[len(support) - count :].all()
     assert not problem.scorer.support.all()
 

@@ -2,10 +2,14 @@
 
 A position of part group g with attributes a (values v_a) has the scores  s[p, :] = sum_a v_a W_g[a, :].  Node features are
 a group of this kind (one position a token, a row of label weights an attribute), transition features another (a row of
-label-pair weights), and tied transitions a third: one position an instance with a single attribute that is always on.
+label-pair weights), and tied transitions a third: one position an instance with one attribute that is always on.
 
-Parts of a group without attributes have the score 0; its positions need no offsets. A gradient of the block is sparse by rows:
-`touched` attributes, and one row of the group's width for each of them.
+Most attributes occur with one configuration or two, and only the weights for these may move. So a group has a table of the
+attributes that have rows, and may have a second one behind it, of *singles*: weights that stand alone, whose numbers in the table
+are those of attributes (`structopt.kernels.features.attributes.singles`). There are T tables in all.
+
+Parts of a group without attributes have the score 0; its positions need no offsets. A gradient of the block is sparse by
+attributes: `touched` ones, and one row, or one number, for each of them.
 """
 
 from __future__ import annotations
@@ -22,28 +26,30 @@ SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient wou
 
 
 class Rows(NamedTuple):
-    """The record of the features, opened. G groups, m instances.
+    """The record of the features, opened. T tables, m instances.
 
     Attributes
     ----------
-    widths : (G,) configurations of a position
-    listed : the attributes of each instance, each once, group by group
-    lists : (G * (m + 1),) where those of each instance begin in `listed`, group by group
-    ids : attributes of all positions of all groups, as indices into the list of their instance
-    weights : (G + 1,) where each group's weights begin in theta
-    attributes : (G + 1,) where each group's attributes begin in a numbering over all groups
-    positions : (G * (m + 1),) where the positions of each instance begin, group by group
-    starts : (G,) where the offsets of each group begin in `offsets`
+    widths : (T,) configurations of a position
+    lengths : (T,) weights of an attribute: as many, or 1 where they are singles
+    listed : the attributes of each instance, each once, table by table
+    lists : (T * (m + 1),) where those of each instance begin in `listed`, table by table
+    ids : attributes of all positions of all tables, as indices into the list of their instance; of singles, where they occur
+    weights : (T + 1,) where each table's weights begin in theta
+    attributes : (T + 1,) where each table's attributes begin in a numbering over all tables
+    positions : (T * (m + 1),) where the positions of each instance begin, table by table; singles have one an instance
+    starts : (T,) where the offsets of each table begin in `offsets`
     offsets : where the attributes of each position begin in `ids`
     values : the attributes' values, or empty when all are 1
     support : one bit a weight, set when it may move, and one word more; or empty when all may move
-    dense : (G + 1,) where each group's blocks begin in `blocks`
+    dense : (T + 1,) where each table's blocks begin in `blocks`
     blocks : (blocks, 5) the first attribute, numbers of a row of M, rows a position, where its `slots` and its M begin
     slots : rows of M of all positions of all blocks; -1: zeros
     bits : the matrices, row by row, as the bits of float32
     """
 
     widths: Ints
+    lengths: Ints
     listed: Ints
     ids: Ints
     weights: Longs
@@ -70,10 +76,10 @@ class RowGradient(NamedTuple):
 
     Attributes
     ----------
-    slot : row of every attribute in the list of an instance, among the touched of its group; -1: none
-    touched : touched attributes, group by group
-    counts : how many of each group are touched
-    rows : their rows, one after the other
+    slot : row of every attribute in the list of an instance, among the touched of its table; -1: none
+    touched : touched attributes, table by table
+    counts : how many of each table are touched
+    rows : their rows, one after the other; of singles, their numbers
     """
 
     slot: Ints
@@ -95,7 +101,7 @@ def rows_of(vector, start, count, width):
 
 @inlined
 def list_of(x, g, i):
-    """View the attributes of instance i in group g, each once."""
+    """View the attributes of instance i in table g, each once."""
     at = g * (len(x.lists) // len(x.widths)) + i
     return part(x.listed, x.lists[at], x.lists[at + 1])
 

@@ -1,7 +1,7 @@
 """The operations of the block *attribute x configuration*: scores, sparse gradients, and what is done with these.
 
-One contiguous row of weights for every attribute is added to the parts of each position that has it
-(`structopt.kernels.features.attributes.record`).
+One contiguous row of weights for every attribute is added to the parts of each position that has it, or one weight to one of
+these parts (`structopt.kernels.features.attributes.record`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from structopt.kernels.arrays.row_tables import add_listed, add_to_each
 from structopt.kernels.arrays.rows import add_scaled, add_scaled_to_both, keep_bits, product, set_scaled
 from structopt.kernels.features.attributes.dense import add_dense_gradient, add_dense_scores, close_dense
 from structopt.kernels.features.attributes.record import large, list_of, open_gradient, open_rows, rows_of
+from structopt.kernels.features.attributes.singles import accumulate_singles, add_single_scores, single_gradient
 from structopt.kernels.waist.bits import bits_from
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
 from structopt.kernels.waist.views import part, prefetch, prefetch_run
@@ -23,13 +24,17 @@ AHEAD = 128  # rows of weights that are asked for before they are needed, so tha
 def scores(features, theta, i, s, scratch):
     """Fill s with the part scores F(x_i)^T theta."""
     x = open_rows(features)
-    groups = len(x.widths)
-    stride = len(x.positions) // groups
+    tables = len(x.widths)
+    stride = len(x.positions) // tables
     valued = len(x.values) > 0
-    begin = 0
-    for g in range(groups):
+    begin = above = 0
+    for g in range(tables):
         width, start = np.int64(x.widths[g]), x.starts[g]
         first, last = x.positions[g * stride + i], x.positions[g * stride + i + 1]
+        if x.lengths[g] < width:
+            add_single_scores(x, g, i, theta, part(s, above, begin))
+            continue
+        above = begin
         if x.attributes[g] == x.attributes[g + 1]:
             s[begin : begin + (last - first) * width] = 0.0
             begin += (last - first) * width
@@ -124,12 +129,20 @@ def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
 def pullback(features, i, r, gradient):
     """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its squared norm."""
     x, g = open_rows(features), open_gradient(gradient)
-    groups = len(x.widths)
-    stride = len(x.positions) // groups
-    begin, before, row_start, norm = 0, 0, 0, 0.0
-    for k in range(groups):
+    tables = len(x.widths)
+    stride = len(x.positions) // tables
+    begin, above, before, row_start, norm = 0, 0, 0, 0, 0.0
+    for k in range(tables):
         width = np.int64(x.widths[k])
         first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
+        if x.lengths[k] < width:
+            chosen, G = part(g.touched, before, len(g.touched)), part(g.rows, row_start, len(g.rows))
+            g.counts[k], more = single_gradient(x, k, i, part(r, above, begin), chosen, G)
+            norm += more
+            row_start += g.counts[k]
+            before += g.counts[k]
+            continue
+        above = begin
         if x.attributes[k] == x.attributes[k + 1]:
             g.counts[k] = 0
             begin += (last - first) * width
@@ -158,7 +171,7 @@ def add(features, theta, gradient, step):
     x, g = open_rows(features), open_gradient(gradient)
     row_start, before = 0, 0
     for k in range(len(x.widths)):
-        width, count = np.int64(x.widths[k]), g.counts[k]
+        width, count = np.int64(x.lengths[k]), g.counts[k]
         W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
@@ -176,7 +189,7 @@ def add_both(features, theta, lag, gradient, step, share):
     x, g = open_rows(features), open_gradient(gradient)
     row_start, before = 0, 0
     for k in range(len(x.widths)):
-        width, count = np.int64(x.widths[k]), g.counts[k]
+        width, count = np.int64(x.lengths[k]), g.counts[k]
         attributes = x.attributes[k + 1] - x.attributes[k]
         W, V = rows_of(theta, x.weights[k], attributes, width), rows_of(lag, x.weights[k], attributes, width)
         G = rows_of(g.rows, row_start, count, width)
@@ -196,7 +209,7 @@ def dot(features, theta, gradient):
     x, g = open_rows(features), open_gradient(gradient)
     row_start, before, total = 0, 0, 0.0
     for k in range(len(x.widths)):
-        width, count = np.int64(x.widths[k]), g.counts[k]
+        width, count = np.int64(x.lengths[k]), g.counts[k]
         W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
@@ -212,7 +225,7 @@ def flatten(features, gradient, indices, values):
     x, g = open_rows(features), open_gradient(gradient)
     row_start, q, listed = 0, 0, 0
     for k in range(len(x.widths)):
-        width = np.int64(x.widths[k])
+        width = np.int64(x.lengths[k])
         for _ in range(g.counts[k]):
             at = x.weights[k] + g.touched[q] * width
             for y in range(width):
@@ -229,13 +242,17 @@ def flatten(features, gradient, indices, values):
 def accumulate(features, i, r, dense):
     """Add F(x_i) r to a dense vector, coordinates that may not move included."""
     x = open_rows(features)
-    groups = len(x.widths)
-    stride = len(x.positions) // groups
+    tables = len(x.widths)
+    stride = len(x.positions) // tables
     valued = len(x.values) > 0
-    begin = 0
-    for k in range(groups):
+    begin = above = 0
+    for k in range(tables):
         width, start = np.int64(x.widths[k]), x.starts[k]
         first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
+        if x.lengths[k] < width:
+            accumulate_singles(x, k, i, part(r, above, begin), dense)
+            continue
+        above = begin
         if x.attributes[k] == x.attributes[k + 1]:
             begin += (last - first) * width
             continue
@@ -262,7 +279,7 @@ def spans(features, i, starts, widths, scratch):
     for k in range(len(x.widths)):
         if x.attributes[k] == x.attributes[k + 1]:
             continue
-        width = np.int64(x.widths[k])
+        width = np.int64(x.lengths[k])
         for a in list_of(x, k, i):
             starts[runs] = x.weights[k] + a * width
             widths[runs] = width

@@ -1,0 +1,188 @@
+"""The attributes of a corpus as kernels read them: which weights the positions of each instance have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structopt.core.data.attribute_table import AttributeTable
+from structopt.core.data.dense_table import DenseTable
+from structopt.core.data.structure import Structure
+from structopt.core.storage.arrays import IN_MEMORY, Storage
+from structopt.core.storage.packing import Pieces, packed
+from structopt.features.row_places import Places
+from structopt.features.support import support_words
+from structopt.kernels.waist.record import Array, Record
+
+
+class _Lists(NamedTuple):
+    """What tables have of some instances.
+
+    Attributes
+    ----------
+    listed, starts : int32 and int64 vectors
+        The attributes of each instance, each once, and where they begin.
+    ids, begins : int32 and int64 vectors
+        Where the attributes occur, and where those of each position begin.
+    values : float64 vector
+    """
+
+    listed: Array
+    starts: Array
+    ids: Array
+    begins: Array
+    values: Array
+
+
+class _Table:
+    """One table of the record: the rows, or the singles, of a group.
+
+    Parameters
+    ----------
+    places : Places
+        Of the group.
+    table : AttributeTable
+        The attributes of its positions.
+    positions : int64 vector
+        Where those of each instance begin.
+    dense : sequence of DenseTable
+        The numbers of the positions, whose attributes are the last that have rows.
+    singles : bool
+        Whether it is the table of the singles.
+    """
+
+    def __init__(
+        self, places: Places, table: AttributeTable, positions: Array, dense: Sequence[DenseTable], singles: bool
+    ) -> None:
+        self.width, self.length = places.group.width, 1 if singles else places.group.width
+        self.start, self.size = (places.behind_rows, len(places.singles)) if singles else (places.start, places.row_count)
+        self.positions = np.arange(len(positions)) if singles else positions
+        self.count, self.dense = len(self.positions) if singles else len(table.offsets), dense
+        self._table, self._positions, self._begins = table, positions, None
+        self._configurations = places.configurations.astype(np.int32) if singles else None
+        owners = places.singles if singles else places.rows
+        if owners is not None:  # attribute a becomes the numbers from begins[a] to begins[a + 1]
+            self._begins = np.searchsorted(owners, np.arange(table.size + 1)).astype(np.int32)
+
+    def lists(self, first: int, last: int, valued: bool) -> _Lists:
+        """List the attributes of the instances first <= i < last, and their values if the record has any."""
+        from structopt.kernels.features.attributes import lists as kernels
+
+        positions, none = self._positions[first : last + 1], np.zeros(0)
+        if len(self._table.offsets) == 1:  # of a group without features, whose table has no positions either
+            return _Lists(self._table.ids, np.zeros(len(positions), np.int64), self._table.ids, np.zeros(1, np.int64), none)
+        some = self._table.subset(int(positions[0]), int(positions[-1]))
+        positions, ids, offsets, values = positions - positions[0], np.asarray(some.ids), some.offsets, none
+        if valued:
+            values = np.ones(len(ids)) if some.values is None else np.asarray(some.values)
+        if self._begins is not None:
+            counts, every = np.diff(self._begins)[ids], ids
+            values = np.repeat(values, counts) if valued else none
+            ids, offsets = np.empty(int(counts.sum()), np.int32), np.zeros_like(offsets)
+            kernels.replace_each(every, some.offsets, self._begins, ids, offsets)
+        listed, seen, starts = np.empty_like(ids), np.full(self.size, -1, np.int64), np.empty(len(positions), np.int64)
+        if self._configurations is None:
+            indices = np.empty_like(ids)
+            count = kernels.list_once(ids, offsets, positions, seen, listed, starts, indices)
+            return _Lists(listed[:count], starts, indices, offsets, values)
+        numbers, own, begins = np.empty(2 * len(ids), np.int32), np.empty(2 * len(values)), np.empty_like(starts)
+        count, end = kernels.list_singles(
+            ids, values, offsets, positions, self._configurations, self.width, seen, listed, starts, begins, numbers, own
+        )
+        return _Lists(listed[:count], starts, numbers[:end], begins, own[:end])
+
+
+def pack_rows(
+    places: Sequence[Places],
+    support: Array | None,
+    tables: Sequence[AttributeTable],
+    structure: Structure,
+    dense: Sequence[Sequence[DenseTable]] = (),
+    storage: Storage = IN_MEMORY,
+) -> Record:
+    """Pack the attributes of a corpus for the kernels of `structopt.kernels.features.attributes.rows`.
+
+    Parameters
+    ----------
+    places : sequence of Places
+        One a group of parts, one behind the other.
+    support : bool vector over the weights, or None
+        Which of them may move; None: all.
+    tables : sequence of AttributeTable
+        One a group: the attributes of its positions.
+    structure : Structure
+    dense : sequence of sequences of DenseTable
+        One a group: the numbers of its positions, whose attributes stand behind those of its table; none where it is empty.
+    storage : Storage
+        Of the record.
+    """
+    from structopt.kernels.features.attributes.record import ROWS
+
+    own, valued = list(_split(places, tables, structure, dense or [()] * len(places))), any(t.values is not None for t in tables)
+    lists = lru_cache(maxsize=len(own))(lambda t, first, last: own[t].lists(first, last, valued))
+    fields: dict[str, Any] = {
+        "widths": [table.width for table in own],
+        "lengths": [table.length for table in own],
+        "weights": np.array([*(table.start for table in own), places[-1].end if places else 0]),
+        "attributes": np.cumsum([0, *(table.size for table in own)]),
+        "starts": np.cumsum([0, *(table.count for table in own)])[:-1],
+        "support": np.zeros(0, np.int64) if support is None else _bits(support),
+        **_blocks(own),
+    }
+    ranges = [(t, *bounds) for t in range(len(own)) for bounds in storage.ranges(len(structure))]
+    pieces: dict[str, Pieces] = {
+        "listed": (lists(*one).listed for one in ranges),
+        "ids": (lists(*one).ids for one in ranges),
+        "positions": [table.positions for table in own],
+        "lists": _joined(((some.starts, len(some.listed)) for some in (lists(*one) for one in ranges)), ranges, len(structure)),
+        "offsets": _joined(((some.begins, len(some.ids)) for some in (lists(*one) for one in ranges)), ranges, len(structure)),
+        "values": (lists(*one).values for one in ranges),
+    }
+    return packed(ROWS, storage, fields, pieces)
+
+
+def _split(
+    places: Sequence[Places], tables: Sequence[AttributeTable], structure: Structure, dense: Sequence[Sequence[DenseTable]]
+) -> Iterator[_Table]:
+    """Yield the tables of each group: of its rows, and behind it of its singles where it has some."""
+    for place, table, group, numbers in zip(places, tables, structure.groups, dense, strict=True):
+        yield _Table(place, table, group.offsets, numbers, False)
+        if len(place.singles):
+            yield _Table(place, table, group.offsets, (), True)
+
+
+def _joined(begins: Iterable[tuple[Array, int]], ranges: Sequence[tuple[int, int, int]], m: int) -> Iterator[Array]:
+    """Where entries begin, given where they begin in each range, and how many it has; behind those of a table, where they end."""
+    end = 0
+    for (_, _, last), (starts, count) in zip(ranges, begins, strict=True):
+        yield starts[:-1] + end
+        end += count
+        if last == m:
+            yield np.array([end])
+
+
+def _blocks(tables: Sequence[_Table]) -> dict[str, Array]:
+    """The fields of the dense tables; of their matrices the rows that some position has."""
+    compact = [[one.compact() for one in table.dense] for table in tables]
+    rows, slots, matrix = [], 0, 0
+    for table, group in zip(tables, compact, strict=True):
+        attribute = table.size - sum(one.size for one in group)
+        for one in group:
+            rows.append([attribute, one.matrix.shape[1], one.rows.shape[1], slots, matrix])
+            attribute, slots, matrix = attribute + one.size, slots + one.rows.size, matrix + one.matrix.size
+    flat = [one for group in compact for one in group]
+    bits = [np.ascontiguousarray(one.matrix, np.float32).view(np.int32).ravel() for one in flat]
+    return {
+        "dense": np.cumsum([0, *map(len, compact)]),
+        "blocks": np.array(rows, np.int64).reshape(-1, 5),
+        "slots": np.concatenate([np.zeros(0, np.int32), *(one.rows.ravel() for one in flat)]),
+        "bits": np.concatenate([np.zeros(0, np.int32), *bits]),
+    }
+
+
+def _bits(support: Array) -> Array:
+    """A mask as bits, with a word behind them: kernels read 64 bits from any bit on."""
+    return support_words(np.append(support, np.zeros(128 - len(support) % 64, bool)))
