@@ -62,7 +62,7 @@ class _Table:
         self.positions = np.arange(len(positions)) if singles else positions
         self.count, self.dense = len(self.positions) if singles else len(table.offsets), dense
         self._table, self._positions, self._begins = table, positions, None
-        self._configurations = places.configurations.astype(np.int32) if singles else None
+        self.singles, self._configurations = singles, places.configurations.astype(np.int32)
         owners = places.singles if singles else places.rows
         if owners is not None:  # attribute a becomes the numbers from begins[a] to begins[a + 1]
             self._begins = np.searchsorted(owners, np.arange(table.size + 1)).astype(np.int32)
@@ -79,12 +79,13 @@ class _Table:
         if valued:
             values = np.ones(len(ids)) if some.values is None else np.asarray(some.values)
         if self._begins is not None:
-            counts, every = np.diff(self._begins)[ids], ids
-            values = np.repeat(values, counts) if valued else none
-            ids, offsets = np.empty(int(counts.sum()), np.int32), np.zeros_like(offsets)
-            kernels.replace_each(every, some.offsets, self._begins, ids, offsets)
+            each = np.diff(self._begins)
+            room = int(each[ids].sum()) if self.singles else len(ids)
+            values = np.repeat(values, each[ids]) if valued else none
+            every, ids, offsets = ids, np.empty(room, np.int32), np.zeros_like(offsets)
+            ids = ids[: kernels.replace_each(every, some.offsets, self._begins, ids, offsets)]
         listed, seen, starts = np.empty_like(ids), np.full(self.size, -1, np.int64), np.empty(len(positions), np.int64)
-        if self._configurations is None:
+        if not self.singles:
             indices = np.empty_like(ids)
             count = kernels.list_once(ids, offsets, positions, seen, listed, starts, indices)
             return _Lists(listed[:count], starts, indices, offsets, values)

@@ -30,7 +30,7 @@ def list_once(ids, offsets, positions, last, listed, starts, indices):
 
 @inlined
 def replace_each(ids, offsets, begins, replaced, new_offsets):
-    """List begins[a] <= n < begins[a + 1] instead of every attribute a, and where those of every position begin."""
+    """List begins[a] <= n < begins[a + 1] instead of each attribute a, and where those of a position begin; return how many."""
     count = 0
     for p in range(len(offsets) - 1):
         new_offsets[p] = count
@@ -39,6 +39,7 @@ def replace_each(ids, offsets, begins, replaced, new_offsets):
                 replaced[count] = n
                 count += 1
     new_offsets[len(offsets) - 1] = count
+    return count
 
 
 @inlined
