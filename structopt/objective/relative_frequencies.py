@@ -38,17 +38,15 @@ def weights(scorer: Scorer, encoded: Encoded, structure: Structure, gold: Sparse
     ConfigError
         Where the graph has no classes, or the features no weight for every attribute and configuration.
     """
-    classes, tables = graph.classes, None
-    if isinstance(scorer, SparseFeatures) and classes:
-        tables = scorer.tables_of(_counts(scorer, encoded, structure, gold))
-    if not isinstance(scorer, SparseFeatures) or tables is None:
+    classes = graph.classes
+    if not isinstance(scorer, SparseFeatures) or not classes or scorer.tables_of(np.zeros(scorer.dimension)) is None:
         names = f"factor_graph={registry.name_of('factor_graph', graph)} with features={registry.name_of('features', scorer)}"
         raise ConfigError(
             f"Relative frequencies make a generative model, and {names} is none. Take factor_graph=grammar with "
             "features=attribute_rows, or leave warm_start out."
         )
     found = {}
-    for name, counts in tables.items():
+    for name, counts in (scorer.tables_of(_counts(scorer, encoded, structure, gold)) or {}).items():
         if name in classes and counts.size:
             of_class = classes[name]
             totals = np.bincount(of_class, counts.sum(axis=0), int(of_class.max()) + 1)

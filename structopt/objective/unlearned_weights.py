@@ -37,5 +37,5 @@ def weights(
                     f"features=attribute_rows with '{name}' among features.{group}s, or leave warm_start out."
                 )
             tables[group][names.index(name)] = value
-    values = np.zeros(scorer.dimension) if tables is None or not isinstance(scorer, SparseFeatures) else scorer.vector_of(tables)
+    values = scorer.vector_of(tables) if tables and isinstance(scorer, SparseFeatures) else np.zeros(scorer.dimension)
     return values if scorer.support is None else np.where(scorer.support, values, 0.0)
