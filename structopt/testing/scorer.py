@@ -177,6 +177,18 @@ class ScorerContract:
         named = scorer.named(np.flatnonzero(read), _Numbers(), occurring)
         assert named.keys() == {*np.flatnonzero(read).tolist()} and all(named.values())
 
+    def test_tables_have_every_weight_once(self, problem: Problem, weights: Array) -> None:
+        """Where weights have tables, these are all there is, and weights can be made of them.
+
+        Give every weight a row and a column in `tables_of`, nothing else there but `absent`, and undo it in `vector_of`.
+        """
+        scorer = problem.scorer
+        if not isinstance(scorer, SparseFeatures) or (tables := scorer.tables_of(np.arange(problem.dimension), -1)) is None:
+            return
+        numbers = np.concatenate([table.ravel() for table in tables.values()])
+        np.testing.assert_array_equal(np.sort(numbers[numbers >= 0]), np.arange(problem.dimension))
+        np.testing.assert_array_equal(scorer.vector_of(scorer.tables_of(weights) or {}), weights)
+
     def _directions(self, problem: Problem, generator: np.random.Generator) -> list[Array]:
         """Random directions in which weights may move."""
         support = np.ones(problem.dimension) if problem.scorer.support is None else problem.scorer.support
