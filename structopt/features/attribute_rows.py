@@ -162,8 +162,7 @@ class AttributeRows(Supported):
             return self
         support = self._mask()
         for array in moved(earlier, weights):
-            tables = self._carried_tables(earlier, matches, array)
-            support |= np.concatenate([np.zeros(0, bool), *(tables[group.name].ravel() for group in self.groups)])
+            support |= _nonzero(self._carried_tables(earlier, matches, array))
         return self.of(self.groups, support)
 
     def tables_of(self, array: Array, absent: float = 0) -> dict[str, Array]:
@@ -183,7 +182,7 @@ class AttributeRows(Supported):
         masks = [kept.get(group.name, np.ones(group.size, bool)) for group in self.groups]
         rest = {place.group.name: place.table(weights)[mask] for place, mask in zip(self.places, masks, strict=True)}
         groups = [replace(group, size=len(rest[group.name])) for group in self.groups]
-        smaller = self.of(groups, np.concatenate([np.zeros(0, bool), *(table.ravel() != 0.0 for table in rest.values())]))
+        smaller = self.of(groups, _nonzero(rest))
         return smaller, smaller.vector_of(rest)
 
     @cached_property
@@ -243,6 +242,11 @@ class AttributeRows(Supported):
             for _ in group.weights if group.scored else ():
                 next(own)
         return places
+
+
+def _nonzero(tables: Mapping[str, Array]) -> Array:
+    """The pairs at which tables, one a group in their order, are not 0, as a mask."""
+    return np.concatenate([np.zeros(0, bool), *(table.ravel() != 0 for table in tables.values())])
 
 
 def _counted(groups: Sequence[RowGroup]) -> str:
