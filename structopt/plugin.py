@@ -59,6 +59,7 @@ from structopt.features.hashed_templates import HashedTemplates
 from structopt.formats.conll_reader import Columns
 from structopt.formats.text_files import read_text, write_text
 from structopt.kernels.arrays.ranked_lists import insert
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.forest.record import FORESTS
 from structopt.kernels.loopy.factors import FACTORS, open_factors
 from structopt.kernels.loopy.open_kinds import FACTOR_EXTEND, FACTOR_LOCAL, FACTOR_MESSAGES, FACTOR_PROJECT
@@ -81,6 +82,7 @@ from structopt.kernels.waist.signatures import (
     Space,
     driven,
     driver,
+    embedded,
     inlined,
     kernel,
 )
@@ -105,7 +107,7 @@ __all__ = [
     "Rows", "Run", "SINGLE", "SOLVE", "SavedState", "Schema", "Scorer", "SequenceLabelling", "Space", "SparseFeatures",
     "SparseVectors", "State", "StructoptError", "Structure", "StructureKind", "Targets", "Task", "Tracker", "VECTOR", "Wide",
     "Words", "add_cost", "add_gold", "allowed_labels", "ask_ahead", "check_count", "check_keys", "checked_paths", "chosen_labels",
-    "did_you_mean", "driven", "driver", "forest_sentences", "gold_score", "halted", "inlined", "insert", "is_set", "kernel",
-    "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "size", "visit",
-    "write_text",
+    "did_you_mean", "driven", "driver", "embedded", "forest_sentences", "gold_score", "halted", "inlined", "insert", "is_set",
+    "kernel", "list_parts", "open_factors", "open_target", "pack_factors", "part_offsets", "read_text", "restrict", "set_row",
+    "size", "visit", "write_text",
 ]  # fmt: skip

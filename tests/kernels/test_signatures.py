@@ -8,13 +8,19 @@ from pkgutil import walk_packages
 
 import numpy as np
 import pytest
+from numba import types
+from numba.core.errors import NumbaError
+from numba.core.runtime import _nrt_python, rtsys
 
 from structopt import kernels
+from structopt.config import pairs
 from structopt.factor_graph.linear_chain import LinearChain
 from structopt.inference.exact import Exact
 from structopt.kernels.learn import dca
 from structopt.kernels.waist import passes
 from structopt.kernels.waist.record import EMPTY
+from structopt.kernels.waist.signatures import VECTOR, driven, driver
+from structopt.kernels.waist.views import part
 from structopt.loss.family import LossFamily
 from structopt.optimizer.dca import DualCoordinateAscent
 from structopt.testing.problems import make_problem, random_encoded
@@ -39,6 +45,62 @@ def test_drivers_are_compiled_once():
         problem.objective(method.weights(state))
     assert len(dca.dca_pass.signatures) == 1
     assert len(passes.loss_pass.signatures) == 1
+
+
+def makes_an_array(kernels, data, space, x):
+    x[0] = np.zeros(3)[1]
+
+
+def copies_by_a_slice(kernels, data, space, x):
+    x[:3] = x[3:6]
+
+
+@driven
+def first_three(space):
+    return part(space.scores, 0, 3)
+
+
+def takes_a_view(kernels, data, space, x):
+    x[0] = first_three(space)[0]
+
+
+@pytest.mark.parametrize("function", [makes_an_array, copies_by_a_slice, takes_a_view])
+def test_drivers_own_no_arrays(function):
+    with pytest.raises(NumbaError) as caught:
+        driver(types.void, VECTOR)(function)
+    assert caught.value.__notes__ == [
+        f"{function.__name__} is a driver, which owns no arrays: let its callers hand it those that it needs, copy by "
+        "set_row(target, source), and return no views."
+    ]
+
+
+def test_other_errors_of_drivers_are_numbas_alone():
+    with pytest.raises(NumbaError) as caught:
+        driver(types.void, VECTOR)(lambda kernels, data, space, x: x.nothing)
+    assert not hasattr(caught.value, "__notes__")
+
+
+@pytest.mark.parametrize("member, name", [
+    ("crf", "dca"), ("crf", "sgd"), ("crf", "eg"), ("crf", "sdca"), ("crf", "mira"), ("crf", "adagrad"), ("crf", "adadelta"),
+    ("svm", "sdca"), ("svm", "mira"), ("svm", "smo"), ("svm", "perceptron"), ("svm", "pegasos"), ("svm", "online_cutting_plane"),
+    ("svm", "cutting_plane"), ("crf", "lbfgs"),
+])  # fmt: skip
+def test_passes_keep_no_memory(member, name):
+    """Drivers count no references, so none of an array that another kernel has made may be left to them."""
+    loss, method = pairs.preset("loss", member), pairs.preset("optimizer", name)
+    graph, exact = pairs.preset("factor_graph", "linear_chain"), pairs.preset("inference", "exact")
+    problem = make_problem(random_encoded(), graph, loss, exact, positional=method.needs(loss, graph).positional)
+    state, _ = method.step(problem, method.init(problem, np.zeros(problem.dimension)))
+    enabled = _nrt_python.memsys_stats_enabled()
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats()
+        method.step(problem, state)
+        after = rtsys.get_allocation_stats()
+    finally:
+        if not enabled:
+            _nrt_python.memsys_disable_stats()
+    assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: f"{kernel.py_func.__module__}.{kernel.py_func.__name__}")

@@ -44,6 +44,12 @@ def add_row(target, a):
     target += a
 
 
+@rowwise(lambda run, t, a: a)
+def set_row(target, a):
+    """target = a."""
+    target[:] = a
+
+
 @rowwise(_plus_scaled)
 def add_scaled(target, scale, a):
     """target += scale * a."""

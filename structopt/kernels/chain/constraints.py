@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import inf
 
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import embedded
 
 
-@inlined
+@embedded
 def constrain(c, i, n, s):
     """Give every forbidden part the score -inf."""
     L = c.labels

@@ -18,9 +18,9 @@ import numpy as np
 
 from structopt.kernels.arrays.exponential import exp_nonpositive
 from structopt.kernels.arrays.row_tables import add_outer, set_combined, set_maximised
-from structopt.kernels.arrays.rows import add_row, highest, set_product, set_scaled, set_shifted, total
+from structopt.kernels.arrays.rows import add_row, highest, set_product, set_row, set_scaled, set_shifted, total
 from structopt.kernels.waist.lanes import LANES
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import embedded, inlined
 from structopt.kernels.waist.views import part, table
 
 UNSAFE = 1e-130  # a scaled potential below this, unless exactly zero, sends the instance to log space
@@ -56,7 +56,7 @@ def potentials(scores, size, temperature, out):
     return top, exponentials(out, size)
 
 
-@inlined
+@embedded
 def same(a, b, size):
     """Whether two runs of scores are equal."""
     different = 0
@@ -65,7 +65,7 @@ def same(a, b, size):
     return different == 0
 
 
-@inlined
+@embedded
 def fill_row(row, scores, first, labels, top, beta):
     """row = (scores - top) * beta, padded with -inf."""
     set_shifted(part(row, 0, labels), part(scores, first, first + labels), top, beta)
@@ -73,7 +73,7 @@ def fill_row(row, scores, first, labels, top, beta):
         row[y] = -inf
 
 
-@inlined
+@embedded
 def transition_potentials(c, n, s, temperature, E):
     """Fill E, one table or one a position; return (sum of the tops over the transitions, whether scaling is safe).
 
@@ -85,7 +85,7 @@ def transition_potentials(c, n, s, temperature, E):
     value, top = 0.0, 0.0
     for p in range(n - 1 if c.anchored else 1):
         if p > 0 and same(part(s, p * L * L, len(s)), part(s, (p - 1) * L * L, len(s)), L * L):
-            E[p * L : (p + 1) * L] = E[(p - 1) * L : p * L]
+            set_row(part(E, p * L * P, (p + 1) * L * P), part(E, (p - 1) * L * P, p * L * P))
         else:
             top = highest(part(s, p * L * L, (p + 1) * L * L))
             if top == -inf:
@@ -98,7 +98,7 @@ def transition_potentials(c, n, s, temperature, E):
     return (value if c.anchored else (n - 1) * value), True
 
 
-@inlined
+@embedded
 def tied_potentials(c, n, s, temperature, E, last):
     """Fill the one table E of a tied chain, unless it holds these scores already, as it does while weights do not move.
 
@@ -108,13 +108,13 @@ def tied_potentials(c, n, s, temperature, E, last):
     if last[Q] == temperature and same(s, last, Q):
         return (n - 1) * last[Q + 1], True
     value, safe = transition_potentials(c, 2, s, temperature, E)
-    last[:Q] = s[:Q]
+    set_row(part(last, 0, Q), part(s, 0, Q))
     last[Q] = temperature if safe else 0.0
     last[Q + 1] = value
     return (n - 1) * value, safe
 
 
-@inlined
+@embedded
 def forward(c, n, s, temperature, alpha, E, node, scale):
     """Fill alpha, the node potentials and the scales; return (log-partition times temperature, whether that is safe)."""
     L, P, beta = c.labels, node.shape[1], 1.0 / temperature
@@ -130,7 +130,7 @@ def forward(c, n, s, temperature, alpha, E, node, scale):
     for t in range(n):
         e, now = node[t], alpha[t]
         if t == 0:
-            now[:] = e
+            set_row(now, e)
         else:
             before, first = alpha[t - 1], (t - 1) * L if c.anchored else 0
             set_combined(now, part(before, 0, L), table(E, first * P, L, P))
@@ -145,7 +145,7 @@ def forward(c, n, s, temperature, alpha, E, node, scale):
     return value, True
 
 
-@inlined
+@embedded
 def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
     """Label marginals and edge marginals (or expected counts, where tied) into z; return whether nothing can have been lost.
 
@@ -188,7 +188,7 @@ def backward(c, n, alpha, beta, E, node, scale, b, transposed, counts, z):
     return True
 
 
-@inlined
+@embedded
 def first_order(c, n, s, temperature, x, z):
     """Scaled forward-backward. Returns (value, True), or (0, False) where log space is needed."""
     L, P = c.labels, len(x.temporary)
@@ -208,7 +208,7 @@ def first_order(c, n, s, temperature, x, z):
     return value + rest, backward(c, n, alpha, beta, E, node, x.scale, x.temporary, transposed, counts, z)
 
 
-@inlined
+@embedded
 def first_order_viterbi(c, n, s, x, z):
     """Fill z with the indicators of the best labelling; return its score (-inf, and z = 0, when none is allowed).
 
@@ -217,7 +217,7 @@ def first_order_viterbi(c, n, s, x, z):
     L = c.labels
     best, back = table(x.alpha, 0, n, L), table(x.back, 0, n, L)
     S = table(s, 0, n, L)
-    best[0] = S[0]
+    set_row(best[0], S[0])
     for t in range(1, n):
         first = (t - 1) * L if c.anchored else 0
         set_maximised(best[t], back[t], best[t - 1], table(s, (n + first) * L, L, L))

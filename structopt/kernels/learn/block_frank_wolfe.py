@@ -100,8 +100,8 @@ def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, r
 
     Returns whether there was a gap above `enough`, and the change of gamma p^T z_bar.
     """
-    u = augmented_scores(k, data, space, open_target(data.target), i, theta, data.parameters[1])
-    d = part(space.direction, 0, len(u))
+    u, d, t = part(space.scores, 0, len(z)), part(space.direction, 0, len(z)), open_target(data.target)
+    augmented_scores(k, data, space, t, i, theta, data.parameters[1], u)
     high, low, best, worst = -1, -1, -inf, inf
     for j in range(len(counts)):
         if counts[j] > 0:
@@ -126,7 +126,7 @@ def kept_step(k, data, space, i, theta, lag, z, parts, values, counts, masses, r
     else:
         masses[high] += tau
         masses[low] = 0.0 if tau == limit else masses[low] - tau
-    return True, tau * data.parameters[1] * cost_of(open_target(data.target), i, d)
+    return True, tau * data.parameters[1] * cost_of(t, i, d)
 
 
 @inlined

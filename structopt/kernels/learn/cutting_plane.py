@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from numba import types
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.learn.averaging import add_to_lag
 from structopt.kernels.learn.mira_program import MATRIX, pair_steps
 from structopt.kernels.learn.plane_cache import PLANES, append, combine, drop, duals, fits, relate, square, values_at
@@ -26,9 +27,10 @@ STEPS = 4  # pair steps of a sweep at an instance, for each of its planes
 def ask(k, data, space, i, theta):
     """Return L_i(theta); leave its residual in `space.residual` and the scores in `space.direction`."""
     n = size(data, i)
-    k.scores(data.features, theta, i, part(space.direction, 0, n), space.gradient)
-    space.scores[:n] = part(space.direction, 0, n)
-    return evaluate(k, data, space, i, part(space.scores, 0, n), part(space.residual, 0, n))
+    s, spoilt = part(space.direction, 0, n), part(space.scores, 0, n)
+    k.scores(data.features, theta, i, s, space.gradient)
+    set_row(spoilt, s)
+    return evaluate(k, data, space, i, spoilt, part(space.residual, 0, n))
 
 
 @driven
@@ -51,7 +53,7 @@ def climb(k, data, space, planes, i, theta, values, change, tolerance, most, hel
     `space.gradient`, or -1.
     """
     alpha, rows, largest, others = duals(planes, i), planes.counts[i], 0.0, False
-    change[:rows] = alpha
+    set_row(part(change, 0, rows), part(alpha, 0, rows))
     pair_steps(square(planes, i), values, alpha, rows, tolerance, most)
     for j in range(rows):
         change[j] = alpha[j] - change[j]

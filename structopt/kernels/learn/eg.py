@@ -11,6 +11,7 @@ from math import inf
 
 from numba import types
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
@@ -29,7 +30,7 @@ def gibbs(k, data, space, i, potentials, z):
     ``space.residual`` is overwritten. Parts that the hard constraints forbid have no mass, whatever their potentials.
     """
     spoilt = part(space.residual, 0, len(z))
-    spoilt[:] = potentials
+    set_row(spoilt, potentials)
     entropy = solve(k, data, space, i, spoilt, 1.0, z)
     for r in range(len(z)):
         if z[r] != 0.0:
@@ -71,7 +72,8 @@ def batch_pass(kernels, data, space, theta, rate, temperature, gamma, potentials
         if halted():
             break
         first, last = data.parts[i], data.parts[i + 1]
-        s, r = augmented_scores(k, data, space, t, i, theta, gamma), residuals[first:last]
+        s, r = part(space.scores, 0, last - first), residuals[first:last]
+        augmented_scores(k, data, space, t, i, theta, gamma, s)
         move(potentials[first:last], s, rate, temperature, moved[first:last])
         entropies[i] = gibbs(k, data, space, i, moved[first:last], r)
         add_gold(t, i, -1.0, r)
@@ -89,8 +91,9 @@ def primal_pass(kernels, data, space, exponents, kappa, C, temperature, gamma, t
     for i in range(len(data.parts) - 1):
         if halted():
             break
-        potentials = augmented_scores(k, data, space, t, i, exponents, kappa * gamma)
-        r = part(space.answer, 0, size(data, i))
+        n = size(data, i)
+        potentials, r = part(space.scores, 0, n), part(space.answer, 0, n)
+        augmented_scores(k, data, space, t, i, exponents, kappa * gamma, potentials)
         entropy = gibbs(k, data, space, i, potentials, r)
         add_gold(t, i, -1.0, r)
         total += temperature * entropy + gamma * cost_of(t, i, r)
@@ -123,8 +126,10 @@ def online_pass(
         ask_ahead(k, data, order, visit)
         first, last = data.parts[i], data.parts[i + 1]
         n, x, old = last - first, potentials[first:last], residuals[first:last]
-        s = augmented_scores(k, data, space, t, i, theta, gamma)
-        moved, new, d = part(space.direction, 0, n), part(space.answer, 0, n), part(space.residual, 0, n)
+        s, moved, new, d = (
+            part(space.scores, 0, n), part(space.direction, 0, n), part(space.answer, 0, n), part(space.residual, 0, n)
+        )  # fmt: skip
+        augmented_scores(k, data, space, t, i, theta, gamma, s)
         largest = 1.0
         for r in range(n):
             largest = max(largest, abs(s[r]))
@@ -142,7 +147,9 @@ def online_pass(
                 promised = promise(x, s, d, temperature, entropies[i] - entropy, step * C)
             gain -= C / 2.0 * k.pullback(data.features, i, d, space.gradient)
             if gain >= max(promised, 0.0) - SLACK * largest:
-                x[:], old[:], entropies[i] = moved, new, entropy
+                set_row(x, moved)
+                set_row(old, new)
+                entropies[i] = entropy
                 k.add(data.features, theta, space.gradient, -C)
                 etas[i] = step if halvings > 0 else min(growth * step, eta)
                 break

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 from numba import types
 
+from structopt.kernels.arrays.rows import set_row, set_scaled
 from structopt.kernels.learn.proximal_step import BUNDLE, TOLERANCE, Bundle, balance, clear, move, push
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import count_visit, halted
@@ -71,7 +72,7 @@ def rank(
     n, rows = size(data, i), clear(bundle, C)
     s, spoilt, z = part(space.direction, 0, n), part(space.scores, 0, n), part(space.answer, 0, n)
     k.scores(data.features, theta, i, s, space.gradient)
-    spoilt[:] = s
+    set_row(spoilt, s)
     target, gamma = open_target(data.target), data.parameters[1]
     complete(k, data, space, target, i, s, z)
     if not prediction:
@@ -83,7 +84,7 @@ def rank(
     loss = highest = 0.0
     for q in range(outputs):
         r = bundle.residuals[rows][:n]
-        r[:] = -z
+        set_scaled(r, -1.0, z)
         for j in range(lists.offsets[q], lists.offsets[q + 1]):
             r[lists.parts[j]] += lists.counts[j]
         if not is_new(bundle.residuals, rows, n):

@@ -13,6 +13,7 @@ import numba
 import numpy as np
 from numba import types
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.learn.averaging import averaged_step
 from structopt.kernels.learn.dca import NEGATIVE
 from structopt.kernels.learn.mira_program import pair_steps
@@ -153,7 +154,7 @@ def collect(k: Any, data: Any, space: Any, i: int, theta: Array, C: float, toler
     for evaluation in range(MOST_EVALUATIONS):
         if halted():
             break
-        s[:] = start
+        set_row(s, start)
         for j in range(1, rows):
             if bundle.alpha[j] > 0.0:
                 for q in range(n):

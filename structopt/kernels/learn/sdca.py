@@ -38,8 +38,8 @@ MOST_TRIALS = 60
 def look(k, data, space, i, theta, z):
     """Call the oracle: space.scores = u, space.direction = d. Return L_i, max u^T z' + H(z')/beta, u^T z_bar and u^T d."""
     n, t = size(data, i), open_target(data.target)
-    u = augmented_scores(k, data, space, t, i, theta, data.parameters[1])
-    answer, d = part(space.answer, 0, n), part(space.direction, 0, n)
+    u, answer, d = part(space.scores, 0, n), part(space.answer, 0, n), part(space.direction, 0, n)
+    augmented_scores(k, data, space, t, i, theta, data.parameters[1], u)
     value = solve(k, data, space, i, u, data.parameters[0], answer)
     here, slope = 0.0, 0.0
     for r in range(n):

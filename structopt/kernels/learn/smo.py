@@ -9,6 +9,7 @@ from math import inf
 
 from numba import types
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.ahead import ask_ahead
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import LONGS, VECTOR, Kernels, driven, driver, inlined
@@ -29,7 +30,7 @@ def choose_pair(k, data, space, i, s, mu):
     """
     n = len(s)
     e, best, worst = part(space.direction, 0, n), part(space.answer, 0, n), part(space.residual, 0, n)
-    e[:] = s
+    set_row(e, s)
     highest = solve(k, data, space, i, e, 0.0, best)
     for r in range(n):
         e[r] = -s[r] if mu[r] > SUPPORT else -inf
@@ -74,9 +75,10 @@ def smo_pass(kernels, data, space, order, theta, C, gamma, steps, residuals, tot
             break
         ask_ahead(k, data, order, n)
         mu = part(residuals, data.parts[i], data.parts[i + 1])
+        s = part(space.scores, 0, len(mu))
         add_gold(t, i, 1.0, mu)
         for step in range(steps):
-            s = augmented_scores(k, data, space, t, i, theta, gamma)
+            augmented_scores(k, data, space, t, i, theta, gamma, s)
             highest, lowest = choose_pair(k, data, space, i, s, mu)
             if step == 0:
                 losses += highest - gold_score(t, i, s)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from numba import types
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.halting import halted
 from structopt.kernels.waist.signatures import INTS, LONGS, VECTOR, Kernels, driver
 from structopt.kernels.waist.target import is_set, list_parts, open_target, restrict
@@ -93,7 +94,8 @@ def marginal_pass(kernels, data, space, temperature, first, last, theta, begins,
         k.scores(data.features, theta, i, s, space.gradient)
         if not solve(k, data, space, i, s, temperature, z) > LEAST:
             return -1 - i
-        marginals[offsets[i] : offsets[i + 1]] = z[begins[i] : begins[i] + offsets[i + 1] - offsets[i]]
+        chosen = part(marginals, offsets[i], offsets[i + 1])
+        set_row(chosen, part(z, begins[i], begins[i] + len(chosen)))
     return last
 
 

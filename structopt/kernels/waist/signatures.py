@@ -18,7 +18,7 @@ import numba
 import numpy as np
 from numba import types
 from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaExperimentalFeatureWarning
+from numba.core.errors import NumbaError, NumbaExperimentalFeatureWarning
 from numba.extending import register_jitable
 
 from structopt.kernels.waist import (
@@ -31,6 +31,9 @@ from structopt.kernels.waist.record import EMPTY, Array, Record
 
 # Numba calls functions as arguments experimental; here they are compiled once, cached on disk, and covered by tests.
 warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
+OWNED = "NRT required but not enabled", "Only accept returning of array"
+"""What Numba says of drivers that make arrays, and of functions of theirs that return views."""
 
 RECORD: Any = numba.typeof(EMPTY)  # type: ignore[no-untyped-call]
 VECTOR = types.float64[::1]
@@ -173,12 +176,39 @@ def is_compiled(function: Any) -> bool:
 
 
 def driver(returns: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a driver: a kernel whose first arguments are the kernels' tuple, the data and the scratch of one thread."""
-    return kernel(returns(KERNELS, DATA, SPACE, *arguments))
+    """Compile a driver: a kernel whose first arguments are the kernels' tuple, the data and the scratch of one thread.
+
+    A driver owns no arrays: its scratch is among its arguments. So it is compiled without Numba's counts of references, which
+    take longer than many a visit: two atomic additions for each of the 35 arrays of `data` and `space`, at every call that is
+    handed them.
+
+    Raises
+    ------
+    numba.core.errors.NumbaError
+        If the function does not compile. One that makes an array does not, nor one that copies one by assigning it to a slice
+        (`structopt.kernels.arrays.rows.set_row` copies).
+    """
+    signature = returns(KERNELS, DATA, SPACE, *arguments)
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        try:
+            return _compiled(function, signature, _nrt=False)
+        except NumbaError as error:
+            if any(reason in str(error) for reason in OWNED):
+                error.add_note(
+                    f"{function.__name__} is a driver, which owns no arrays: let its callers hand it those that it needs, "
+                    "copy by set_row(target, source), and return no views."
+                )
+            raise
+
+    return compiled
 
 
-driven = register_jitable
-"""Mark a function that drivers call with kernels among its arguments: plain Python to an un-compiled driver."""
+driven = register_jitable(_nrt=False, forceinline=True)
+"""Mark a function that drivers call with kernels among its arguments: plain Python to an un-compiled driver.
+
+It owns no arrays either, and returns none. LLVM puts its body where it is called: a call would hand over 260 numbers.
+"""
 
 
 def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -192,7 +222,16 @@ def kernel(signature: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small function that other kernels call; its types are inferred at the call."""
-    return _compiled(function)
+    return _compiled(function, _nrt=True)  # given, since Numba would take it from the caller that is compiled first
+
+
+def embedded(function: Callable[..., Any]) -> Any:
+    """Compile a function as `inlined` does, and have LLVM put its body into every kernel that calls it.
+
+    For functions that kernels hand records to while they visit an instance: a call hands over seven numbers for each array of a
+    record, and counts references to them. It costs less time to compile than `merged`, which infers types anew in every kernel.
+    """
+    return _compiled(function, _nrt=True, forceinline=True)
 
 
 def merged(function: Callable[..., Any]) -> Any:
@@ -203,8 +242,8 @@ def merged(function: Callable[..., Any]) -> Any:
     return numba.njit(inline="always", nogil=True, error_model="numpy")(function)
 
 
-def _compiled(function: Callable[..., Any], *signature: Any) -> Any:
-    options = {"nogil": True, "error_model": "numpy"}
+def _compiled(function: Callable[..., Any], *signature: Any, **more: Any) -> Any:
+    options = {"nogil": True, "error_model": "numpy", **more}
 
     def cache_folder() -> Path:
         return Path(numba.njit(cache=True, **options)(function).stats.cache_path)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from math import inf
 from typing import NamedTuple
 
+from structopt.kernels.arrays.rows import set_row
 from structopt.kernels.waist.fields import Floats, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
-from structopt.kernels.waist.signatures import driven, inlined
+from structopt.kernels.waist.signatures import driven, embedded, inlined
 from structopt.kernels.waist.views import part
 
 
@@ -45,7 +46,7 @@ TARGET = RecordLayout(Target)
 open_target = TARGET.compiled
 
 
-@inlined
+@embedded
 def is_set(t, i):
     """Whether the target of instance i is a set of outputs."""
     return t.sets[i] != 0
@@ -54,7 +55,7 @@ def is_set(t, i):
 @inlined
 def restrict(t, i, s, out):
     """Copy the scores to `out`, with -inf for parts that no allowed output has."""
-    out[:] = s
+    set_row(out, s)
     for v in range(t.variables[i], t.variables[i + 1]):
         out[t.starts[v] : t.ends[v]] = -inf
         for j in range(t.allowed_offsets[v], t.allowed_offsets[v + 1]):
@@ -73,14 +74,14 @@ def complete(k, data, space, t, i, s, z):
         add_gold(t, i, 1.0, z)
 
 
-@inlined
+@embedded
 def add_gold(t, i, amount, x):
     """x += amount * z, of a point."""
     for j in range(t.gold_offsets[i], t.gold_offsets[i + 1]):
         x[t.gold_parts[j]] += amount * t.gold_values[j]
 
 
-@inlined
+@embedded
 def gold_score(t, i, s):
     """Return s^T z, of a point."""
     total = 0.0
@@ -89,7 +90,7 @@ def gold_score(t, i, s):
     return total
 
 
-@inlined
+@embedded
 def add_cost(t, i, gamma, s):
     """s += gamma * p; at gamma = 0 the costs are not read."""
     if gamma == 0.0:
@@ -98,7 +99,7 @@ def add_cost(t, i, gamma, s):
         s[t.cost_parts[j]] += gamma * t.cost_values[j]
 
 
-@inlined
+@embedded
 def cost_of(t, i, x):
     """Return p^T x: of a residual the (expected) cost, since the target costs nothing."""
     total = 0.0

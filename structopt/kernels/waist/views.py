@@ -14,7 +14,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.core.errors import TypingError
+from numba.extending import intrinsic, lower_builtin, overload, type_callable
 from numba.np.arrayobj import make_array, populate_array
 
 CACHE_LINE = 64
@@ -52,30 +53,38 @@ def _view(context: Any, builder: Any, signature: Any, array: Any, begin: Any, sh
     return view._getvalue()
 
 
-@intrinsic
-def _part(typingctx, array, begin, count):  # type: ignore[no-untyped-def]  # Numba's form of an intrinsic
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _view(context, builder, signature, arguments[0], arguments[1], [arguments[2]])
-
-    return types.Array(array.dtype, 1, "C")(array, types.intp, types.intp), codegen
+def _type_of_view(array: Any, axes: int) -> Any:
+    if not (isinstance(array, types.Array) and array.layout == "C"):
+        raise TypingError(f"a view is of a contiguous array, not of {array}")
+    return types.Array(array.dtype, axes, "C")
 
 
-@intrinsic
-def _table(typingctx, array, begin, rows, columns):  # type: ignore[no-untyped-def]
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _view(context, builder, signature, arguments[0], arguments[1], list(arguments[2:]))
-
-    return types.Array(array.dtype, 2, "C")(array, types.intp, types.intp, types.intp), codegen
+@type_callable(part)
+def _type_of_part(context):  # type: ignore[no-untyped-def]  # Numba's form
+    return lambda array, begin, end: _type_of_view(array, 1)
 
 
-@overload(part)
-def _compiled_part(array, begin, end):  # type: ignore[no-untyped-def]
-    return lambda array, begin, end: _part(array, begin, end - begin)
+@type_callable(table)
+def _type_of_table(context):  # type: ignore[no-untyped-def]
+    return lambda array, begin, rows, columns: _type_of_view(array, 2)
 
 
-@overload(table)
-def _compiled_table(array, begin, rows, columns):  # type: ignore[no-untyped-def]
-    return lambda array, begin, rows, columns: _table(array, begin, rows, columns)
+@lower_builtin(part, types.Array, types.Integer, types.Integer)
+def _compiled_part(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    begin, end = _longs(context, builder, signature, arguments)
+    return _view(context, builder, signature, arguments[0], begin, [builder.sub(end, begin)])
+
+
+@lower_builtin(table, types.Array, types.Integer, types.Integer, types.Integer)
+def _compiled_table(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    begin, *shape = _longs(context, builder, signature, arguments)
+    return _view(context, builder, signature, arguments[0], begin, shape)
+
+
+def _longs(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+    """The numbers behind the array, as int64."""
+    numbers = zip(arguments[1:], signature.args[1:], strict=True)
+    return [context.cast(builder, number, kind, types.intp) for number, kind in numbers]
 
 
 @intrinsic

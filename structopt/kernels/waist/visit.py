@@ -64,12 +64,10 @@ def image(k, data, space, i, dense, out):
 
 
 @driven
-def augmented_scores(k, data, space, t, i, theta, gamma):
-    """Fill and return space.scores = F^T theta + gamma p of instance i, t being the opened targets."""
-    s = part(space.scores, 0, size(data, i))
+def augmented_scores(k, data, space, t, i, theta, gamma, s):
+    """s = F^T theta + gamma p of instance i, t being the opened targets."""
     k.scores(data.features, theta, i, s, space.gradient)
     add_cost(t, i, gamma, s)
-    return s
 
 
 @driven

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numba import njit
+from numba.core.errors import TypingError
 
 from structopt.kernels.waist.views import part, prefetch, prefetch_run, table
 
@@ -31,6 +32,14 @@ def test_compiled_views_are_those_of_plain_python(make, shape):  # type: ignore[
         plain, compiled = make().reshape(shape), make().reshape(shape)
         assert njit(function)(compiled, *arguments) == function(plain, *arguments)
         assert np.array_equal(plain, compiled)
+
+
+def test_views_are_of_contiguous_arrays() -> None:
+    for columns in (np.ones((3, 4)).T, np.ones((3, 4))[:, 1:3]):
+        with pytest.raises(TypingError, match="a view is of a contiguous array"):
+            njit(add_to_part)(columns, 0, 2, 1.0)
+        with pytest.raises(TypingError, match="a view is of a contiguous array"):
+            njit(add_to_table)(columns, 0, 2, 1, 1.0)
 
 
 def test_plain_views_are_checked() -> None:

@@ -8,11 +8,11 @@ in a visit of its own, the first three visits before they are needed.
 from __future__ import annotations
 
 from structopt.kernels.features.attributes.record import list_of, open_rows
-from structopt.kernels.waist.signatures import PREFETCH, inlined, kernel
+from structopt.kernels.waist.signatures import PREFETCH, embedded, kernel
 from structopt.kernels.waist.views import prefetch, prefetch_run
 
 
-@inlined
+@embedded
 def offsets_of(x, g, i):
     """Return the indices in `x.offsets` of the positions of instance i in group g: of the first, and the one behind the last."""
     at = g * (len(x.positions) // len(x.widths)) + i

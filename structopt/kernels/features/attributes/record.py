@@ -19,7 +19,7 @@ from typing import Annotated, NamedTuple
 from structopt.kernels.arrays.rows import largest
 from structopt.kernels.waist.fields import Floats, Ints, Longs, Wide, Words
 from structopt.kernels.waist.layout import RecordLayout
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import embedded, inlined
 from structopt.kernels.waist.views import part, table
 
 SMALLEST = 1e-9  # a residual row below this is taken for zero: its gradient would drown in rounding
@@ -93,13 +93,13 @@ GRADIENT = RecordLayout(RowGradient)
 open_gradient = GRADIENT.compiled
 
 
-@inlined
+@embedded
 def rows_of(vector, start, count, width):
     """View `count` rows of `width` that begin at `start`; rows, unlike sums of indices, let inner loops be vectorised."""
     return table(vector, start, count, width)
 
 
-@inlined
+@embedded
 def list_of(x, g, i):
     """View the attributes of instance i in table g, each once."""
     at = g * (len(x.lists) // len(x.widths)) + i

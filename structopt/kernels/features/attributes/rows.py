@@ -14,7 +14,7 @@ from structopt.kernels.features.attributes.dense import add_dense_gradient, add_
 from structopt.kernels.features.attributes.record import large, list_of, open_gradient, open_rows, rows_of
 from structopt.kernels.features.attributes.singles import accumulate_singles, add_single_scores, single_gradient
 from structopt.kernels.waist.bits import bits_from
-from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, inlined, kernel
+from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, embedded, kernel
 from structopt.kernels.waist.views import part, prefetch, prefetch_run
 
 AHEAD = 128  # rows of weights that are asked for before they are needed, so that the processor waits for many at the same time
@@ -63,7 +63,7 @@ def scores(features, theta, i, s, scratch):
         begin += (last - first) * width
 
 
-@inlined
+@embedded
 def add_residuals(x, first, R, listed, slot, chosen, G):
     """Add the residuals R of a group's positions, of which `first` is the first, to the rows of their attributes.
 
@@ -106,7 +106,7 @@ def add_residuals(x, first, R, listed, slot, chosen, G):
     return touched
 
 
-@inlined
+@embedded
 def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
     """Set the weights of group k in its touched rows to 0 that may not move, empty `slot`, and add the squares to `norm`.
 

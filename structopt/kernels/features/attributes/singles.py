@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from structopt.kernels.arrays.rows import product
 from structopt.kernels.features.attributes.record import SMALLEST, list_of
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import embedded
 from structopt.kernels.waist.views import part, prefetch
 
 NEAR = 1 << 16  # singles that need not be asked for, since they stay in a cache
 
 
-@inlined
+@embedded
 def occurrences(x, t, i):
     """View the singles of instance i in table t, where they first occur, where some occur again, and the indices of these.
 
@@ -32,7 +32,7 @@ def occurrences(x, t, i):
     return begin, listed, part(x.ids, begin, middle), part(x.ids, middle, middle + more), part(x.ids, middle + more, end)
 
 
-@inlined
+@embedded
 def add_single_scores(x, t, i, theta, s):
     """Add the scores by the singles of instance i in table t to those of the positions of its group."""
     W, (begin, listed, first, again, indices) = part(theta, x.weights[t], x.weights[t + 1]), occurrences(x, t, i)
@@ -51,7 +51,7 @@ def add_single_scores(x, t, i, theta, s):
             s[again[e]] += W[listed[indices[e]]]
 
 
-@inlined
+@embedded
 def single_gradient(x, t, i, r, chosen, G):
     """Fill `chosen` with the singles of instance i whose gradient is not 0, and G with it; return their number, and its square.
 
@@ -77,7 +77,7 @@ def single_gradient(x, t, i, r, chosen, G):
     return kept, product(own, own)
 
 
-@inlined
+@embedded
 def accumulate_singles(x, t, i, r, dense):
     """Add to a dense vector what the singles of instance i have of the residuals of the positions of their group."""
     W, (begin, listed, first, again, indices) = part(dense, x.weights[t], x.weights[t + 1]), occurrences(x, t, i)
