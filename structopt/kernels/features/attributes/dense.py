@@ -42,9 +42,9 @@ def gather_numbers(x, b, M, position, row):
 
 
 @inlined
-def add_dense_scores(x, g, first, S, W):
-    """Add the scores by the dense attributes of group g to the rows S of its positions, of which `first` is the first."""
-    for b in range(x.dense[g], x.dense[g + 1]):
+def add_dense_scores(x, t, first, S, W):
+    """Add the scores by the dense attributes of table t to the rows S of its positions, of which `first` is the first."""
+    for b in range(x.dense[t], x.dense[t + 1]):
         M, size = matrix_of(x, b), x.blocks[b, 1] * x.blocks[b, 2]
         V = W[x.blocks[b, 0] : x.blocks[b, 0] + size]
         X = np.empty((min(len(S), TOGETHER), size))
@@ -76,10 +76,10 @@ def add_dense_gradient(x, b, first, R, G):
 
 
 @inlined
-def close_dense(x, k, first, R, touched, chosen, G):
-    """Add the rows of the dense attributes of group k, which all may move; return how many rows there are, and their squares."""
+def close_dense(x, t, first, R, touched, chosen, G):
+    """Add the rows of the dense attributes of table t, which all may move; return how many rows there are, and their squares."""
     norm = 0.0
-    for b in range(x.dense[k], x.dense[k + 1]):
+    for b in range(x.dense[t], x.dense[t + 1]):
         size = x.blocks[b, 1] * x.blocks[b, 2]
         for d in range(size):
             chosen[touched + d] = x.blocks[b, 0] + d

@@ -100,10 +100,17 @@ def rows_of(vector, start, count, width):
 
 
 @embedded
-def list_of(x, g, i):
-    """View the attributes of instance i in table g, each once."""
-    at = g * (len(x.lists) // len(x.widths)) + i
+def list_of(x, t, i):
+    """View the attributes of instance i in table t, each once."""
+    at = t * (len(x.lists) // len(x.widths)) + i
     return part(x.listed, x.lists[at], x.lists[at + 1])
+
+
+@embedded
+def positions_of(x, t, i):
+    """Return the first position of instance i in table t, and the one behind its last."""
+    at = t * (len(x.positions) // len(x.widths)) + i
+    return x.positions[at], x.positions[at + 1]
 
 
 @inlined

@@ -11,7 +11,7 @@ import numpy as np
 from structopt.kernels.arrays.row_tables import add_listed, add_to_each
 from structopt.kernels.arrays.rows import add_scaled, add_scaled_to_both, keep_bits, product, set_scaled
 from structopt.kernels.features.attributes.dense import add_dense_gradient, add_dense_scores, close_dense
-from structopt.kernels.features.attributes.record import large, list_of, open_gradient, open_rows, rows_of
+from structopt.kernels.features.attributes.record import large, list_of, open_gradient, open_rows, positions_of, rows_of
 from structopt.kernels.features.attributes.singles import accumulate_singles, add_single_scores, single_gradient
 from structopt.kernels.waist.bits import bits_from
 from structopt.kernels.waist.signatures import ACCUMULATE, ADD, ADD_BOTH, DOT, FLATTEN, PULLBACK, SCORES, SPANS, embedded, kernel
@@ -24,31 +24,29 @@ AHEAD = 128  # rows of weights that are asked for before they are needed, so tha
 def scores(features, theta, i, s, scratch):
     """Fill s with the part scores F(x_i)^T theta."""
     x = open_rows(features)
-    tables = len(x.widths)
-    stride = len(x.positions) // tables
     valued = len(x.values) > 0
     begin = above = 0
-    for g in range(tables):
-        width, start = np.int64(x.widths[g]), x.starts[g]
-        first, last = x.positions[g * stride + i], x.positions[g * stride + i + 1]
-        if x.lengths[g] < width:
-            add_single_scores(x, g, i, theta, part(s, above, begin))
+    for t in range(len(x.widths)):
+        width, start = np.int64(x.widths[t]), x.starts[t]
+        first, last = positions_of(x, t, i)
+        if x.lengths[t] < width:
+            add_single_scores(x, t, i, theta, part(s, above, begin))
             continue
         above = begin
-        if x.attributes[g] == x.attributes[g + 1]:
+        if x.attributes[t] == x.attributes[t + 1]:
             s[begin : begin + (last - first) * width] = 0.0
             begin += (last - first) * width
             continue
-        W = rows_of(theta, x.weights[g], x.attributes[g + 1] - x.attributes[g], width)
+        W = rows_of(theta, x.weights[t], x.attributes[t + 1] - x.attributes[t], width)
         S = rows_of(s, begin, last - first, width)
-        listed = list_of(x, g, i)
+        listed = list_of(x, t, i)
         asked = 0
         for p in range(last - first):
             offset = start + first + p
             met = x.offsets[offset + 1] - x.offsets[start + first]  # positions have met no more of the list, in its order
             until = min(met + AHEAD, len(listed))
             for q in range(asked, until):
-                line = x.weights[g] + listed[q] * width
+                line = x.weights[t] + listed[q] * width
                 prefetch_run(theta, line, line + width)
             asked = until
             row = S[p]
@@ -58,8 +56,8 @@ def scores(features, theta, i, s, scratch):
                     add_scaled(row, x.values[j], W[listed[x.ids[j]]])
             else:
                 add_listed(row, W, listed, part(x.ids, x.offsets[offset], x.offsets[offset + 1]))
-        if x.dense[g] < x.dense[g + 1]:
-            add_dense_scores(x, g, first, S, W)
+        if x.dense[t] < x.dense[t + 1]:
+            add_dense_scores(x, t, first, S, W)
         begin += (last - first) * width
 
 
@@ -107,12 +105,12 @@ def add_residuals(x, first, R, listed, slot, chosen, G):
 
 
 @embedded
-def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
-    """Set the weights of group k in its touched rows to 0 that may not move, empty `slot`, and add the squares to `norm`.
+def close_rows(x, t, width, touched, listed, slot, chosen, G, norm):
+    """Set the weights of table t in its touched rows to 0 that may not move, empty `slot`, and add the squares to `norm`.
 
     The touched attributes, indices into the list so far, become numbers of attributes.
     """
-    masked, begin = len(x.support) > 0, x.weights[k]
+    masked, begin = len(x.support) > 0, x.weights[t]
     for q in range(touched):
         target, a = G[q], np.int64(listed[chosen[q]])
         slot[chosen[q]] = -1
@@ -129,36 +127,34 @@ def close_rows(x, k, width, touched, listed, slot, chosen, G, norm):
 def pullback(features, i, r, gradient):
     """Fill the gradient record with F(x_i) r, restricted to the supported weights; return its squared norm."""
     x, g = open_rows(features), open_gradient(gradient)
-    tables = len(x.widths)
-    stride = len(x.positions) // tables
     begin, above, before, row_start, norm = 0, 0, 0, 0, 0.0
-    for k in range(tables):
-        width = np.int64(x.widths[k])
-        first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
-        if x.lengths[k] < width:
+    for t in range(len(x.widths)):
+        width = np.int64(x.widths[t])
+        first, last = positions_of(x, t, i)
+        if x.lengths[t] < width:
             chosen, G = part(g.touched, before, len(g.touched)), part(g.rows, row_start, len(g.rows))
-            g.counts[k], more = single_gradient(x, k, i, part(r, above, begin), chosen, G)
+            g.counts[t], more = single_gradient(x, t, i, part(r, above, begin), chosen, G)
             norm += more
-            row_start += g.counts[k]
-            before += g.counts[k]
+            row_start += g.counts[t]
+            before += g.counts[t]
             continue
         above = begin
-        if x.attributes[k] == x.attributes[k + 1]:
-            g.counts[k] = 0
+        if x.attributes[t] == x.attributes[t + 1]:
+            g.counts[t] = 0
             begin += (last - first) * width
             continue
         R = rows_of(r, begin, last - first, width)
         G = rows_of(g.rows, row_start, (len(g.rows) - row_start) // width, width)
-        listed, chosen = list_of(x, k, i), part(g.touched, before, len(g.touched))
+        listed, chosen = list_of(x, t, i), part(g.touched, before, len(g.touched))
         if len(x.support) > 0:
             for a in listed:  # all at once, before there is other work: `close_rows` reads them
-                prefetch(x.support, (x.weights[k] + a * width) >> 6)
-        touched = add_residuals(x, x.starts[k] + first, R, listed, g.slot, chosen, G)
-        norm = close_rows(x, k, width, touched, listed, g.slot, chosen, G, norm)
-        if x.dense[k] < x.dense[k + 1]:
-            touched, more = close_dense(x, k, first, R, touched, chosen, G)
+                prefetch(x.support, (x.weights[t] + a * width) >> 6)
+        touched = add_residuals(x, x.starts[t] + first, R, listed, g.slot, chosen, G)
+        norm = close_rows(x, t, width, touched, listed, g.slot, chosen, G, norm)
+        if x.dense[t] < x.dense[t + 1]:
+            touched, more = close_dense(x, t, first, R, touched, chosen, G)
             norm += more
-        g.counts[k] = touched
+        g.counts[t] = touched
         begin += (last - first) * width
         row_start += touched * width
         before += touched
@@ -170,9 +166,9 @@ def add(features, theta, gradient, step):
     """Theta += step * gradient, in O(nnz)."""
     x, g = open_rows(features), open_gradient(gradient)
     row_start, before = 0, 0
-    for k in range(len(x.widths)):
-        width, count = np.int64(x.lengths[k]), g.counts[k]
-        W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
+    for t in range(len(x.widths)):
+        width, count = np.int64(x.lengths[t]), g.counts[t]
+        W = rows_of(theta, x.weights[t], x.attributes[t + 1] - x.attributes[t], width)
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
             add_scaled(W[g.touched[before + q]], step, G[q])
@@ -188,13 +184,13 @@ def add_both(features, theta, lag, gradient, step, share):
         return
     x, g = open_rows(features), open_gradient(gradient)
     row_start, before = 0, 0
-    for k in range(len(x.widths)):
-        width, count = np.int64(x.lengths[k]), g.counts[k]
-        attributes = x.attributes[k + 1] - x.attributes[k]
-        W, V = rows_of(theta, x.weights[k], attributes, width), rows_of(lag, x.weights[k], attributes, width)
+    for t in range(len(x.widths)):
+        width, count = np.int64(x.lengths[t]), g.counts[t]
+        attributes = x.attributes[t + 1] - x.attributes[t]
+        W, V = rows_of(theta, x.weights[t], attributes, width), rows_of(lag, x.weights[t], attributes, width)
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):  # the weights are near, since the scores have read them; their mean is not
-            line = x.weights[k] + g.touched[before + q] * width
+            line = x.weights[t] + g.touched[before + q] * width
             prefetch_run(lag, line, line + width)
         for q in range(count):
             a = g.touched[before + q]
@@ -208,9 +204,9 @@ def dot(features, theta, gradient):
     """Inner product of theta and the gradient, in O(nnz)."""
     x, g = open_rows(features), open_gradient(gradient)
     row_start, before, total = 0, 0, 0.0
-    for k in range(len(x.widths)):
-        width, count = np.int64(x.lengths[k]), g.counts[k]
-        W = rows_of(theta, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
+    for t in range(len(x.widths)):
+        width, count = np.int64(x.lengths[t]), g.counts[t]
+        W = rows_of(theta, x.weights[t], x.attributes[t + 1] - x.attributes[t], width)
         G = rows_of(g.rows, row_start, count, width)
         for q in range(count):
             total += product(W[g.touched[before + q]], G[q])
@@ -224,10 +220,10 @@ def flatten(features, gradient, indices, values):
     """Write the gradient's non-zero coordinates as (index into theta, value) pairs, without duplicates; return how many."""
     x, g = open_rows(features), open_gradient(gradient)
     row_start, q, listed = 0, 0, 0
-    for k in range(len(x.widths)):
-        width = np.int64(x.lengths[k])
-        for _ in range(g.counts[k]):
-            at = x.weights[k] + g.touched[q] * width
+    for t in range(len(x.widths)):
+        width = np.int64(x.lengths[t])
+        for _ in range(g.counts[t]):
+            at = x.weights[t] + g.touched[q] * width
             for y in range(width):
                 if g.rows[row_start + y] != 0.0:
                     indices[listed] = at + y
@@ -242,30 +238,28 @@ def flatten(features, gradient, indices, values):
 def accumulate(features, i, r, dense):
     """Add F(x_i) r to a dense vector, coordinates that may not move included."""
     x = open_rows(features)
-    tables = len(x.widths)
-    stride = len(x.positions) // tables
     valued = len(x.values) > 0
     begin = above = 0
-    for k in range(tables):
-        width, start = np.int64(x.widths[k]), x.starts[k]
-        first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
-        if x.lengths[k] < width:
-            accumulate_singles(x, k, i, part(r, above, begin), dense)
+    for t in range(len(x.widths)):
+        width, start = np.int64(x.widths[t]), x.starts[t]
+        first, last = positions_of(x, t, i)
+        if x.lengths[t] < width:
+            accumulate_singles(x, t, i, part(r, above, begin), dense)
             continue
         above = begin
-        if x.attributes[k] == x.attributes[k + 1]:
+        if x.attributes[t] == x.attributes[t + 1]:
             begin += (last - first) * width
             continue
         R = rows_of(r, begin, last - first, width)
-        G = rows_of(dense, x.weights[k], x.attributes[k + 1] - x.attributes[k], width)
-        listed = list_of(x, k, i)
+        G = rows_of(dense, x.weights[t], x.attributes[t + 1] - x.attributes[t], width)
+        listed = list_of(x, t, i)
         for p in range(last - first):
             row = R[p]
             if not large(row):
                 continue
             for j in range(x.offsets[start + first + p], x.offsets[start + first + p + 1]):
                 add_scaled(G[listed[x.ids[j]]], x.values[j] if valued else 1.0, row)
-        for b in range(x.dense[k], x.dense[k + 1]):
+        for b in range(x.dense[t], x.dense[t + 1]):
             at = x.blocks[b, 0]
             add_dense_gradient(x, b, first, R, G[at : at + x.blocks[b, 1] * x.blocks[b, 2]])
         begin += (last - first) * width
@@ -276,16 +270,16 @@ def spans(features, i, starts, widths, scratch):
     """List the rows of weights that the scores of instance i read: where each begins in theta, and its width."""
     x = open_rows(features)
     runs = 0
-    for k in range(len(x.widths)):
-        if x.attributes[k] == x.attributes[k + 1]:
+    for t in range(len(x.widths)):
+        if x.attributes[t] == x.attributes[t + 1]:
             continue
-        width = np.int64(x.lengths[k])
-        for a in list_of(x, k, i):
-            starts[runs] = x.weights[k] + a * width
+        width = np.int64(x.lengths[t])
+        for a in list_of(x, t, i):
+            starts[runs] = x.weights[t] + a * width
             widths[runs] = width
             runs += 1
-        for b in range(x.dense[k], x.dense[k + 1]):
-            starts[runs] = x.weights[k] + x.blocks[b, 0] * width
+        for b in range(x.dense[t], x.dense[t + 1]):
+            starts[runs] = x.weights[t] + x.blocks[b, 0] * width
             widths[runs] = x.blocks[b, 1] * x.blocks[b, 2] * width
             runs += 1
     return runs
