@@ -11,7 +11,7 @@ from structopt.features.attribute_rows import AttributeRows
 from structopt.features.row_places import Places, RowGroup, lay_out
 from structopt.kernels.features.attributes import ahead
 from structopt.kernels.features.attributes import rows as kernels
-from structopt.kernels.features.attributes.record import ROWS, list_of, open_gradient
+from structopt.kernels.features.attributes.record import ROWS, list_of, open_gradient, positions_of
 from structopt.kernels.waist.record import EMPTY
 from structopt.objective.examples import Examples
 from structopt.testing.problems import random_encoded
@@ -108,7 +108,7 @@ def test_each_instance_is_asked_for_in_the_three_visits_before_its_own(monkeypat
     examples, order, asked = build({"anchored": True}, False, "all"), np.array([2, 0, 3, 1]), []
     monkeypatch.setattr(ahead, "open_rows", ROWS.open)
     monkeypatch.setattr(ahead, "list_of", list_of.py_func)
-    monkeypatch.setattr(ahead, "offsets_of", ahead.offsets_of.py_func)
+    monkeypatch.setattr(ahead, "positions_of", positions_of.py_func)
     monkeypatch.setattr(ahead, "prefetch", lambda array, index: asked.append((array.ctypes.data, index)))
     monkeypatch.setattr(ahead, "prefetch_run", lambda array, begin, end: asked.append((array.ctypes.data, begin, end)))
     x = ROWS.open(examples.features)
