@@ -56,7 +56,7 @@ def potentials(scores, size, temperature, out):
     return top, exponentials(out, size)
 
 
-@embedded
+@inlined
 def same(a, b, size):
     """Whether two runs of scores are equal."""
     different = 0
@@ -65,7 +65,7 @@ def same(a, b, size):
     return different == 0
 
 
-@embedded
+@inlined
 def fill_row(row, scores, first, labels, top, beta):
     """row = (scores - top) * beta, padded with -inf."""
     set_shifted(part(row, 0, labels), part(scores, first, first + labels), top, beta)

@@ -229,7 +229,8 @@ def embedded(function: Callable[..., Any]) -> Any:
     """Compile a function as `inlined` does, and have LLVM put its body into every kernel that calls it.
 
     For functions that kernels hand records to while they visit an instance: a call hands over seven numbers for each array of a
-    record, and counts references to them. It costs less time to compile than `merged`, which infers types anew in every kernel.
+    record, and counts references to them. `merged` has Numba do it, before it infers types; which of the two makes the faster
+    code, or compiles sooner, depends on the kernel.
     """
     return _compiled(function, _nrt=True, forceinline=True)
 

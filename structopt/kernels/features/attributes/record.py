@@ -93,7 +93,7 @@ GRADIENT = RecordLayout(RowGradient)
 open_gradient = GRADIENT.compiled
 
 
-@embedded
+@inlined
 def rows_of(vector, start, count, width):
     """View `count` rows of `width` that begin at `start`; rows, unlike sums of indices, let inner loops be vectorised."""
     return table(vector, start, count, width)
