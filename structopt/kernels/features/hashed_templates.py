@@ -14,7 +14,6 @@ import numpy as np
 
 from structopt.kernels.features.template_gradient import (
     DENSE,
-    NOTED,
     SPARSE,
     Sink,
     add_weights,
@@ -25,7 +24,7 @@ from structopt.kernels.features.template_gradient import (
     product_of_weights,
     squared_norm,
 )
-from structopt.kernels.features.template_notes import score_noted
+from structopt.kernels.features.template_notes import note_sentence, score_noted
 from structopt.kernels.features.template_parts import CHUNK, LABEL, open_hashed, parts_of
 from structopt.kernels.features.template_scores import score_labels, score_parts
 from structopt.kernels.features.template_walk import walk
@@ -138,15 +137,11 @@ def spans(features, i, starts, widths, scratch):
 
     What each counts to is noted in the scratch.
     """
-    x, g, none = open_hashed(features), open_gradient(scratch), np.empty(0)
+    x, g = open_hashed(features), open_gradient(scratch)
     clear(g)
-    parts, stride = 0, len(x.positions) // max(len(x.groups), 1)
-    for k in range(len(x.groups)):
-        size = x.positions[k * stride + i + 1] - x.positions[k * stride + i]
-        parts += size * (x.labels if x.groups[k] == LABEL else 1)
-    walk(x, i, np.zeros(parts), sink(NOTED, g, none, starts, widths))
-    if g.counts[0] >= 0:
-        return g.counts[0]
+    runs = note_sentence(x, i, g, starts, widths)
+    if runs >= 0:
+        return runs
     starts[0] = 0
     widths[0] = (np.int64(1) << x.hash_bits) + (np.int64(1) << x.label_bits) * x.labels
     return 1

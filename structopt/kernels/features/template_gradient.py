@@ -15,15 +15,14 @@ import numpy as np
 
 from structopt.kernels.features.hashing import rotated
 from structopt.kernels.features.template_parts import GROUP
-from structopt.kernels.waist.bits import lowest_bit
 from structopt.kernels.waist.fields import Floats, Ints, Longs
 from structopt.kernels.waist.layout import RecordLayout
 from structopt.kernels.waist.signatures import inlined
 
 FEWEST = 4096  # slots of the smallest table
 COUNTS = 4
-SPARSE, DENSE, LISTED, NOTED = 0, 1, 2, 3
-"""Modes of a sink: a sparse gradient, a dense one, a list of runs of weights, or a list with a note of what they count to."""
+SPARSE, DENSE, LISTED = 0, 1, 2
+"""Modes of a sink: a sparse gradient, a dense one, or a list of runs of weights."""
 
 
 class SparseGradient(NamedTuple):
@@ -58,11 +57,11 @@ class Sink(NamedTuple):
 
     Attributes
     ----------
-    mode : SPARSE, DENSE, LISTED or NOTED
+    mode : SPARSE, DENSE or LISTED
     g : SparseGradient
     dense : all weights
     starts, widths : runs; the count is that of `g`
-    indices, amounts : scratch, the weights (or rows) of a chunk and the amount to be added to each, or the cell that it counts to
+    indices, amounts : scratch, the weights (or rows) of a chunk and the amount to be added to each
     """
 
     mode: int
@@ -76,7 +75,7 @@ class Sink(NamedTuple):
 
 @inlined
 def put(x, sink, hashes, variants, r):
-    """Add each part's residual (or note its cell) to its feature's weights, plain and of the part's variant."""
+    """Add each part's residual to its feature's weights, plain and of the part's variant."""
     shift, entries = np.uint64(64 - x.hash_bits), 0
     indices, amounts = sink.indices, sink.amounts
     if len(x.support) > 0 and sink.mode != DENSE:
@@ -130,8 +129,6 @@ def put_weights(sink, entries):
         for k in range(entries):
             sink.dense[indices[k]] += amounts[k]
     else:
-        if sink.mode == NOTED:
-            note_weights(sink, entries)
         list_weights_as_runs(sink, entries)
 
 
@@ -212,9 +209,6 @@ def allowed(support, w):
 def put_rows(x, sink, entries, owner, R):
     """Add rows of residuals R[owner[k]], of which the first L count, to the first rows of label weights of the scratch."""
     g, L, indices = sink.g, x.labels, sink.indices
-    if sink.mode == NOTED:
-        list_rows_as_runs(x, sink, new_rows(g, indices, entries))
-        return
     rows = g.rows if sink.mode == SPARSE else sink.dense[np.int64(1) << x.hash_bits :]
     for k in range(entries):
         w, row = np.int64(indices[k]), R[owner[k]]
@@ -241,72 +235,11 @@ def place_of_row(g, w):
 
 
 @inlined
-def new_rows(g, indices, entries):
-    """Move the first rows of the scratch that are not in the set to the front, each once, and add them; return how many."""
-    count = 0
-    for k in range(entries):
-        _, new = place_of_row(g, np.int64(indices[k]))
-        if new:
-            indices[count] = indices[k]
-            count += 1
-    return count
-
-
-@inlined
-def note_weights(sink, entries):
-    """Note the cells of the first weights of the scratch, as long as there is room; else the count becomes -1."""
-    g, noted = sink.g, sink.g.counts[3]
-    if noted + entries > len(g.touched):
-        g.counts[0] = -1
-        return
-    for k in range(entries):
-        g.touched[noted + k] = np.int64(sink.indices[k])
-        g.slot[noted + k] = np.int64(sink.amounts[k])
-    g.counts[3] = noted + entries
-
-
-@inlined
-def room_for(sink, runs):
-    """Whether there is room for so many more runs; else the count becomes -1."""
-    count = sink.g.counts[0]
-    if count < 0 or count + runs > len(sink.starts):
-        sink.g.counts[0] = -1
-        return False
-    return True
-
-
-@inlined
-def list_rows_as_runs(x, sink, entries):
-    """List the weights that may move of the first rows of the scratch, as long as there is room; else the count becomes -1.
-
-    Of a row of many labels few may move, and each weight that is listed costs a look at three arrays.
-    """
-    g, starts, widths, count, L, words = sink.g, sink.starts, sink.widths, sink.g.counts[0], x.labels, (x.labels + 63) // 64
-    if not room_for(sink, entries * L):
-        return
-    for k in range(entries):
-        w = np.int64(sink.indices[k])
-        begin = (np.int64(1) << x.hash_bits) + w * L
-        if len(x.row_support) == 0:
-            starts[count] = begin
-            widths[count] = L
-            count += 1
-            continue
-        for c in range(words):
-            word = x.row_support[w * words + c]
-            while word != np.uint64(0):
-                starts[count] = begin + 64 * c + lowest_bit(word)
-                widths[count] = 1
-                count += 1
-                word &= word - np.uint64(1)
-    g.counts[0] = count
-
-
-@inlined
 def list_weights_as_runs(sink, entries):
     """List the first weights of the scratch as runs, as long as there is room; else the count becomes -1."""
     count = sink.g.counts[0]
-    if not room_for(sink, entries):
+    if count < 0 or count + entries > len(sink.starts):
+        sink.g.counts[0] = -1
         return
     for k in range(entries):
         sink.starts[count + k] = np.int64(sink.indices[k])

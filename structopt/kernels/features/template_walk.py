@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structopt.kernels.features.hashing import add_hashes, finish, rotated
-from structopt.kernels.features.template_gradient import DENSE, NOTED, allowed, put, put_rows, put_weights
+from structopt.kernels.features.template_gradient import DENSE, allowed, put, put_rows, put_weights
 from structopt.kernels.features.template_parts import (
     BOTH,
     CHUNK,
@@ -15,7 +15,6 @@ from structopt.kernels.features.template_parts import (
     MODIFIER,
     ROWS,
     SHAPES,
-    cells_of_tokens,
     entries_of,
     parts_of,
     sums_of,
@@ -27,11 +26,8 @@ SMALLEST = 1e-9  # a residual below this is taken for zero: its gradient would d
 
 
 @inlined
-def put_tokens(x, sink, sums, role, tokens, cell):
-    """Add tokens[slot, v], sums of residuals over arcs of variant v, to the weights of the templates of one token.
-
-    Where weights are noted, they count to the cells from `cell` on.
-    """
+def put_tokens(x, sink, sums, role, tokens):
+    """Add tokens[slot, v], sums of residuals over arcs of variant v, to the weights of the templates of one token."""
     shift, filled = np.uint64(64 - x.hash_bits), 0
     for slot in range(len(tokens)):
         row = tokens[slot]
@@ -44,7 +40,7 @@ def put_tokens(x, sink, sums, role, tokens, cell):
                 w = rotated(z, np.uint64(v), GROUP)
                 if tokens[slot, v] != 0.0 and (sink.mode == DENSE or allowed(x.support, w)):
                     sink.indices[filled] = w
-                    sink.amounts[filled] = cell + slot * 16 + v if sink.mode == NOTED else tokens[slot, v]
+                    sink.amounts[filled] = tokens[slot, v]
                     filled += 1
             if filled > CHUNK:
                 put_weights(sink, filled)
@@ -53,12 +49,9 @@ def put_tokens(x, sink, sums, role, tokens, cell):
 
 
 @inlined
-def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r, part, cell):
-    """Hand every feature of the arcs, siblings or grandparents of a sentence to the sink, with the residual of its part.
-
-    Where weights are noted, they count to the cells of the parts, the first of which is `part`, or of tokens, from `cell` on.
-    """
-    moved, r = moving(sink, every_r, 1)
+def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r):
+    """Hand every feature of the arcs, siblings or grandparents of a sentence to the sink, with the residual of its part."""
+    moved, r = moving(every_r, 1)
     a, b, c = chosen(every_a, moved), chosen(every_b, moved), chosen(every_c, moved)
     sums, variants = sums_of(x, kind, codes), variants_of(x, kind, a, b, c)
     slots = sums.partials.shape[2]
@@ -66,8 +59,8 @@ def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r, part, c
     for e in range(len(r)):
         first[a[e], variants[e]] += r[e]
         second[b[e], variants[e]] += r[e]
-    put_tokens(x, sink, sums, HEAD, first, cell)
-    put_tokens(x, sink, sums, MODIFIER, second, cell + slots * 16)
+    put_tokens(x, sink, sums, HEAD, first)
+    put_tokens(x, sink, sums, MODIFIER, second)
     hashes, v, amount, t = np.empty(CHUNK, np.uint64), np.empty(CHUNK, np.uint64), np.empty(CHUNK), sums.bounds[BOTH]
     while t < sums.bounds[SHAPES]:
         entries, end = entries_of(x, kind, codes, sums, t, a, b, c)
@@ -76,7 +69,7 @@ def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r, part, c
             parts = entries.parts[cut]
             for k in range(len(parts)):
                 v[k] = variants[np.uint64(parts[k])]
-                amount[k] = part + parts[k] if sink.mode == NOTED else r[np.uint64(parts[k])]
+                amount[k] = r[np.uint64(parts[k])]
             for u in range(t, end):
                 add_hashes(sums, u, entries.a[cut], entries.b[cut], entries.c[cut], hashes)
                 put(x, sink, hashes, v, amount[: len(parts)])
@@ -84,16 +77,16 @@ def walk_parts(x, kind, sink, codes, every_a, every_b, every_c, every_r, part, c
 
 
 @inlined
-def moving(sink, r, width):
-    """Return the parts whose rows of residuals are not nearly zero, all where weights are noted, and their first residuals."""
+def moving(r, width):
+    """Return the parts whose rows of residuals are not nearly zero, and their first residuals."""
     parts, count = np.empty(len(r) // width, np.int64), 0
     first = np.empty(len(parts))
     for p in range(len(parts)):
-        largest = 1.0 if sink.mode == NOTED else 0.0
+        largest = 0.0
         for y in range(p * width, (p + 1) * width):
             largest = max(largest, abs(r[y]))
         parts[count] = p
-        first[count] = 1.0 if sink.mode == NOTED else r[p * width]
+        first[count] = r[p * width]
         count += largest >= SMALLEST
     return parts[:count], first[:count]
 
@@ -134,7 +127,7 @@ def walk_labels(x, sink, codes, every_a, every_b, r):
     """Hand every feature of the labels on the arcs of a sentence to the sink, with the row of residuals of its arc."""
     L = x.labels
     R, shift = r.reshape((len(r) // L, L)), np.uint64(64 - x.label_bits)
-    moved, _ = moving(sink, r, L)
+    moved, _ = moving(r, L)
     a, b = chosen(every_a, moved), chosen(every_b, moved)
     sums, variants = sums_of(x, LABEL, codes), variants_of(x, LABEL, a, b, b)
     slots = sums.partials.shape[2]
@@ -170,7 +163,7 @@ def walk_labels(x, sink, codes, every_a, every_b, r):
 def walk(x, i, r, sink):
     """Hand every feature of sentence i to the sink, group by group; r are the residuals of its parts."""
     codes = x.codes[x.tokens[i] : x.tokens[i + 1]]
-    stride, part, cell = len(x.positions) // max(len(x.groups), 1), 0, len(r)
+    stride, part = len(x.positions) // max(len(x.groups), 1), 0
     for k in range(len(x.groups)):
         kind = np.int64(x.groups[k])
         first, last = x.positions[k * stride + i], x.positions[k * stride + i + 1]
@@ -180,6 +173,5 @@ def walk(x, i, r, sink):
         if kind == LABEL:
             walk_labels(x, sink, codes, a, b, r[part:end])
         else:
-            walk_parts(x, kind, sink, codes, a, b, c, r[part:end], part, cell)
-            cell += cells_of_tokens(codes)
+            walk_parts(x, kind, sink, codes, a, b, c, r[part:end])
         part = end
