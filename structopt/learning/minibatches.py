@@ -19,9 +19,7 @@ def lazy_bytes(sizes: ProblemSizes) -> int:
     return 2 * sizes.weight_vector + sizes.weight_vector // 2
 
 
-def lazy_pass(
-    problem: Objective, driver: Any, state: State, rates: Array, batch_size: int, sparse: bool, *arguments: Any
-) -> float:
+def lazy_pass(problem: Objective, driver: Any, state: State, batch_size: int, sparse: bool, *arguments: Any) -> float:
     """Call a driver that steps by `structopt.kernels.learn.lazy_regularization`; return the sum of the losses.
 
     The pass and its visits are counted in the state. A call has batches of one size, so that a short last batch is a call of
@@ -31,25 +29,25 @@ def lazy_pass(
     ----------
     problem : Objective
     driver : compiled driver
-        Its arguments are the order, `Lazy`, `Rule` and the `arguments`.
+        Its arguments are the order, `Lazy`, `Rule` and the `arguments`. It sets the rates of weights that are not 0 first.
     state : State
         With ``theta``, ``total``, ``visits`` and ``epoch``.
-    rates : float64, shape (dimension,)
-        As of the beginning of the pass; updated.
     batch_size : int
     sparse : bool
         Whether the regulariser is that of l1.
     """
-    from structopt.kernels.learn.lazy_regularization import Lazy, Rule
+    from structopt.kernels.learn.lazy_regularization import STALE, Lazy, Rule
 
     order, most = problem.order(state["epoch"]), len(problem.space.indices)
     batch = min(batch_size, len(order))
-    dense, touched = np.zeros(problem.dimension), np.zeros(min(problem.dimension, batch * most), np.int64)
+    rates, dense = np.zeros(problem.dimension), np.zeros(problem.dimension)
+    touched = np.zeros(min(problem.dimension, batch * most), np.int64)
+    stale, missed = np.zeros(STALE, np.int64), np.zeros(STALE, np.int32)
     losses, full = 0.0, len(order) - len(order) % batch
     for visits, size in ((order[:full], batch), (order[full:], len(order) - full)):
         if len(visits):
             stamps = np.zeros(problem.dimension, np.int32)
-            lazy = Lazy(state["theta"], state["total"], rates, stamps, dense, touched)
+            lazy = Lazy(state["theta"], state["total"], rates, stamps, dense, touched, stale, missed)
             losses += problem.run(driver, visits, lazy, Rule(problem.regularization, sparse, size), *arguments)
     state["visits"] += float(len(order))
     state["epoch"] += 1

@@ -109,8 +109,7 @@ class AdaDelta(Optimizer):
 
         squares, moves, epsilon = state["squares"], state["moves"], state["epsilon"]
         if problem.sparse:
-            rates, rest = np.sqrt((moves + epsilon) / (squares + epsilon)), (squares, moves, self.rho, epsilon)
-            losses = lazy_pass(problem, adadelta_pass, state, rates, self.batch_size, False, *rest)
+            losses = lazy_pass(problem, adadelta_pass, state, self.batch_size, False, squares, moves, self.rho, epsilon)
         else:
             losses = dense_pass(problem, state, self.batch_size, partial(self._move, problem, state))
         fall = (state["epoch"] / (state["epoch"] + 1)) ** 2

@@ -119,7 +119,7 @@ class AdaGrad(Optimizer):
 
     def step(self, problem: Objective, state: State) -> tuple[State, Report]:
         """One pass in a random order that depends on the seed and the pass alone."""
-        from structopt.kernels.learn.adagrad import DELTA, adagrad_pass
+        from structopt.kernels.learn.adagrad import adagrad_pass
 
         squares, passes = state["squares"], state["epoch"] + 1
         eta = state["eta"] * sqrt(min(1.0, (self.constant or passes) / passes))
@@ -127,8 +127,7 @@ class AdaGrad(Optimizer):
             move = partial(self._move, problem.regularization, state["theta"], squares, eta)
             return state, Report(loss=dense_pass(problem, state, self.batch_size, move))
         sparse = self.penalty == "l1"
-        rates = eta / np.sqrt(DELTA + squares)
-        losses = lazy_pass(problem, adagrad_pass, state, rates, self.batch_size, sparse, squares, eta)
+        losses = lazy_pass(problem, adagrad_pass, state, self.batch_size, sparse, squares, eta)
         return state, Report(loss=float(losses))
 
     def _move(self, decay: float, theta: Array, squares: Array, eta: float, gradient: Array) -> None:

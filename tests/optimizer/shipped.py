@@ -11,14 +11,14 @@ from structopt.run.reading import read
 BINARY = ("sport", "culture")  # two classes of the shipped multiclass corpus
 
 
-def shipped(task, member, C, folder, optimizer="eg", limit=40):
+def shipped(task, member, C, folder, optimizer="eg", limit=40, more=()):
     """Problem of the first instances of a shipped corpus; ``binary`` is multiclass with two of its classes."""
     overrides = [f"task={task}"]
     if task == "binary":
         lines = datasets.path("train", "libsvm").read_text().splitlines(True)
         (folder / "two.libsvm").write_text("".join(line for line in lines if line.split()[0] in BINARY))
         overrides = ["task=multiclass", f"task.train={folder / 'two.libsvm'}"]
-    chosen = [f"loss={member}", f"optimizer={optimizer}", f"optimizer.C={C}", f"task.limit={limit}", "tracker=none"]
+    chosen = [f"loss={member}", f"optimizer={optimizer}", f"optimizer.C={C}", f"task.limit={limit}", "tracker=none", *more]
     config = validate(compose([*overrides, *chosen]))
     return read(config, make_components(config)).problem
 

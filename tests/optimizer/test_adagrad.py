@@ -10,6 +10,7 @@ from structopt.core.ability import Ability
 from structopt.core.weights.penalty import L1
 from structopt.errors import CompatibilityError, ConfigError
 from structopt.inference.enumeration import Enumeration
+from structopt.kernels.learn import lazy_regularization
 from structopt.kernels.learn.adagrad import DELTA
 from structopt.learning.rate import CANDIDATES
 from structopt.optimizer.adagrad import AdaGrad
@@ -88,6 +89,26 @@ def test_lazy_equals_the_compiled_eager_pass(member, penalty):
         options = (0.2, problem.regularization, penalty == "l1")
         problem.run(adagrad_eager_pass, problem.order(epoch), 3, theta, squares, dense, *options)
     np.testing.assert_allclose(lazy, theta, atol=1e-10)
+
+
+@pytest.mark.parametrize("stale", [7, lazy_regularization.STALE])
+@penalties
+def test_lazy_equals_eager_where_weights_are_read_one_by_one(penalty, stale, monkeypatch, tmp_path):
+    """Hashed templates, whose weights a sentence reads several times; with a list of weights that is full now and then."""
+    monkeypatch.setattr(lazy_regularization, "STALE", stale)
+    templates = ["features.hash_bits=12", "features.label_bits=6"]
+    problem = shipped("dependency", "svm", 1.0, tmp_path, "adagrad", limit=15, more=templates)
+    method = AdaGrad(1.0, eta=0.2, constant=None, penalty=penalty, batch_size=2, average=True)
+    state, _ = run(method, problem, 3, np.zeros(problem.dimension))
+    theta, squares, dense = np.zeros((3, problem.dimension))
+    for epoch in range(3):
+        order, options = problem.order(epoch), (0.2, problem.regularization, penalty == "l1")
+        problem.run(adagrad_eager_pass, order[:14], 2, theta, squares, dense, *options)
+        problem.run(adagrad_eager_pass, order[14:], 1, theta, squares, dense, *options)
+    assert np.count_nonzero(theta) > 1000
+    np.testing.assert_allclose(state["theta"], theta, atol=1e-10)
+    unaveraged = trained(AdaGrad(1.0, eta=0.2, constant=None, penalty=penalty, batch_size=2), problem, 3)
+    np.testing.assert_allclose(unaveraged, theta, atol=1e-10)
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ from structopt.kernels.features.template_parts import (
 )
 from structopt.kernels.features.template_scores import score_labels
 from structopt.kernels.waist.bits import lowest_bit
-from structopt.kernels.waist.signatures import inlined
+from structopt.kernels.waist.signatures import embedded, inlined
 
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -113,7 +113,7 @@ def note_features(hash_bits, support, hashes, variants, cells, weights, places, 
 
 @inlined
 def variants_at(slots, variants, codes):
-    """Return for each slot the variants of the arcs with that token, as bits; bit 0, of the plain weights, where there are any."""
+    """Return for each slot the variants of the arcs with that token, as bits; bit 0, of plain weights, where there are any."""
     out = np.zeros(cells_of_tokens(codes) // (2 * np.int64(GROUP)), np.uint64)
     for e in range(len(slots)):
         out[slots[e]] |= np.uint64(1) | (np.uint64(1) << variants[e])
@@ -140,6 +140,34 @@ def note_tokens(x, g, sums, role, variants, cell, noted):
                 noted += 1
                 left &= left - np.uint64(1)
     return noted
+
+
+@embedded
+def list_rows(x, g, rows, starts, widths, runs):
+    """List the weights that may move of rows that are not in the set of g, and add them to it: see `list_labels`.
+
+    Of a row of many labels few may move, and each weight that is listed costs a look at three arrays.
+    """
+    L, words = x.labels, (x.labels + 63) // 64
+    for k in range(len(rows)):
+        w = rows[k]
+        _, new = place_of_row(g, w)
+        if not new:
+            continue
+        if runs < 0 or runs + L > len(starts):
+            return -1
+        begin = (np.int64(1) << x.hash_bits) + w * L
+        if len(x.row_support) == 0:
+            starts[runs], widths[runs] = begin, L
+            runs += 1
+            continue
+        for c in range(words):
+            word = x.row_support[w * words + c]
+            while word != np.uint64(0):
+                starts[runs], widths[runs] = begin + 64 * c + lowest_bit(word), 1
+                runs += 1
+                word &= word - np.uint64(1)
+    return runs
 
 
 @inlined
@@ -172,34 +200,6 @@ def list_labels(x, g, codes, a, b, starts, widths, runs):
                     rows[2 * k + 1] = np.int64(rotated(z, variants[np.uint64(parts[k])], ROWS))
                 runs = list_rows(x, g, rows[: 2 * len(parts)], starts, widths, runs)
         t = end
-    return runs
-
-
-@inlined
-def list_rows(x, g, rows, starts, widths, runs):
-    """List the weights that may move of rows that are not in the set of g, and add them to it: see `list_labels`.
-
-    Of a row of many labels few may move, and each weight that is listed costs a look at three arrays.
-    """
-    L, words = x.labels, (x.labels + 63) // 64
-    for k in range(len(rows)):
-        w = rows[k]
-        _, new = place_of_row(g, w)
-        if not new:
-            continue
-        if runs < 0 or runs + L > len(starts):
-            return -1
-        begin = (np.int64(1) << x.hash_bits) + w * L
-        if len(x.row_support) == 0:
-            starts[runs], widths[runs] = begin, L
-            runs += 1
-            continue
-        for c in range(words):
-            word = x.row_support[w * words + c]
-            while word != np.uint64(0):
-                starts[runs], widths[runs] = begin + 64 * c + lowest_bit(word), 1
-                runs += 1
-                word &= word - np.uint64(1)
     return runs
 
 

@@ -24,6 +24,9 @@ def adadelta_pass(kernels, data, space, order, x, rule, squares, moves, rho, eps
     elsewhere the rate r_f of the present `moves` and `squares`. Returns the sum of the losses.
     """
     k, losses, now = Kernels(*kernels), 0.0, 0
+    for f in range(len(squares)):
+        if x.theta[f] != 0.0:
+            x.rates[f] = sqrt((moves[f] + epsilon) / (squares[f] + epsilon))
     for first in range(0, len(order), rule.batch):
         if halted():
             break

@@ -24,6 +24,9 @@ def adagrad_pass(kernels, data, space, order, x, rule, squares, eta):
     Returns the sum of the losses.
     """
     k, losses, now = Kernels(*kernels), 0.0, 0
+    for f in range(len(squares)):
+        if x.theta[f] != 0.0:
+            x.rates[f] = eta / sqrt(DELTA + squares[f])
     for first in range(0, len(order), rule.batch):
         if halted():
             break

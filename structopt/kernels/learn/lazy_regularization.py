@@ -31,10 +31,11 @@ class Lazy(NamedTuple):
     ----------
     theta : the weights; coordinate f as of step ``stamps[f]``
     total : the sum of the iterates before each update, one a visit; or empty
-    rates : r_f
-    stamps : how many steps a coordinate has made since the driver began
+    rates : r_f, of weights that are not 0
+    stamps : how many steps a coordinate has made since the driver began; of weights that are 0 perhaps fewer
     dense : mean gradient of the batch, zero between steps
     touched : coordinates that the batch's gradient reaches
+    stale, missed : scratch, coordinates that have missed steps, and how many
     """
 
     theta: np.ndarray
@@ -43,6 +44,8 @@ class Lazy(NamedTuple):
     stamps: np.ndarray
     dense: np.ndarray
     touched: np.ndarray
+    stale: np.ndarray
+    missed: np.ndarray
 
 
 class Rule(NamedTuple):
@@ -60,12 +63,13 @@ class Rule(NamedTuple):
     batch: int
 
 
-_V = np.zeros(0)
-LAZY: Any = numba.typeof(Lazy(_V, _V, _V, np.zeros(0, np.int32), _V, np.zeros(0, np.int64)))  # type: ignore[no-untyped-call]
+_V, _I, _N = np.zeros(0), np.zeros(0, np.int32), np.zeros(0, np.int64)
+LAZY: Any = numba.typeof(Lazy(_V, _V, _V, _I, _V, _N, _N, _I))  # type: ignore[no-untyped-call]
 RULE: Any = numba.typeof(Rule(0.0, False, 1))  # type: ignore[no-untyped-call]
 
 
-AHEAD = 32  # runs of weights
+AHEAD = 32  # runs of weights, or weights
+STALE = 1 << 16  # at a time
 
 
 @inlined
@@ -105,19 +109,49 @@ def step(x, rule, f):
 
 
 @inlined
+def make_missed(x, rule, count):
+    """Make the missed steps of the first coordinates of `stale`."""
+    theta, total, rates, stale, missed, averaged = x.theta, x.total, x.rates, x.stale, x.missed, len(x.total) > 0
+    for q in range(count):
+        if q + AHEAD < count:
+            prefetch(theta, stale[q + AHEAD])
+            prefetch(rates, stale[q + AHEAD])
+        f, t = stale[q], np.int64(missed[q])
+        w = theta[f]
+        if w != 0.0:
+            a = rates[f] * rule.regularization
+            if averaged:
+                total[f] += total_of_missed(w, a, t, rule.sparse, rule.batch)
+            theta[f] = after_missed(w, a, t, rule.sparse)
+
+
+@inlined
 def catch_up(x, rule, starts, widths, runs, now):
     """Make the steps before step `now` that coordinates have missed: in the first runs, starts[j] <= f < starts[j] + widths[j].
 
-    The inner loop hands no array to a function, each of which would be counted as a reference. It would wait for memory most
-    of the time: so what is AHEAD runs ahead is asked for.
+    Weights that are runs of their own are read several times by an instance: those that have missed steps are first listed, each
+    once, by their stamps alone. In longer runs most weights are 0, and skipped. All loops would wait for memory most of the time:
+    so what is AHEAD runs ahead is asked for. They hand no array to a function, each of which would be counted as a reference.
     """
     theta, total, rates, stamps, averaged = x.theta, x.total, x.rates, x.stamps, len(x.total) > 0
+    stale, missed, count = x.stale, x.missed, 0
     for j in range(runs):
         if j + AHEAD < runs:
             ahead = starts[j + AHEAD]
-            prefetch(theta, ahead)
-            prefetch(rates, ahead)
             prefetch(stamps, ahead)
+            if widths[j + AHEAD] > 1:
+                prefetch(theta, ahead)
+                prefetch(rates, ahead)
+        if widths[j] == 1:
+            f = starts[j]
+            stale[count] = f
+            missed[count] = np.int32(now) - stamps[f]
+            count += stamps[f] < now  # without a branch, which could not be foreseen
+            stamps[f] = max(stamps[f], np.int32(now))
+            if count == len(stale):
+                make_missed(x, rule, count)
+                count = 0
+            continue
         for f in range(starts[j], starts[j] + widths[j]):
             w = theta[f]
             if w != 0.0:
@@ -128,6 +162,7 @@ def catch_up(x, rule, starts, widths, runs, now):
                         total[f] += total_of_missed(w, a, t, rule.sparse, rule.batch)
                     theta[f] = after_missed(w, a, t, rule.sparse)
                     stamps[f] = now
+    make_missed(x, rule, count)
 
 
 @inlined
